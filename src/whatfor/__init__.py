@@ -1,0 +1,102 @@
+"""Ask a reinforcement-learning agent what its action was for, and get an answer that adds up to its Q-value."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from whatfor import testing, worlds
+    from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, value_iteration
+    from whatfor.explanations import Intention
+    from whatfor.folder import FolderError
+    from whatfor.labels import Axis, Ending, Labels
+    from whatfor.learners import (
+        DoubleQLearning,
+        LambdaReturns,
+        MonteCarlo,
+        QLearning,
+        Replay,
+        Sarsa,
+        Transition,
+        constant,
+        exponential,
+        linear,
+        visit_count,
+    )
+    from whatfor.ledger import Ledger, Update
+    from whatfor.pictures import draw
+    from whatfor.runs import Run, TrainingStopped, train
+    from whatfor.saving import load
+
+_PLACES = {
+    "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "value_iteration"),
+    "whatfor.explanations": ("Intention",),
+    "whatfor.folder": ("FolderError",),
+    "whatfor.labels": ("Axis", "Ending", "Labels"),
+    "whatfor.learners": (
+        "DoubleQLearning",
+        "LambdaReturns",
+        "MonteCarlo",
+        "QLearning",
+        "Replay",
+        "Sarsa",
+        "Transition",
+        "constant",
+        "exponential",
+        "linear",
+        "visit_count",
+    ),
+    "whatfor.ledger": ("Ledger", "Update"),
+    "whatfor.pictures": ("draw",),
+    "whatfor.runs": ("Run", "TrainingStopped", "train"),
+    "whatfor.saving": ("load",),
+}
+_MODULES = ("testing", "worlds")
+_NAMES = {name: place for place, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "Audit",
+    "Axis",
+    "BeliefMap",
+    "Beliefs",
+    "DoubleQLearning",
+    "Ending",
+    "ExactBeliefs",
+    "FolderError",
+    "Intention",
+    "Labels",
+    "LambdaReturns",
+    "Ledger",
+    "MonteCarlo",
+    "QLearning",
+    "Replay",
+    "Run",
+    "Sarsa",
+    "TrainingStopped",
+    "Transition",
+    "Update",
+    "constant",
+    "draw",
+    "exponential",
+    "linear",
+    "load",
+    "testing",
+    "train",
+    "value_iteration",
+    "visit_count",
+    "worlds",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: nobody pays for what they do not ask for."""
+    if name in _MODULES:
+        return import_module(f"whatfor.{name}")
+    if name in _NAMES:
+        return getattr(import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'whatfor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

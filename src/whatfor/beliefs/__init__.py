@@ -1,0 +1,8 @@
+"""Sources of one noun: what is expected to follow a state and an action."""
+
+from whatfor.beliefs.audit import Audit, Row
+from whatfor.beliefs.beside import BeliefMap
+from whatfor.beliefs.exact import ExactBeliefs, value_iteration
+from whatfor.beliefs.protocol import Beliefs
+
+__all__ = ["Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "Row", "value_iteration"]

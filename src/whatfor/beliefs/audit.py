@@ -1,0 +1,235 @@
+"""Backwards: what one value is made of, computed from the ledger when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whatfor.kernels.backwards import scan
+from whatfor.kernels.forwards import fold
+from whatfor.kernels.recursion import Lines
+from whatfor.kernels.walk import index_by_cell, walk
+from whatfor.ledger import Ledger
+
+#: Weights below this are dropped by the indexed walk; what that may change is stated with the answer.
+TOLERANCE = 1e-13
+
+#: Ledgers shorter than this are read whole: that is as quick as walking, and exact.
+SHORT = 100_000
+
+#: A walk over more than this share of the lines gives up; reading in order is quicker.
+WORTHWHILE = 1 / 16
+
+Method = Literal["auto", "scan", "walk"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one value is made of."""
+
+    visits: NDArray[np.float64]  # (S, A)
+    earnings: NDArray[np.float64]  # (S, A)
+    endings: NDArray[np.float64]  # (endings,) weight of each way to end, as the ledger names them
+    left: NDArray[np.float64]  # (tables, S, A) weight still on the values the tables started with
+    from_start: float  # the part of the value that is left of those
+    scale: float  # sum of |weight * reward|: what rounding is measured against
+    dropped: float  # weight that an indexed walk left out; 0 after a scan
+    value_error: float  # bounds on what that can have changed: the value,
+    visits_error: float  # the sum of visits,
+    earnings_error: float  # the sum of |earnings|
+    lines_read: int
+
+    @property
+    def total(self) -> float:
+        """What the explanation adds up to."""
+        return float(self.earnings.sum()) + self.from_start
+
+
+class Audit:
+    """Beliefs read off a ledger, one row at a time.
+
+    ``values`` is the learner's own table, (S, A) or (tables, S, A): what ``residual`` compares with.
+
+    >>> from whatfor.ledger import Ledger
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9)
+    >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+    >>> audit = Audit(ledger)
+    >>> audit.value(0, 0), audit.earnings(0, 0).tolist()
+    (0.225, [[0.0], [0.225]])
+    """
+
+    def __init__(self, ledger: Ledger, values: ArrayLike | None = None, *, tolerance: float = TOLERANCE) -> None:
+        self.ledger = ledger.continued()  # as it is now, whatever is appended later
+        self.tolerance = tolerance
+        shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
+        self.values: NDArray[np.float64] | None = None if values is None else np.asarray(values, dtype=np.float64)
+        if self.values is not None and self.values.shape not in (shape, shape[1:]):
+            raise ValueError(f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}")
+        self._peaks: dict[tuple[str, float | None], float] = {}
+
+    # -- the protocol ----------------------------------------------------------------------
+
+    def visits(self, state: int, action: int, discount: float | None = None) -> NDArray[np.float64]:
+        """(S, A) Expected visits, discounted as learned, or by another discount: 1 gives plain chances."""
+        return self.row(state, action, discount=discount).visits
+
+    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) Where the value is expected to be earned; with what is left of the start, sums to the value."""
+        return self.row(state, action).earnings
+
+    def value(self, state: int, action: int) -> float:
+        """The learner's value where its table was given, else the one the ledger makes."""
+        table = self.folded if self.values is None else self.values
+        return float(table[..., state, action].mean())
+
+    # -- what it rests on ------------------------------------------------------------------
+
+    @cached_property
+    def folded(self) -> NDArray[np.float64]:
+        """(tables, S, A) The tables that the ledger's updates make."""
+        return self.ledger.values()
+
+    @property
+    def residual(self) -> float:
+        """The largest difference between the learner's table and the one the ledger makes."""
+        if self.values is None:
+            raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
+        made = self.folded if self.values.ndim == 3 else self.folded.mean(axis=0)
+        return float(np.abs(made - self.values).max())
+
+    def as_of(self, *, episodes: int | None = None, lines: int | None = None) -> Audit:
+        """The audit of an earlier point of training.
+
+        The learner's table of then is not kept, so ``value`` is the one the ledger makes.
+        """
+        if (episodes is None) == (lines is None):
+            raise ValueError("say how far back with one of episodes= or lines=")
+        earlier = self.ledger.until(episodes) if episodes is not None else self.ledger[:lines]
+        audit = Audit(earlier, tolerance=self.tolerance)
+        if "_index" in self.__dict__:  # later lines are passed over, so the index serves
+            audit.__dict__["_index"] = self._index
+        return audit
+
+    # -- one row ---------------------------------------------------------------------------
+
+    def row(self, state: int, action: int, *, discount: float | None = None, method: Method = "auto") -> Row:
+        """What the value of a state and action is made of.
+
+        ``method``: "scan" reads every line and is exact; "walk" uses an index by cell, drops tiny
+        weights and states what that may change; "auto" takes what is quicker.
+        """
+        if method not in ("auto", "scan", "walk"):
+            raise ValueError(f"method is 'auto', 'scan' or 'walk', not {method!r}")
+        asked, lines = self._asked(state, action), self._lines(discount)
+        if method == "walk" or (method == "auto" and len(self.ledger) > SHORT):
+            row = self._walked(asked, lines, discount, patient=method == "walk")
+            if row is not None:
+                return row
+        return self._scanned([asked], lines)[0]
+
+    def rows(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Row]:
+        """Several rows by one pass over the ledger, each exact."""
+        lines, together = self._lines(discount), 64  # so many at a time: their weights must stay in the cache
+        asked = [self._asked(state, action) for state, action in pairs]
+        return [row for i in range(0, len(asked), together) for row in self._scanned(asked[i : i + together], lines)]
+
+    def _asked(self, state: int, action: int) -> NDArray[np.int64]:
+        ledger = self.ledger
+        if not (0 <= state < ledger.n_states and 0 <= action < ledger.n_actions):
+            raise ValueError(f"({state}, {action}) is out of range: states 0 to {ledger.n_states - 1}, actions 0 to {ledger.n_actions - 1}")
+        return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
+
+    def _lines(self, discount: float | None) -> Lines:
+        if discount is None:
+            return self.ledger.lines
+        if not 0.0 <= discount <= 1.0:
+            raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+        return self.ledger.lines._replace(discount=np.array([discount], np.float64))
+
+    def _scanned(self, asked: list[NDArray[np.int64]], lines: Lines) -> list[Row]:
+        rows, cells = len(asked), self.ledger.n_cells
+        left = np.zeros((cells, rows))
+        for row, own in enumerate(asked):
+            left[own, row] = 1.0 / len(own)
+        visits, earnings = np.zeros((cells, rows)), np.zeros((cells, rows))
+        endings = np.zeros((len(self.ledger.endings), rows))
+        spread = np.zeros(rows)
+        scan(lines, left, np.zeros(rows), visits, earnings, endings, spread, np.empty((0, rows)))
+        return [
+            self._made(visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), 0.0, None, len(self.ledger))
+            for i in range(rows)
+        ]
+
+    def _walked(self, asked: NDArray[np.int64], lines: Lines, discount: float | None, patient: bool) -> Row | None:
+        cells = self.ledger.n_cells
+        left, visits, earnings = np.zeros(cells), np.zeros(cells), np.zeros(cells)
+        endings, place = np.zeros(len(self.ledger.endings)), np.zeros(cells, np.int64)
+        left[asked] = 1.0 / len(asked)
+        limit = len(self.ledger) if patient else int(len(self.ledger) * WORTHWHILE)
+        first, order = self._index
+        dropped, spread, read = walk(lines, first, order, asked, left, place, visits, earnings, endings, self.tolerance, limit)
+        if read > limit:
+            return None
+        return self._made(visits, earnings, endings, left, spread, dropped, discount, read)
+
+    def _made(
+        self,
+        visits: NDArray[np.float64],
+        earnings: NDArray[np.float64],
+        endings: NDArray[np.float64],
+        left: NDArray[np.float64],
+        scale: float,
+        dropped: float,
+        discount: float | None,
+        read: int,
+    ) -> Row:
+        ledger = self.ledger
+        shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
+        start = ledger.initial
+        weight = left.reshape(shape)
+        return Row(
+            visits=visits.reshape(shape).sum(axis=0),
+            earnings=earnings.reshape(shape).sum(axis=0),
+            endings=endings,
+            left=weight,
+            from_start=0.0 if start is None else float((weight * start).sum()),
+            scale=scale,
+            dropped=dropped,
+            value_error=dropped * self._peak("value", discount) if dropped else 0.0,
+            visits_error=dropped * self._peak("visits", discount) if dropped else 0.0,
+            earnings_error=dropped * self._peak("earnings", discount) if dropped else 0.0,
+            lines_read=read,
+        )
+
+    # -- what a walk needs -----------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The lines of each cell: where they start, and which they are."""
+        lines = self.ledger.lines
+        first = np.zeros(self.ledger.n_cells + 1, np.int64)
+        order = np.empty(len(lines.cell), np.int32 if len(lines.cell) <= np.iinfo(np.int32).max else np.int64)
+        index_by_cell(lines.cell, first, order)
+        return first, order
+
+    def build_index(self) -> None:
+        """Build what a walk needs, now rather than at the first question."""
+        for quantity in ("value", "visits", "earnings"):
+            self._peak(quantity, None)
+        assert self._index
+
+    def _peak(self, quantity: str, discount: float | None) -> float:
+        """The largest |value|, sum of visits or sum of |earnings| that ever stood in a cell."""
+        if (quantity, discount) not in self._peaks:
+            lines = self._lines(discount)
+            amount = {"value": lines.reward, "visits": np.ones(1), "earnings": np.abs(lines.reward)}[quantity]
+            tables = self.ledger.initial_tables().reshape(-1, 1) if quantity == "value" else np.zeros((self.ledger.n_cells, 1))
+            start = float(np.abs(tables).max())
+            self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1), np.empty(0)))
+        return self._peaks[quantity, discount]

@@ -1,0 +1,103 @@
+"""Forwards: belief maps learned beside the values, as the paper has it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whatfor.kernels.forwards import fold
+from whatfor.labels import Labels
+from whatfor.ledger import Ledger
+
+#: More than this is refused, with the way that needs no dense maps.
+MOST_BYTES = 8 << 30
+
+
+class BeliefMap:
+    """Dense maps of visits and earnings for every state and action.
+
+    Give it to ``train(..., listeners=[beliefs])``, or make it from a ledger. ``start`` is what the
+    visits start with, zero by default: a number, or an array that fits (S*A, S*A); a random start
+    does not match the values, and is forgotten where cells are visited.
+
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
+    >>> beliefs = BeliefMap.from_ledger(ledger)
+    >>> beliefs.visits(0, 0).tolist(), beliefs.value(0, 0)
+    ([[0.5], [0.0]], 0.5)
+    """
+
+    def __init__(self, labels: Labels, *, start: ArrayLike | None = None) -> None:
+        self.labels = labels
+        self.start = start
+        self._maps: tuple[_Map, ...] = ()
+        self._n_tables = 1
+
+    @classmethod
+    def from_ledger(cls, ledger: Ledger, *, start: ArrayLike | None = None) -> BeliefMap:
+        """The maps that a ledger's updates make."""
+        beliefs = cls(Labels.plain(ledger.n_states, ledger.n_actions), start=start)
+        beliefs(ledger, 0)
+        return beliefs
+
+    def __call__(self, ledger: Ledger, first: int) -> None:
+        """Learn from the ledger's lines from ``first`` on."""
+        if not self._maps:
+            self._maps = self._begin(ledger)
+        lines = ledger.lines
+        lines = lines._replace(
+            cell=lines.cell[first:],
+            source=lines.source[first:],
+            reward=lines.reward[first:],
+            step_size=lines.step_size[first if len(lines.step_size) > 1 else 0 :],
+            discount=lines.discount[first if len(lines.discount) > 1 else 0 :],
+            trail=lines.trail[first if len(lines.trail) > 1 else 0 :],
+        )
+        visits, earnings, values = self._maps
+        fold(lines, np.ones(1), visits.tables, visits.previous, np.empty(0))
+        fold(lines, lines.reward, earnings.tables, earnings.previous, np.empty(0))
+        fold(lines, lines.reward, values.tables, values.previous, np.empty(0))
+
+    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) Expected visits, discounted as learned: the paper's belief map."""
+        return self._row(0, state, action)
+
+    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) Where the value is expected to be earned."""
+        return self._row(1, state, action)
+
+    def value(self, state: int, action: int) -> float:
+        """The value that the updates make, the start of the tables included."""
+        return float(self._row(2, state, action)[0, 0])
+
+    def _begin(self, ledger: Ledger) -> tuple[_Map, ...]:
+        if (ledger.n_states, ledger.n_actions) != (self.labels.n_states, self.labels.n_actions):
+            raise ValueError(f"the ledger has {ledger.n_states} states and {ledger.n_actions} actions, the labels {self.labels.n_states} and {self.labels.n_actions}")
+        pairs = ledger.n_states * ledger.n_actions
+        needed = 2 * 8 * ledger.n_cells * pairs
+        if needed > MOST_BYTES:
+            raise ValueError(f"dense maps of {pairs} pairs need {needed / 2**30:,.0f} GiB; ask an Audit(ledger) instead: it computes any row when asked")
+        self._n_tables = ledger.n_tables
+        visits = np.zeros((ledger.n_cells, pairs))
+        if self.start is not None:
+            visits.reshape(ledger.n_tables, pairs, pairs)[:] = np.asarray(self.start, dtype=np.float64)
+        values = ledger.initial_tables().reshape(-1, 1)
+        return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values)
+
+    def _row(self, which: int, state: int, action: int) -> NDArray[np.float64]:
+        labels = self.labels
+        if not (0 <= state < labels.n_states and 0 <= action < labels.n_actions):
+            raise ValueError(f"({state}, {action}) is out of range: states 0 to {labels.n_states - 1}, actions 0 to {labels.n_actions - 1}")
+        shape = (labels.n_states, labels.n_actions) if which < 2 else (1, 1)
+        if not self._maps:
+            return np.zeros(shape)
+        tables = self._maps[which].tables.reshape(self._n_tables, labels.n_states, labels.n_actions, -1)
+        return tables[:, state, action].mean(axis=0).reshape(shape)
+
+
+class _Map:
+    """Tables, and the target of the line before: a trail may go on in the next stretch of lines."""
+
+    def __init__(self, tables: NDArray[np.float64]) -> None:
+        self.tables = tables
+        self.previous = np.zeros(tables.shape[1])

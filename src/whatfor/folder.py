@@ -1,0 +1,157 @@
+"""A folder of npz and JSON files, switched over by one atomic manifest. Never pickle.
+
+Every file is named after its contents. A save writes new files, then replaces ``manifest.json`` in
+one step; until then the folder is what it was, whatever happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+OURS = re.compile(r"\.?(run|arrays|ledger)-[0-9a-f]{16}\.(json|npz)(\.part)?")
+
+
+class FolderError(ValueError):
+    """A run folder that cannot be read or written, and why."""
+
+
+Contents = dict[str, Any]  # a name -> JSON data, or a dictionary of arrays
+
+
+def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[str, dict[str, NDArray[Any]]]) -> Path:
+    """Write JSON documents and groups of arrays, all or nothing."""
+    folder = Path(path)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        strangers = [file.name for file in folder.iterdir() if not OURS.fullmatch(file.name)]
+        if strangers:
+            raise FolderError(f"{folder} holds other things ({strangers[0]}, ...) and no run; choose an empty or a new folder")
+    elif folder.exists() and not folder.is_dir():
+        raise FolderError(f"{folder} is a file; choose a folder")
+    parts: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {}
+        for name, document in documents.items():
+            files[name] = _keep(folder, name, "json", lambda file, d=document: file.write(_dumped(d)), parts)
+        for name, group in arrays.items():
+            files[name] = _keep(folder, name, "npz", lambda file, g=group: np.savez(file, allow_pickle=False, **g), parts)
+        manifest = {"format": FORMAT, "files": files}
+        part = folder / f".{MANIFEST}.part"
+        parts.append(part)
+        with part.open("wb") as file:
+            file.write(_dumped(manifest))
+            _flush(file)
+        os.replace(part, folder / MANIFEST)
+    except OSError as error:
+        for part in parts:
+            part.unlink(missing_ok=True)
+        kept = "; the run saved there before is untouched" if (folder / MANIFEST).exists() else ""
+        raise FolderError(f"could not save to {folder}: {error.strerror or error}{kept}. Free some space or choose another folder, and save again") from error
+    _flush_folder(folder)
+    current = {entry["file"] for entry in files.values()}
+    for old in folder.iterdir():
+        if OURS.fullmatch(old.name) and old.name not in current:
+            old.unlink(missing_ok=True)
+    return folder
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[str, NDArray[Any]]]]:
+    """The documents and arrays of a folder, after checking that they are what was written."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise FolderError(f"there is no run at {folder}: no such folder")
+    if not (folder / MANIFEST).is_file():
+        raise FolderError(f"there is no run at {folder}: no {MANIFEST} in it")
+    manifest = _loaded(folder / MANIFEST)
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(version, int) or not isinstance(manifest.get("files"), dict):
+        raise FolderError(f"{folder / MANIFEST} is not a run's manifest")
+    if version > FORMAT:
+        raise FolderError(f"{folder} was written by a newer whatfor (format {version}, this one reads {FORMAT}): pip install --upgrade whatfor")
+    documents, arrays = {}, {}
+    for name, entry in manifest["files"].items():
+        file = _checked(folder, name, entry)
+        if file.suffix == ".json":
+            documents[name] = _loaded(file)
+        else:
+            arrays[name] = _arrays(file)
+    return documents, arrays
+
+
+def _keep(folder: Path, name: str, ending: str, write: Any, parts: list[Path]) -> dict[str, Any]:
+    """Write a file under the name of its contents."""
+    part = folder / f".{name}-{os.urandom(8).hex()}.{ending}.part"
+    parts.append(part)
+    with part.open("wb") as file:
+        write(file)
+        _flush(file)
+    digest = _digest(part)
+    final = folder / f"{name}-{digest[:16]}.{ending}"
+    os.replace(part, final)
+    return {"file": final.name, "sha256": digest, "bytes": final.stat().st_size}
+
+
+def _checked(folder: Path, name: str, entry: Any) -> Path:
+    """The file that a manifest's entry names, if it is whole and unchanged."""
+    named = entry.get("file") if isinstance(entry, dict) else None
+    if not isinstance(named, str) or not OURS.fullmatch(named) or not named.startswith(f"{name}-"):
+        raise FolderError(f"{folder / MANIFEST} names {named!r} for its {name}, which is not a file of a run")
+    file = folder / named
+    if not file.is_file() or file.is_symlink():
+        raise FolderError(f"{folder} is incomplete: {named} is missing")
+    if file.stat().st_size != entry.get("bytes"):
+        raise FolderError(f"{file} is {file.stat().st_size} bytes long instead of {entry.get('bytes')}: it was cut off or changed")
+    if _digest(file) != entry.get("sha256"):
+        raise FolderError(f"{file} is not what was saved (its checksum differs)")
+    return file
+
+
+def _arrays(file: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        if "pickle" in str(error).lower():
+            raise FolderError(f"{file} contains a pickle, which can run code when it is read; a run never does, so it is refused") from error
+        raise FolderError(f"{file} cannot be read: {error}") from error
+
+
+def _loaded(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FolderError(f"{file} is not JSON: {error}") from error
+
+
+def _dumped(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _flush(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,52 @@
+"""What happened episode by episode, and how well the greedy policy does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class History:
+    """One entry an episode begun."""
+
+    returns: NDArray[np.float64]  # (episodes,) rewards summed up, not discounted
+    lengths: NDArray[np.int64]  # (episodes,) steps
+
+    def __len__(self) -> int:
+        return len(self.returns)
+
+    def followed_by(self, later: History) -> History:
+        """Both, one after the other."""
+        return History(np.concatenate([self.returns, later.returns]), np.concatenate([self.lengths, later.lengths]))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Returns of the greedy policy."""
+
+    returns: NDArray[np.float64]  # (episodes,)
+    lengths: NDArray[np.int64]  # (episodes,)
+    low: float  # 95 % interval for the mean return (Student's t)
+    high: float
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return float(self.returns.mean())
+
+    @classmethod
+    def of(cls, returns: NDArray[np.float64], lengths: NDArray[np.int64]) -> Evaluation:
+        """With the interval that so many episodes allow."""
+        mean, n = float(returns.mean()), len(returns)
+        if n < 2 or returns.std() == 0.0:
+            return cls(returns, lengths, mean if n > 1 else -np.inf, mean if n > 1 else np.inf)
+        from scipy.stats import t
+
+        half = float(t.ppf(0.975, n - 1) * returns.std(ddof=1) / np.sqrt(n))
+        return cls(returns, lengths, mean - half, mean + half)
+
+    def __str__(self) -> str:
+        return f"mean return {self.mean:.4g} (95 % interval {self.low:.4g} to {self.high:.4g}) over {len(self.returns)} episodes"

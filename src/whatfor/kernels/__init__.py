@@ -1,0 +1,1 @@
+"""The recursion forwards and backwards, on plain arrays."""

@@ -1,0 +1,56 @@
+"""Backwards: walk the ledger from its end with one weight a cell.
+
+Forwards asks what each cell has become; backwards asks what one asked value is made of. The
+weight of update i in the asked value is ``m_i``, and the value is exactly the sum of ``m_i * r_i``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.compiler import compiled
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, mask
+
+
+@compiled
+def scan(
+    lines: Lines,
+    left: NDArray[np.float64],  # (cells, rows): weight of the asked values on each cell; ends as what is left on the start
+    carry: NDArray[np.float64],  # (rows,): zeros; ends as the weight on the target before the first line
+    visits: NDArray[np.float64],  # (cells, rows): receives the sum of m
+    earnings: NDArray[np.float64],  # (cells, rows): receives the sum of m * r
+    endings: NDArray[np.float64],  # (endings, rows): receives m of the lines that ended an episode
+    spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, what rounding is measured against
+    weights: NDArray[np.float64],  # (n, rows) or (0, rows): receives m itself
+) -> None:
+    """Read every line once, for several asked values at a time."""
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    rows = left.shape[1]
+    carrying = False
+    for i in range(len(lines.cell) - 1, -1, -1):
+        k = lines.cell[i]
+        touched = carrying
+        for row in range(rows):
+            if left[k, row] != 0.0:
+                touched = True
+        if not touched:
+            continue
+        j = lines.source[i]
+        a = lines.step_size[i & a_mask]
+        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
+        trail = lines.trail[i & l_mask]
+        carrying = g * trail != 0.0
+        for row in range(rows):
+            m = a * left[k, row] + carry[row]
+            left[k, row] *= 1.0 - a
+            visits[k, row] += m
+            earnings[k, row] += m * lines.reward[i]
+            spread[row] += m * abs(lines.reward[i])
+            if j >= 0:
+                left[j, row] += g * (1.0 - trail) * m
+            elif j <= TIMED_OUT:
+                endings[TIMED_OUT - j, row] += m
+            carry[row] = g * trail * m
+            if len(weights) > 0:
+                weights[i, row] = m

@@ -1,0 +1,46 @@
+"""Forwards: apply every update, in order, to tables that add up something else."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.compiler import compiled
+from whatfor.kernels.recursion import NO_BOOTSTRAP, Lines, mask, moved, target
+
+
+@compiled
+def fold(
+    lines: Lines,
+    amount: NDArray[np.float64],  # (n,) or (1,): what each line adds up
+    tables: NDArray[np.float64],  # (cells, width): changed in place
+    previous: NDArray[np.float64],  # (width,): the target of the line before; changed in place
+    errors: NDArray[np.float64],  # (n,) or (0,): receives target - value of column 0
+) -> float:
+    """Repeat the updates for another cumulant: ``amount[i]`` at column ``cell % width``.
+
+    Width 1 and the rewards give the values; width S*A and ones give the visits of every cell
+    (the paper's belief map); width S*A and the rewards give the earnings.
+    Returns the largest absolute target of column 0: with the start, a bound on all that ever stood there.
+    """
+    a_mask, g_mask, l_mask, c_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail), mask(amount)
+    width = tables.shape[1]
+    peak = 0.0
+    for i in range(len(lines.cell)):
+        k = lines.cell[i]
+        j = lines.source[i]
+        a = lines.step_size[i & a_mask]
+        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
+        trail = lines.trail[i & l_mask]
+        cumulant = amount[i & c_mask]
+        own = k % width
+        before = tables[k, 0]
+        for x in range(width):
+            added = cumulant if x == own else 0.0
+            bootstrap = tables[j, x] if j >= 0 else 0.0
+            previous[x] = target(added, g, trail, bootstrap, previous[x])
+            tables[k, x] = moved(tables[k, x], previous[x], a)
+        peak = max(peak, abs(previous[0]))
+        if len(errors) > 0:
+            errors[i] = previous[0] - before
+    return peak

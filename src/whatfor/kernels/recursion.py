@@ -1,0 +1,62 @@
+"""The one recursion: what an update adds up, and how it moves a cell.
+
+    target_i  =  c_i + g_i * ((1 - l_i) * T[j_i] + l_i * target_{i-1})
+    T[k_i]   <-  T[k_i] + a_i * (target_i - T[k_i])
+
+Learners, the forward fold and the tests all call these two functions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.compiler import inlined
+
+# Where the bootstrap cell would stand (``source``), a negative code says why there is none.
+GOES_ON = 0  # only in worlds: this transition does not end the episode
+NO_BOOTSTRAP = -1  # the target is built on the trail alone
+TIMED_OUT = -2  # a time limit, treated as an end
+TERMINATED = -3  # the world ended the episode; codes below it are endings with a name
+
+
+class Lines(NamedTuple):
+    """Updates as columns, in the order in which they were applied.
+
+    ``step_size``, ``discount`` and ``trail`` may have one entry instead of n: the same for all lines.
+    """
+
+    cell: NDArray[np.int32]  # (n,)       k: the cell that changed
+    source: NDArray[np.int32]  # (n,)     j: the cell bootstrapped from, or a code
+    reward: NDArray[np.float64]  # (n,)   r
+    step_size: NDArray[np.float64]  # (n,) or (1,)   a
+    discount: NDArray[np.float64]  # (n,) or (1,)    g; 0 is understood where the episode ended
+    trail: NDArray[np.float64]  # (n,) or (1,)       l
+
+
+@inlined
+def target(cumulant: float, discount: float, trail: float, bootstrap: float, previous: float) -> float:
+    """What an update moves its cell towards.
+
+    >>> target(1.0, 0.5, 0.0, 10.0, 0.0)
+    6.0
+    """
+    return cumulant + discount * ((1.0 - trail) * bootstrap + trail * previous)
+
+
+@inlined
+def moved(value: float, target: float, step_size: float) -> float:
+    """The cell after the update.
+
+    >>> moved(2.0, 6.0, 0.25)
+    3.0
+    """
+    return value + step_size * (target - value)
+
+
+@inlined
+def mask(column: NDArray[np.float64]) -> int:
+    """``column[i & mask(column)]`` reads line i of a column, also of one that holds a single number."""
+    return -1 if len(column) > 1 else 0

@@ -1,0 +1,54 @@
+"""Uniform numbers as data: the compiled loop and the Python loop read the same ones in the same order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK = 1 << 15
+
+
+class Tape:
+    """A block of uniforms in [0, 1), drawn ahead from a generator, and where the reader stands in it.
+
+    >>> tape = Tape(np.random.default_rng(0))
+    >>> tape.need(3)
+    >>> tape.uniforms[0] == np.random.default_rng(0).random()
+    np.True_
+    """
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+        self.uniforms: NDArray[np.float64] = np.empty(0)
+        self.cursor: NDArray[np.int64] = np.zeros(1, np.int64)
+
+    def need(self, count: int) -> None:
+        """Make sure that so many numbers can be read."""
+        at = int(self.cursor[0])
+        if len(self.uniforms) - at < count:
+            fresh = self.generator.random(max(BLOCK, count))
+            self.uniforms = np.concatenate([self.uniforms[at:], fresh])
+            self.cursor[0] = 0
+
+    def state(self) -> dict[str, Any]:
+        """All that decides the numbers to come, as JSON can hold it."""
+        at = int(self.cursor[0])
+        return {"generator": self.generator.bit_generator.state, "ahead": self.uniforms[at:].tolist()}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Tape:
+        """A tape that goes on where ``state()`` was taken."""
+        tape = cls(generator_from(state["generator"]))
+        tape.uniforms = np.array(state["ahead"], dtype=np.float64)
+        return tape
+
+
+def generator_from(state: dict[str, Any]) -> np.random.Generator:
+    """A NumPy generator in a saved state; only PCG64, NumPy's and Gymnasium's default."""
+    if state.get("bit_generator") != "PCG64":
+        raise ValueError(f"cannot go on from a generator of kind {state.get('bit_generator')!r}; only PCG64 is known")
+    bits = np.random.PCG64()
+    bits.state = state
+    return np.random.Generator(bits)

@@ -1,0 +1,224 @@
+"""The names and axes of states and actions: observation <-> index <-> words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One number that a state is made of."""
+
+    name: str
+    size: int
+    values: tuple[str, ...] = ()  # words of each value; none: the number itself
+    start: int = 0  # the observation's smallest value
+    edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
+
+    def word(self, at: int) -> str:
+        """The value in words."""
+        return self.values[at] if self.values else str(at + self.start)
+
+    def find(self, word: str) -> int | None:
+        """The value that a word means, or None."""
+        wanted = word.strip().lower()
+        names = [value.lower() for value in self.values]
+        if wanted in names:
+            return names.index(wanted)
+        ends = [at for at, name in enumerate(names) if name.split()[-1:] == [wanted]]
+        if len(ends) == 1:  # "Y" for "at Y"
+            return ends[0]
+        try:
+            at = int(wanted) - self.start
+        except ValueError:
+            return None
+        return at if 0 <= at < self.size else None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A name for how episodes end, by the last action and its reward (None: any)."""
+
+    name: str
+    action: int | None = None
+    reward: float | None = None
+
+    def fits(self, action: int, reward: float) -> bool:
+        """Whether an episode that ended so has this name."""
+        return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of states and actions.
+
+    >>> labels = Labels.plain(3, 2)
+    >>> labels.words(1), labels.index("state 1"), labels.actions
+    ('state 1', 1, ('action 0', 'action 1'))
+    """
+
+    axes: tuple[Axis, ...]
+    actions: tuple[str, ...]
+    template: str = ""  # words with {axis} in them; by default "axis value, axis value"
+    endings: tuple[Ending, ...] = ()
+    kind: str = ""  # what the states are of, for pictures: "taxi", "blackjack", "cartpole", "grid"
+    observed: str = "index"  # what the world shows: "index", "tuple", "array" or "bins"
+
+    @classmethod
+    def plain(cls, n_states: int, n_actions: int) -> Labels:
+        """Numbered states and actions."""
+        return cls((Axis("state", n_states),), tuple(f"action {a}" for a in range(n_actions)))
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return tuple(axis.size for axis in self.axes)
+
+    @cached_property
+    def n_states(self) -> int:
+        """How many states there are."""
+        return math.prod(self.shape)
+
+    @property
+    def n_actions(self) -> int:
+        """How many actions there are."""
+        return len(self.actions)
+
+    @cached_property
+    def _template(self) -> str:
+        return self.template or ", ".join(f"{axis.name} {{{axis.name}}}" for axis in self.axes)
+
+    def values(self, index: int) -> tuple[int, ...]:
+        """The state as one number an axis, each counted from 0."""
+        return tuple(int(at) for at in np.unravel_index(self._checked(index), self.shape))
+
+    def words(self, index: int) -> str:
+        """The state in words."""
+        text = self._template
+        for axis, at in zip(self.axes, self.values(index), strict=True):
+            text = text.replace(f"{{{axis.name}}}", axis.word(at))
+        return text
+
+    def observation(self, index: int) -> Any:
+        """The observation that stands for a state; for bins, their middle."""
+        at = self.values(index)
+        if self.observed == "bins":
+            return np.array([(axis.edges[i] + axis.edges[i + 1]) / 2 for axis, i in zip(self.axes, at, strict=True)])
+        if self.observed == "index":
+            return int(index) + (self.axes[0].start if len(self.axes) == 1 else 0)
+        seen = tuple(i + axis.start for axis, i in zip(self.axes, at, strict=True))
+        return np.array(seen) if self.observed == "array" else seen
+
+    def index(self, observation: Any) -> int:
+        """The index of a state given as observation, as index, as values by axis, or in words.
+
+        >>> Labels((Axis("row", 2), Axis("column", 3)), ("go",), observed="tuple").index("row 1, column 2")
+        5
+        """
+        if isinstance(observation, str):
+            return self._parsed(observation)
+        if isinstance(observation, (int, np.integer)) or np.ndim(observation) == 0:
+            if isinstance(observation, (float, np.floating)) and observation != int(observation):
+                raise ValueError(f"{observation} is not a state: {self._example()}")
+            start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
+            return self._checked(int(observation) - start)
+        numbers = list(np.asarray(observation).ravel())
+        if len(numbers) != len(self.axes):
+            raise ValueError(f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}")
+        if self.observed == "bins":
+            inner = [np.digitize(x, axis.edges[1:-1]) for axis, x in zip(self.axes, numbers, strict=True)]
+            return int(np.ravel_multi_index(inner, self.shape))
+        at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
+        for axis, i in zip(self.axes, at, strict=True):
+            if not 0 <= i < axis.size:
+                raise ValueError(f"{axis.name} {i + axis.start} is out of range: {axis.start} to {axis.start + axis.size - 1}")
+        return int(np.ravel_multi_index(at, self.shape))
+
+    def action(self, action: int | str) -> int:
+        """The index of an action given as index or name."""
+        if isinstance(action, str) and not action.strip().isdigit():
+            names = [name.lower() for name in self.actions]
+            if action.strip().lower() not in names:
+                raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
+            return names.index(action.strip().lower())
+        if not 0 <= int(action) < self.n_actions:
+            numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
+            raise ValueError(f"there is no action {action}; the actions are {numbered}")
+        return int(action)
+
+    def ending(self, action: int, reward: float) -> str | None:
+        """The name of an episode's end, where there is one."""
+        return next((ending.name for ending in self.endings if ending.fits(action, reward)), None)
+
+    @cached_property
+    def ending_names(self) -> tuple[str, ...]:
+        """The names of endings, each once."""
+        return tuple(dict.fromkeys(ending.name for ending in self.endings))
+
+    def _checked(self, index: int) -> int:
+        if not 0 <= index < self.n_states:
+            raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
+        return int(index)
+
+    def _parsed(self, text: str) -> int:
+        """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
+        numbers = re.fullmatch(r"[\s(\[]*(-?\d+(?:\.\d+)?(?:[\s,]+-?\d+(?:\.\d+)?)*)[\s)\]]*", text)
+        if numbers:
+            parts = [float(x) for x in re.split(r"[\s,]+", numbers[1])]
+            return self.index(parts if len(parts) > 1 else parts[0])
+        pattern = re.escape(" ".join(self._template.split()).lower())
+        for i, axis in enumerate(self.axes):
+            pattern = pattern.replace(re.escape(f"{{{axis.name}}}".lower()), f"(?P<axis{i}>.+?)")
+        pattern = pattern.replace(r"\ ", r"\s+")
+        found = re.fullmatch(pattern, text.strip().lower())
+        words = found.groupdict() if found else {}
+        if not found:
+            pairs = dict(re.findall(r"([\w ]+?)\s*[=:]\s*([^,;=]+)", text.lower()))
+            words = {f"axis{i}": pairs[axis.name.lower()] for i, axis in enumerate(self.axes) if axis.name.lower() in pairs}
+        at = []
+        for i, axis in enumerate(self.axes):
+            word = words.get(f"axis{i}")
+            value = None if word is None else axis.find(word)
+            if value is None:
+                said = f"{axis.name} cannot be {word!r}" if word else f"{text!r} does not say the {axis.name}"
+                raise ValueError(f"{said}; {self._choices(axis)}. {self._example()}")
+            at.append(value)
+        return int(np.ravel_multi_index(at, self.shape))
+
+    def _choices(self, axis: Axis) -> str:
+        words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
+        return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")
+
+    def _example(self) -> str:
+        middle = self.n_states // 2
+        return f"Write it like this: {self.words(middle)!r}, {self.observation(middle)!s} or {middle}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "axes": [vars(axis) for axis in self.axes],
+            "actions": list(self.actions),
+            "template": self.template,
+            "endings": [vars(ending) for ending in self.endings],
+            "kind": self.kind,
+            "observed": self.observed,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Labels:
+        """The labels that ``to_json`` wrote."""
+        return cls(
+            axes=tuple(Axis(a["name"], a["size"], tuple(a["values"]), a["start"], tuple(a["edges"])) for a in data["axes"]),
+            actions=tuple(data["actions"]),
+            template=data["template"],
+            endings=tuple(Ending(**ending) for ending in data["endings"]),
+            kind=data["kind"],
+            observed=data["observed"],
+        )

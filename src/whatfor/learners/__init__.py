@@ -1,0 +1,26 @@
+"""Learners: one file a method, its rule visible in it."""
+
+from whatfor.learners.double_q import DoubleQLearning
+from whatfor.learners.lambda_returns import LambdaReturns
+from whatfor.learners.monte_carlo import MonteCarlo
+from whatfor.learners.protocol import Agent, Learner, Transition
+from whatfor.learners.q_learning import QLearning
+from whatfor.learners.replay import Replay
+from whatfor.learners.sarsa import Sarsa
+from whatfor.learners.schedules import constant, exponential, linear, visit_count
+
+__all__ = [
+    "Agent",
+    "DoubleQLearning",
+    "LambdaReturns",
+    "Learner",
+    "MonteCarlo",
+    "QLearning",
+    "Replay",
+    "Sarsa",
+    "Transition",
+    "constant",
+    "exponential",
+    "linear",
+    "visit_count",
+]

@@ -1,0 +1,152 @@
+"""A built-in learner at work: its tables, its memory, its dice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.tape import Tape
+from whatfor.learners.observing import begin_episode, observe, steps_with_room
+from whatfor.learners.protocol import Transition
+from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TRAIL, Log, Memory, Rule
+from whatfor.ledger import Ledger
+
+#: Steps for which room is made at a time.
+AHEAD = 1 << 14
+
+
+class TabularAgent:
+    """The agent behind every built-in learner."""
+
+    def __init__(self, rule: Rule, ledger: Ledger | None, generator: np.random.Generator, initial: float = 0.0) -> None:
+        cells = rule.n_tables * rule.n_states * rule.n_actions
+        self.rule = rule
+        self.ledger = ledger
+        self.tape = Tape(generator)
+        self.memory = Memory(
+            values=np.full(cells, initial, np.float64),
+            tries=np.zeros(cells if rule.power > 0.0 else 0, np.int64),
+            pair=np.empty(0, np.int32),
+            next_state=np.empty(0, np.int32),
+            reward=np.empty(0, np.float64),
+            ending=np.empty(0, np.int32),
+            counters=np.zeros(N_COUNTERS, np.int64),
+            uniforms=self.tape.uniforms,
+        )
+        self.log = _columns(None)
+        self.epsilon = 0.0
+        self.safe = 0  # steps for which room is sure to suffice
+        self.make_room()
+
+    @property
+    def tables(self) -> NDArray[np.float64]:
+        """(tables, S, A) The learner's own values."""
+        return self.memory.values.reshape(self.rule.n_tables, self.rule.n_states, self.rule.n_actions)
+
+    def begin(self, state: int, exploration: float) -> int:
+        """Start an episode; the first action."""
+        self.epsilon = exploration
+        return begin_episode(self.rule, self.memory, self.log, exploration, state)
+
+    def observe(self, step: Transition) -> int:
+        """Learn from a step, write it down, and choose the next action (-1 after the last)."""
+        last = step.terminated or step.truncated
+        if last and step.ending == GOES_ON:
+            self.expect_cut()
+        if self.safe == 0:
+            self.make_room()
+        self.safe -= 1
+        return observe(
+            self.rule, self.memory, self.log, self.epsilon,
+            step.state, step.action, step.reward, step.next_state, step.ending, last,
+        )  # fmt: skip
+
+    def settle(self, abandoned: bool = False) -> None:
+        """Tell the ledger how far its columns are written; an abandoned episode ends here, as it is."""
+        if abandoned and self.rule.method == TRAIL:
+            self.memory.counters[EXPERIENCES] -= self.memory.counters[STORED]
+            self.memory.counters[STORED] = 0
+        if self.ledger is not None:
+            store = self.ledger.writable()
+            store.used = int(self.memory.counters[LINES])
+            store.n_breaks = int(self.memory.counters[BREAKS])
+            if abandoned and self.rule.method != TRAIL and not self.rule.batch:
+                self.ledger.new_episode()
+                self.memory.counters[BREAKS] = store.n_breaks
+
+    # -- room for the loops ----------------------------------------------------------------
+
+    def make_room(self, expected: int = 0) -> None:
+        """Room for the steps to come: uniform numbers, lines (perhaps ``expected`` in all), places for experience."""
+        stored = int(self.memory.counters[STORED])
+        per_step = max(1, self.rule.batch)
+        self.tape.cursor[0] = self.memory.counters[CURSOR]
+        self.tape.need(AHEAD * (5 + 3 * self.rule.batch) + stored)
+        self.memory.counters[CURSOR] = self.tape.cursor[0]
+        memory = self.memory._replace(uniforms=self.tape.uniforms)
+        if self.rule.method == TRAIL or self.rule.batch:
+            room = self.rule.capacity or 2 * stored + AHEAD
+            if room > len(memory.pair):
+                memory = memory._replace(
+                    **{name: _wider(getattr(memory, name), room) for name in ("pair", "next_state", "reward", "ending")}
+                )
+        self.memory = memory
+        if self.ledger is not None:
+            store = self.ledger.writable()
+            if store.used == 0 and self.memory.counters[LINES] == 0:
+                store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
+                store.expect("discount", self.rule.discount)
+                store.expect("trail", self.rule.trail)
+            self.settle()
+            store.reserve(AHEAD * per_step + stored, AHEAD, expected)
+            self.log = _columns(self.ledger)
+        self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1
+
+    def expect_cut(self) -> None:
+        """A trail is about to start without an end: its first line has no trail, so the column varies from here."""
+        if self.rule.trail > 0.0 and self.ledger is not None and len(self.log.trail) <= 1:
+            self.settle()
+            self.ledger.writable().expect("trail", None)
+            self.log = _columns(self.ledger)
+
+    # -- going on later --------------------------------------------------------------------
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """All that decides what it will do: arrays, and numbers as JSON can hold them."""
+        stored = int(self.memory.counters[STORED])
+        self.tape.cursor[0] = self.memory.counters[CURSOR]
+        arrays = {name: getattr(self.memory, name) for name in ("values", "tries", "counters")}
+        arrays |= {name: getattr(self.memory, name)[:stored] for name in ("pair", "next_state", "reward", "ending")}
+        return {name: array.copy() for name, array in arrays.items()}, {"tape": self.tape.state()}
+
+    @classmethod
+    def restored(
+        cls, rule: Rule, ledger: Ledger | None, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
+    ) -> TabularAgent:
+        """An agent that goes on where ``state()`` was taken."""
+        agent = cls(rule, None, np.random.default_rng(0))
+        agent.tape = Tape.restored(numbers["tape"])
+        agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
+        agent.memory.counters[CURSOR] = 0
+        agent.ledger = ledger
+        agent.make_room()
+        return agent
+
+
+def _columns(ledger: Ledger | None) -> Log:
+    if ledger is None:
+        return Log(
+            np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32),
+            np.empty((0, 2), np.int64),
+        )
+    store = ledger.writable()
+    return Log(store.cell, store.source, store.reward, store.step_size, store.trail, store.origin, store.breaks)
+
+
+def _wider(column: NDArray[Any], room: int) -> NDArray[Any]:
+    fresh = np.empty(room, column.dtype)
+    fresh[: len(column)] = column
+    return fresh

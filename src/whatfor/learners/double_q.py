@@ -1,0 +1,42 @@
+"""Double Q-learning: one table judges which action is best, the other says what it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from whatfor.kernels.compiler import inlined
+from whatfor.learners.rule import DOUBLE_Q, TABLE, Memory, Rule, draw, greedy_cell
+from whatfor.learners.tabular import Tabular
+
+
+@inlined
+def draw_table(memory: Memory) -> None:
+    """Decide which of the two tables learns."""
+    memory.counters[TABLE] = 1 if draw(memory) >= 0.5 else 0
+
+
+@inlined
+def judged_next(rule: Rule, memory: Memory, next_state: int) -> int:
+    """The cell whose value the target is built on: best by the learning table, read from the other."""
+    table = memory.counters[TABLE]
+    return greedy_cell(rule, memory, next_state, table, 1 - table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoubleQLearning(Tabular):
+    """Van Hasselt's double Q-learning.
+
+    It acts on the sum of its two tables, and its value is their mean. ``draw`` says when it is
+    decided which table learns: once an "episode" (the paper's way) or at every "step"; under
+    replay at every update. Truncations are treated as in ``QLearning``.
+
+    >>> DoubleQLearning(draw="step").draw
+    'step'
+    """
+
+    draw: Literal["episode", "step"] = "episode"
+
+    method = DOUBLE_Q
+    n_tables = 2
+    replays = True

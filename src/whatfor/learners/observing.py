@@ -1,0 +1,160 @@
+"""One step of experience, for every learner: learn from it, write it down, choose what to do next.
+
+The Python loop calls ``observe`` once a step; the compiled loop has it inside.
+"""
+
+from __future__ import annotations
+
+from whatfor.kernels.compiler import inlined
+from whatfor.kernels.recursion import GOES_ON
+from whatfor.learners.double_q import draw_table, judged_next
+from whatfor.learners.lambda_returns import learn_episode
+from whatfor.learners.q_learning import best_next
+from whatfor.learners.rule import (
+    BREAKS,
+    CURSOR,
+    DOUBLE_Q,
+    EXPERIENCES,
+    LINES,
+    Q_LEARNING,
+    SARSA,
+    STORED,
+    TABLE,
+    TRAIL,
+    Log,
+    Memory,
+    Rule,
+    apply,
+    choose,
+    draw,
+    write_break,
+)
+from whatfor.learners.sarsa import taken_next
+
+
+@inlined
+def begin_episode(rule: Rule, memory: Memory, log: Log, epsilon: float, state: int) -> int:
+    """The first action of an episode."""
+    if rule.batch > 0 and rule.learning:
+        write_break(rule, memory, log)
+    if rule.method == DOUBLE_Q and rule.learning and not rule.table_per_step:
+        draw_table(memory)
+    return choose(rule, memory, state, epsilon, -1)
+
+
+@inlined
+def learn_step(
+    rule: Rule,
+    memory: Memory,
+    log: Log,
+    pair: int,
+    reward: float,
+    next_state: int,
+    next_action: int,
+    ending: int,
+    origin: int,
+) -> int:
+    """One update from one experience, by a one-step method."""
+    table = 0
+    if rule.method == DOUBLE_Q:
+        if rule.table_per_step or rule.batch > 0:
+            draw_table(memory)
+        table = memory.counters[TABLE]
+    source = ending
+    if ending == GOES_ON:
+        if rule.method == SARSA:
+            source = taken_next(rule, next_state, next_action)
+        elif rule.method == DOUBLE_Q:
+            source = judged_next(rule, memory, next_state)
+        else:
+            source = best_next(rule, memory, next_state)
+    cell = table * rule.n_states * rule.n_actions + pair
+    apply(rule, memory, log, cell, source, reward, 0.0, 0.0, origin)
+    return source
+
+
+@inlined
+def store(rule: Rule, memory: Memory, pair: int, reward: float, next_state: int, ending: int) -> None:
+    """Keep an experience: of this episode, or in the replay buffer."""
+    slot = memory.counters[STORED]
+    if rule.capacity > 0 and slot == rule.capacity:
+        if rule.keep_first:
+            return
+        slot = memory.counters[EXPERIENCES] % rule.capacity
+    else:
+        memory.counters[STORED] += 1
+    memory.pair[slot] = pair
+    memory.reward[slot] = reward
+    memory.next_state[slot] = next_state
+    memory.ending[slot] = ending
+
+
+@inlined
+def replay(rule: Rule, memory: Memory, log: Log) -> None:
+    """Learn from stored experiences, drawn at random."""
+    stored, newest = memory.counters[STORED], memory.counters[EXPERIENCES]
+    if stored < rule.warmup:
+        return
+    for _ in range(rule.batch):
+        slot = int(draw(memory) * stored)
+        origin = slot
+        if rule.capacity > 0 and not rule.keep_first:  # the latest experience that was put there
+            origin = newest - (newest - slot) % rule.capacity
+        learn_step(
+            rule, memory, log, memory.pair[slot], memory.reward[slot], memory.next_state[slot], -1, memory.ending[slot], origin
+        )
+
+
+@inlined
+def observe(
+    rule: Rule,
+    memory: Memory,
+    log: Log,
+    epsilon: float,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    ending: int,
+    last: bool,
+) -> int:
+    """Learn from a step, and choose the next action (-1 after the last step)."""
+    next_action, planned = -1, -1
+    if rule.method == SARSA and ending == GOES_ON and (rule.learning or not last):
+        next_action = choose(rule, memory, next_state, epsilon, -1)
+    if rule.learning:
+        pair = state * rule.n_actions + action
+        if rule.method == TRAIL or rule.batch > 0:
+            store(rule, memory, pair, reward, next_state, ending)
+        cut = last and ending == GOES_ON and rule.batch == 0  # no line will say that the episode ended
+        if rule.method == TRAIL:
+            if last:
+                if cut:
+                    write_break(rule, memory, log)
+                learn_episode(rule, memory, log)
+        elif rule.batch > 0:
+            replay(rule, memory, log)
+        else:
+            source = learn_step(rule, memory, log, pair, reward, next_state, next_action, ending, memory.counters[EXPERIENCES])
+            if rule.method == Q_LEARNING and next_state != state:  # the action it built on is still the best
+                planned = source - next_state * rule.n_actions
+            if cut:
+                write_break(rule, memory, log)
+        memory.counters[EXPERIENCES] += 1
+    if last:
+        return -1
+    return next_action if next_action >= 0 else choose(rule, memory, next_state, epsilon, planned)
+
+
+@inlined
+def steps_with_room(rule: Rule, memory: Memory, log: Log) -> int:
+    """For how many steps uniform numbers, lines, breaks and places for experience are sure to suffice."""
+    stored = memory.counters[STORED]
+    episode = stored if rule.method == TRAIL else 0  # steps that are still to be learned from
+    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // (5 + 3 * rule.batch)
+    if rule.learning and (rule.method == TRAIL or (rule.batch > 0 and rule.capacity == 0)):
+        steps = min(steps, len(memory.pair) - stored)
+    if rule.learning and rule.recording:
+        steps = min(steps, (len(log.cell) - memory.counters[LINES] - episode) // max(1, rule.batch))
+        steps = min(steps, len(log.breaks) - memory.counters[BREAKS])
+    return steps

@@ -1,0 +1,56 @@
+"""What a learner is, for anyone who wants to write one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.recursion import GOES_ON
+from whatfor.learners.schedules import Schedule
+
+if TYPE_CHECKING:
+    from whatfor.ledger import Ledger
+
+
+class Transition(NamedTuple):
+    """What the world did."""
+
+    state: int
+    action: int
+    reward: float
+    next_state: int
+    terminated: bool
+    truncated: bool
+    ending: int = GOES_ON  # how the learner should take it: 0 goes on (bootstrap), else a code of the ledger
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A learner at work."""
+
+    @property
+    def tables(self) -> NDArray[np.float64]:
+        """(tables, S, A) Its own values; what explanations are checked against."""
+
+    def begin(self, state: int, exploration: float) -> int:
+        """Start an episode in a state, exploring with this chance; the first action."""
+
+    def observe(self, step: Transition) -> int:
+        """Learn from a step, record each update in the ledger, and choose the next action (-1 after the last)."""
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Settings that make an agent. ``whatfor.testing.check_learner`` says whether a class keeps the contract."""
+
+    discount: Any
+    exploration: float | Schedule
+    n_tables: int
+    order: str
+
+    def start(
+        self, n_states: int, n_actions: int, *, ledger: Ledger | None, generator: np.random.Generator
+    ) -> Agent:
+        """A fresh agent that writes into ``ledger`` (None: it records nothing)."""

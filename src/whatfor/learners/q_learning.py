@@ -1,0 +1,30 @@
+"""Q-learning: bootstrap from the action that looks best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whatfor.kernels.compiler import inlined
+from whatfor.learners.rule import Q_LEARNING, Memory, Rule, greedy_cell
+from whatfor.learners.tabular import Tabular
+
+
+@inlined
+def best_next(rule: Rule, memory: Memory, next_state: int) -> int:
+    """The cell whose value the target is built on."""
+    return greedy_cell(rule, memory, next_state, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QLearning(Tabular):
+    """Watkins' Q-learning.
+
+    At a truncation the target bootstraps from the state reached, as at any other step
+    (``time_limit="bootstrap"``), or counts it as an end (``time_limit="terminal"``).
+
+    >>> QLearning(step_size=0.4, discount=0.9).discount
+    0.9
+    """
+
+    method = Q_LEARNING
+    replays = True

@@ -1,0 +1,168 @@
+"""What every learner's rule reads and writes, and how an action is chosen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.compiler import inlined
+from whatfor.kernels.recursion import NO_BOOTSTRAP, moved, target
+
+Q_LEARNING, SARSA, DOUBLE_Q, TRAIL = 0, 1, 2, 3
+
+# Places in Memory.counters.
+LINES, EXPERIENCES, STORED, CURSOR, TABLE, BREAKS = 0, 1, 2, 3, 4, 5
+N_COUNTERS = 6
+
+
+class Rule(NamedTuple):
+    """A learner's settings as numbers."""
+
+    method: int
+    n_states: int
+    n_actions: int
+    n_tables: int
+    step_size: float
+    power: float  # > 0: the step size is 1 / n ** power at a cell's n-th update
+    discount: float
+    trail: float
+    table_per_step: bool  # double Q-learning draws its table at every step instead of every episode
+    batch: int  # replayed updates a step; 0: learn from each step once, as it happens
+    warmup: int  # experiences stored before replay begins
+    capacity: int  # experiences kept; 0: all
+    keep_first: bool  # a full buffer keeps what it has instead of the latest
+    learning: bool
+    recording: bool
+
+
+class Memory(NamedTuple):
+    """What a learner carries from step to step."""
+
+    values: NDArray[np.float64]  # (tables * S * A,)
+    tries: NDArray[np.int64]  # (tables * S * A,), or (0,) with a constant step size
+    pair: NDArray[np.int32]  # (room,) stored experience: the episode so far, or a replay buffer
+    next_state: NDArray[np.int32]  # (room,)
+    reward: NDArray[np.float64]  # (room,)
+    ending: NDArray[np.int32]  # (room,)
+    counters: NDArray[np.int64]  # (N_COUNTERS,)
+    uniforms: NDArray[np.float64]  # the learner's tape
+
+
+class Log(NamedTuple):
+    """The ledger's columns, with room; one of length 1 stays as it is."""
+
+    cell: NDArray[np.int32]
+    source: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    step_size: NDArray[np.float64]
+    trail: NDArray[np.float64]
+    origin: NDArray[np.int32]
+    breaks: NDArray[np.int64]  # (room, 2): line and experience where an episode starts unsaid
+
+
+@inlined
+def write_break(rule: Rule, memory: Memory, log: Log) -> None:
+    """Write down that an episode starts at the next line."""
+    if rule.recording:
+        counters = memory.counters
+        log.breaks[counters[BREAKS], 0] = counters[LINES]
+        log.breaks[counters[BREAKS], 1] = counters[EXPERIENCES] if rule.batch > 0 else counters[LINES]
+        counters[BREAKS] += 1
+
+
+@inlined
+def draw(memory: Memory) -> float:
+    """The next uniform number of the learner's tape."""
+    memory.counters[CURSOR] += 1
+    return memory.uniforms[memory.counters[CURSOR] - 1]
+
+
+@inlined
+def score(values: NDArray[np.float64], cell: int, pairs: int, both: bool) -> float:
+    """What a cell is worth, or it and its double in the next table."""
+    return values[cell] + values[cell + pairs] if both else values[cell]
+
+
+@inlined
+def greedy(
+    values: NDArray[np.float64], state: int, n_actions: int, first: int, both: bool, pairs: int, uniform: float
+) -> int:
+    """The best action by table ``first``, or by it and the next; ties are broken by ``uniform``."""
+    row = first * pairs + state * n_actions
+    chosen, ties, best = 0, 1, score(values, row, pairs, both)
+    for action in range(1, n_actions):
+        worth = score(values, row + action, pairs, both)
+        if worth > best:
+            chosen, ties, best = action, 1, worth
+        elif worth == best:
+            ties += 1
+    if ties > 1:
+        skip = int(uniform * ties)
+        for action in range(chosen, n_actions):
+            if score(values, row + action, pairs, both) == best:
+                if skip == 0:
+                    return action
+                skip -= 1
+    return chosen
+
+
+@inlined
+def choose(rule: Rule, memory: Memory, state: int, epsilon: float, planned: int) -> int:
+    """Explore with chance epsilon, else take the planned action, or the best (-1: none is planned).
+
+    One uniform number decides all of it.
+    """
+    uniform = draw(memory)
+    if uniform < epsilon:
+        return min(int(uniform / epsilon * rule.n_actions), rule.n_actions - 1)
+    if planned >= 0:
+        return planned
+    rest = (uniform - epsilon) / (1.0 - epsilon)
+    return greedy(memory.values, state, rule.n_actions, 0, rule.n_tables == 2, rule.n_states * rule.n_actions, rest)
+
+
+@inlined
+def greedy_cell(rule: Rule, memory: Memory, state: int, judge: int, table: int) -> int:
+    """The cell in ``table`` of the action that table ``judge`` finds best."""
+    pairs = rule.n_states * rule.n_actions
+    action = greedy(memory.values, state, rule.n_actions, judge, False, pairs, draw(memory))
+    return table * pairs + state * rule.n_actions + action
+
+
+@inlined
+def apply(
+    rule: Rule,
+    memory: Memory,
+    log: Log,
+    cell: int,
+    source: int,
+    reward: float,
+    trail: float,
+    previous: float,
+    origin: int,
+) -> float:
+    """Change one cell, and write the line that says so. Returns the target."""
+    step_size = rule.step_size
+    if rule.power > 0.0:
+        memory.tries[cell] += 1
+        tries = float(memory.tries[cell])
+        step_size = 1.0 / (tries if rule.power == 1.0 else tries**rule.power)
+    discount = rule.discount if source >= NO_BOOTSTRAP else 0.0
+    bootstrap = memory.values[source] if source >= 0 else 0.0
+    aim = target(reward, discount, trail, bootstrap, previous)
+    memory.values[cell] = moved(memory.values[cell], aim, step_size)
+    if rule.recording:
+        line = memory.counters[LINES]
+        log.cell[line] = cell
+        log.source[line] = source
+        log.reward[line] = reward
+        if len(log.step_size) > 1:
+            log.step_size[line] = step_size
+        if len(log.trail) > 1:
+            log.trail[line] = trail
+        if len(log.origin) > 0:
+            log.origin[line] = origin
+        memory.counters[LINES] = line + 1
+    return aim

@@ -1,0 +1,119 @@
+"""Numbers that change over training: exploration by episode, step sizes by visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same number in every episode."""
+
+    value: float
+
+    def __call__(self, episode: int) -> float:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Linear:
+    """From start to end in a straight line over so many episodes, then end."""
+
+    start: float
+    end: float
+    episodes: int
+
+    def __call__(self, episode: int) -> float:
+        share = min(episode / self.episodes, 1.0) if self.episodes else 1.0
+        return self.start + (self.end - self.start) * share
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Times ``decay`` an episode, never below ``end``."""
+
+    start: float
+    end: float
+    decay: float
+
+    def __call__(self, episode: int) -> float:
+        return float(max(self.end, self.start * self.decay**episode))
+
+
+@dataclass(frozen=True)
+class VisitCount:
+    """A step size of 1 / n ** power at a cell's n-th update: an average, with power 1."""
+
+    power: float = 1.0
+
+
+Schedule = Callable[[int], float]
+
+
+def constant(value: float) -> Constant:
+    """The same exploration in every episode.
+
+    >>> constant(0.1)(1_000)
+    0.1
+    """
+    return Constant(value)
+
+
+def linear(start: float, end: float, *, episodes: int) -> Linear:
+    """Exploration that falls in a straight line over the first episodes.
+
+    >>> linear(1.0, 0.1, episodes=250)(125)
+    0.55
+    """
+    return Linear(start, end, episodes)
+
+
+def exponential(start: float, end: float, *, decay: float) -> Exponential:
+    """Exploration that is multiplied by ``decay`` after each episode, down to ``end``.
+
+    >>> exponential(1.0, 0.05, decay=0.5)(2)
+    0.25
+    """
+    return Exponential(start, end, decay)
+
+
+def visit_count(power: float = 1.0) -> VisitCount:
+    """A step size that falls with the number of updates of a cell.
+
+    >>> visit_count()
+    VisitCount(power=1.0)
+    """
+    return VisitCount(power)
+
+
+def exploration_at(exploration: float | Schedule, episode: int) -> float:
+    """The chance to explore in an episode, checked."""
+    chance = exploration(episode) if callable(exploration) else exploration
+    if not 0.0 <= chance <= 1.0:
+        raise ValueError(f"exploration is {chance} in episode {episode}; it is a chance and must lie in [0, 1]")
+    return float(chance)
+
+
+def to_json(value: Any) -> Any:
+    """A parameter as JSON: numbers and text as they are, schedules by name; anything else only by its words."""
+    if isinstance(value, (Constant, Linear, Exponential, VisitCount)):
+        return {"kind": type(value).__name__, **vars(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return {"kind": "other", "words": repr(value)}
+
+
+def from_json(value: Any) -> Any:
+    """The parameter that ``to_json`` wrote."""
+    if not isinstance(value, dict):
+        return value
+    kinds = {kind.__name__: kind for kind in (Constant, Linear, Exponential, VisitCount)}
+    fields = {name: number for name, number in value.items() if name != "kind"}
+    if value.get("kind") not in kinds:
+        raise ValueError(
+            f"this run was trained with {value.get('words', value)}, which a file cannot hold; "
+            "to go on, pass the learner again: train(run, learner, episodes=...)"
+        )
+    return kinds[value["kind"]](**fields)

@@ -1,0 +1,88 @@
+"""What the built-in learners have in common: their parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whatfor.learners.replay import Replay
+from whatfor.learners.rule import Rule
+from whatfor.learners.schedules import Schedule, VisitCount, to_json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from whatfor.learners.agent import TabularAgent
+    from whatfor.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabular:
+    """Parameters of a tabular learner, stored as given."""
+
+    step_size: float | VisitCount = 0.1
+    discount: float = 0.99
+    exploration: float | Schedule = 0.1
+    initial: float = 0.0  # what every value starts with
+
+    method: ClassVar[int]
+    n_tables: ClassVar[int] = 1
+    order: ClassVar[str] = "forwards"
+    replays: ClassVar[bool] = False
+
+    def start(
+        self,
+        n_states: int,
+        n_actions: int,
+        *,
+        ledger: Ledger | None,
+        generator: np.random.Generator,
+        replay: Replay | None = None,
+    ) -> TabularAgent:
+        """An agent that learns by this rule, and writes its updates into the ledger."""
+        from whatfor.learners.agent import TabularAgent
+
+        rule = self.rule(n_states, n_actions, replay, recording=ledger is not None)
+        return TabularAgent(rule, ledger, generator, self.initial)
+
+    def rule(self, n_states: int, n_actions: int, replay: Replay | None, *, recording: bool) -> Rule:
+        """The parameters as numbers, checked."""
+        counted = isinstance(self.step_size, VisitCount)
+        step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
+        power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
+        trail = getattr(self, "trail", 0.0)
+        for name, number in (("step_size", step_size), ("discount", self.discount), ("trail", trail)):
+            if not 0.0 <= number <= 1.0:
+                raise ValueError(f"{name} is {number}; it must lie in [0, 1]")
+        if counted and not 0.0 < power <= 1.0:
+            raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")
+        if not abs(self.initial) < float("inf"):
+            raise ValueError(f"initial is {self.initial}; values start at a finite number")
+        draw = getattr(self, "draw", "episode")
+        if draw not in ("episode", "step"):
+            raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
+        if replay is not None:
+            if not self.replays:
+                raise ValueError(f"{type(self).__name__} learns from whole episodes or from the action it takes next; replay= is for QLearning and DoubleQLearning")
+            replay.check()
+        return Rule(
+            method=self.method,
+            n_states=n_states,
+            n_actions=n_actions,
+            n_tables=self.n_tables,
+            step_size=float(step_size),
+            power=float(power),
+            discount=float(self.discount),
+            trail=float(trail),
+            table_per_step=draw == "step",
+            batch=replay.batch if replay else 0,
+            warmup=replay.first_learned if replay else 0,
+            capacity=(replay.capacity or 0) if replay else 0,
+            keep_first=replay is not None and replay.keep == "first",
+            learning=True,
+            recording=recording,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Name and parameters, as JSON can hold them."""
+        return {"name": type(self).__name__, **{field.name: to_json(getattr(self, field.name)) for field in fields(self)}}

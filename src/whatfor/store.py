@@ -1,0 +1,128 @@
+"""Columns that grow: where a ledger keeps its lines."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.recursion import Lines
+
+#: Columns of one number a line, or of a single number while it is the same for all.
+VARYING = ("step_size", "discount", "trail")
+FIRST_CAPACITY = 1 << 12
+MOST_AHEAD = 1 << 27
+
+
+class Store:
+    """Growing columns, shared by a ledger and the prefixes taken of it."""
+
+    def __init__(self, replayed: bool = False) -> None:
+        self.writer: object | None = None  # the ledger that may append
+        self.used = 0
+        self.cell = np.empty(0, np.int32)
+        self.source = np.empty(0, np.int32)
+        self.reward = np.empty(0, np.float64)
+        self.step_size = np.empty(0, np.float64)  # (0,): no line yet; (1,): constant; (capacity,): varying
+        self.discount = np.empty(0, np.float64)
+        self.trail = np.empty(0, np.float64)
+        self.origin = np.empty(0, np.int32)  # only under replay
+        self.replayed = replayed
+        self.breaks = np.empty((0, 2), np.int64)  # (line, experience) where an episode starts unsaid
+        self.n_breaks = 0
+
+    @property
+    def capacity(self) -> int:
+        return len(self.cell)
+
+    def reserve(self, lines: int, breaks: int = 0, expected: int = 0) -> None:
+        """Make room for so many more lines and breaks.
+
+        Room is taken far ahead (for ``expected`` lines in all, where somebody knows): memory that is
+        not written to costs nothing, and copying into fresh memory costs more than learning.
+        """
+        if self.used + lines > self.capacity:
+            room = max(self.used + lines, 4 * self.capacity, FIRST_CAPACITY, min(expected, MOST_AHEAD))
+            for name in ("cell", "source", "reward", *VARYING, "origin"):
+                column = getattr(self, name)
+                if (name in VARYING and len(column) <= 1) or (name == "origin" and not self.replayed):
+                    continue
+                setattr(self, name, _grown(column, room, self.used))
+        if self.n_breaks + breaks > len(self.breaks):
+            room = max(self.n_breaks + breaks, 2 * len(self.breaks))
+            self.breaks = _grown(self.breaks, room, self.n_breaks)
+
+    def expect(self, name: str, value: float | None) -> None:
+        """Prepare a column for lines that all hold ``value`` (None: for lines that differ)."""
+        column: NDArray[np.float64] = getattr(self, name)
+        if self.used == 0 and value is not None:
+            setattr(self, name, np.array([value], np.float64))
+        elif len(column) <= 1 and (value is None or column[0] != value):
+            full = np.empty(max(self.capacity, 2), np.float64)
+            full[: self.used] = column[0] if self.used else 0.0
+            setattr(self, name, full)
+
+    def append(
+        self, cell: int, source: int, reward: float, step_size: float, discount: float, trail: float, origin: int | None
+    ) -> None:
+        i = self.used
+        if i == self.capacity:
+            self.reserve(1)
+        for name, value in (("step_size", step_size), ("discount", discount), ("trail", trail)):
+            column = getattr(self, name)
+            if len(column) > 1 and i > 0:
+                column[i] = value
+            elif i == 0 or column[0] != value:
+                self.expect(name, value)
+                if i > 0:
+                    getattr(self, name)[i] = value
+        self.cell[i] = cell
+        self.source[i] = source
+        self.reward[i] = reward
+        if origin is not None:
+            self.origin[i] = origin
+        self.used = i + 1
+
+    def add_break(self, line: int, experience: int) -> None:
+        self.reserve(0, 1)
+        self.breaks[self.n_breaks] = (line, experience)
+        self.n_breaks += 1
+
+    def breaks_until(self, line: int) -> NDArray[np.int64]:
+        """Breaks of a prefix; one that stands at its very end begins nothing yet."""
+        breaks = self.breaks[: self.n_breaks]
+        return breaks[: int(np.searchsorted(breaks[:, 0], line, side="right"))]
+
+    def lines(self, n: int) -> Lines:
+        def column(name: str) -> NDArray[np.float64]:
+            values: NDArray[np.float64] = getattr(self, name)
+            return values[:n] if len(values) > 1 else values if len(values) else np.zeros(1)
+
+        return Lines(self.cell[:n], self.source[:n], self.reward[:n], *(column(name) for name in VARYING))
+
+    def bytes_of(self, n: int) -> int:
+        """Bytes of the first n lines, without the room kept for more."""
+        lines = self.lines(n)
+        return sum(column.nbytes for column in lines) + self.origin[:n].nbytes + self.breaks_until(n).nbytes
+
+    def copy(self, start: int, stop: int, breaks: NDArray[np.int64]) -> Store:
+        """A store of its own, with some of the lines and those of the breaks that lie among them."""
+        part = Store(self.replayed)
+        part.used = stop - start
+        for name in ("cell", "source", "reward", "origin"):
+            setattr(part, name, getattr(self, name)[start:stop].copy())
+        for name in VARYING:
+            column = getattr(self, name)
+            setattr(part, name, column.copy() if len(column) <= 1 else column[start:stop].copy())
+        breaks = breaks[breaks[:, 0] <= stop]
+        if self.replayed:  # experiences keep their numbers, so every episode's start stays
+            part.breaks = np.stack([np.maximum(breaks[:, 0] - start, 0), breaks[:, 1]], axis=1)
+        else:
+            part.breaks = breaks[breaks[:, 0] >= start] - start
+        part.n_breaks = len(part.breaks)
+        return part
+
+
+def _grown(column: NDArray, room: int, used: int) -> NDArray:  # type: ignore[type-arg]
+    fresh = np.empty((room, *column.shape[1:]), column.dtype)
+    fresh[:used] = column[:used]
+    return fresh

@@ -1,0 +1,1 @@
+"""The loop, its compiled twin, and what runs beside them."""

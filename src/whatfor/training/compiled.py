@@ -1,0 +1,85 @@
+"""The loop's compiled twin: the same steps, in the same order, with the world inside."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.compiler import compiled
+from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.learners.observing import begin_episode, observe, steps_with_room
+from whatfor.learners.rule import Log, Memory, Rule
+from whatfor.worlds.stepping import Arrays, begin, step
+
+DONE, NEEDS_ROOM, NEEDS_TRAIL, STEPS_SPENT = 0, 1, 2, 3
+
+#: Uniform numbers that a world may use in one step, at the most.
+WORLD_DRAWS = 4
+
+# Places in Stage.now.
+EPISODE, STATE, ACTION, LENGTH, RUNNING, CUTS = 0, 1, 2, 3, 4, 5
+
+
+class Stage(NamedTuple):
+    """Where the play stands, and what it leaves behind."""
+
+    now: NDArray[np.int64]  # (6,)
+    body: NDArray[np.float64]  # (4,) CartPole's own state
+    uniforms: NDArray[np.float64]  # the world's tape
+    cursor: NDArray[np.int64]  # (1,)
+    epsilons: NDArray[np.float64]  # (episodes,) the chance to explore in each
+    returns: NDArray[np.float64]  # (episodes,)
+    lengths: NDArray[np.int64]  # (episodes,)
+
+
+@compiled
+def play(
+    world: Arrays, rule: Rule, memory: Memory, log: Log, stage: Stage, max_steps: int, time_out_ends: bool, budget: int
+) -> int:
+    """Play episodes until all are done, room is short, or ``budget`` steps are spent."""
+    now = stage.now
+    episode, state, action, length, running = now[EPISODE], now[STATE], now[ACTION], now[LENGTH], now[RUNNING]
+    earned = stage.returns[episode] if running else 0.0
+    epsilon = stage.epsilons[episode] if running else 0.0
+    steps = min(steps_with_room(rule, memory, log), (len(stage.uniforms) - stage.cursor[0]) // (2 * WORLD_DRAWS))
+    status = NEEDS_ROOM
+    if steps > budget:
+        steps, status = budget, STEPS_SPENT
+    cut_needs_trail = rule.trail > 0.0 and rule.recording and not time_out_ends and len(log.trail) <= 1
+    for _ in range(steps):
+        at_limit = length + 1 >= max_steps
+        if at_limit and cut_needs_trail:
+            status = NEEDS_TRAIL
+            break
+        if not running:
+            if episode == len(stage.epsilons):
+                status = DONE
+                break
+            running = 1
+            epsilon = stage.epsilons[episode]
+            state = begin(world, stage.body, stage.uniforms, stage.cursor)
+            action = begin_episode(rule, memory, log, epsilon, state)
+        next_state, reward, ending = step(
+            world, stage.body, rule.n_actions, state, action, stage.uniforms, stage.cursor
+        )
+        last = ending != GOES_ON or at_limit
+        if ending == GOES_ON and last:
+            now[CUTS] += 1
+            if time_out_ends:
+                ending = TIMED_OUT
+        action = observe(rule, memory, log, epsilon, state, action, reward, next_state, ending, last)
+        state = next_state
+        length += 1
+        earned += reward
+        if last:
+            stage.returns[episode] = earned
+            stage.lengths[episode] = length
+            episode += 1
+            length, running, earned = 0, 0, 0.0
+    if running:
+        stage.returns[episode] = earned
+        stage.lengths[episode] = length
+    now[EPISODE], now[STATE], now[ACTION], now[LENGTH], now[RUNNING] = episode, state, action, length, running
+    return status

@@ -1,0 +1,103 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.learners.agent import TabularAgent
+from whatfor.learners.protocol import Agent, Transition
+from whatfor.learners.rule import LINES
+from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_TRAIL, RUNNING, WORLD_DRAWS, Stage, play
+from whatfor.training.steppers import Stepper, WorldStepper
+
+#: Steps between two looks at the clock, the listeners and Ctrl-C.
+BUDGET = 1 << 16
+
+
+class Plan(NamedTuple):
+    """What to play."""
+
+    epsilons: NDArray[np.float64]  # (episodes,) the chance to explore in each
+    max_steps: int
+    time_out_ends: bool  # a time limit counts as an end
+
+
+class Played(NamedTuple):
+    """What was played; filled in as it happens."""
+
+    returns: NDArray[np.float64]  # (episodes,)
+    lengths: NDArray[np.int64]  # (episodes,)
+    now: NDArray[np.int64]  # (6,) where it stands: places as in training.compiled
+
+    @property
+    def episodes(self) -> int:
+        """Episodes begun."""
+        return int(self.now[EPISODE] + self.now[RUNNING])
+
+    @property
+    def running(self) -> bool:
+        """Whether an episode is under way."""
+        return bool(self.now[RUNNING])
+
+    @property
+    def cuts(self) -> int:
+        """Episodes cut by a time limit."""
+        return int(self.now[CUTS])
+
+    @classmethod
+    def nothing(cls, episodes: int) -> Played:
+        """Before the first episode."""
+        return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.zeros(6, np.int64))
+
+
+def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
+    """Play by stepping the world from Python."""
+    now = played.now
+    for episode, epsilon in enumerate(plan.epsilons.tolist()):
+        state = stepper.reset()
+        now[RUNNING] = 1
+        action = agent.begin(state, epsilon)
+        earned, length, last = 0.0, 0, False
+        while not last:
+            next_state, reward, ending, truncated = stepper.step(action)
+            earned, length = earned + reward, length + 1
+            truncated = ending == GOES_ON and (truncated or length >= plan.max_steps)
+            last = truncated or ending != GOES_ON
+            if truncated:
+                now[CUTS] += 1
+                ending = TIMED_OUT if plan.time_out_ends else GOES_ON
+            transition = Transition(state, action, reward, next_state, last and not truncated, truncated, ending)
+            action = agent.observe(transition)
+            state = next_state
+            played.returns[episode] = earned
+            played.lengths[episode] = length
+            look()
+        now[EPISODE] += 1
+        now[RUNNING] = 0
+
+
+def play_compiled(stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
+    """Play with the world inside the compiled loop."""
+    status = -1
+    while status != DONE:
+        if status == NEEDS_TRAIL:
+            agent.expect_cut()
+        else:
+            agent.make_room(_expected_lines(agent, played, len(plan.epsilons)))
+            stepper.tape.need(BUDGET + 2 * WORLD_DRAWS)
+        stage = Stage(played.now, stepper.body, stepper.tape.uniforms, stepper.tape.cursor, plan.epsilons, played.returns, played.lengths)
+        status = play(
+            stepper.world.arrays, agent.rule, agent.memory, agent.log, stage, plan.max_steps, plan.time_out_ends, BUDGET
+        )
+        look()
+
+
+def _expected_lines(agent: TabularAgent, played: Played, episodes: int) -> int:
+    """A guess at how long the ledger will get, from the episodes so far."""
+    done = int(played.now[EPISODE])
+    return 0 if done == 0 else int(1.1 * agent.memory.counters[LINES] / done * episodes)

@@ -1,0 +1,103 @@
+"""From what a caller names (an id, an environment, a world) to a place to play in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import gymnasium as gym
+
+from whatfor.training.session import LONGEST, Place
+from whatfor.worlds import blackjack, cartpole, chain
+from whatfor.worlds.gymnasium import NoTwin, binned, labels_of, made, time_limit, twin
+from whatfor.worlds.world import World
+
+Engine = Literal["auto", "python", "compiled"]
+Bins = int | Sequence[int] | None
+Bounds = Sequence[tuple[float, float]] | None
+
+
+def place_of(
+    world: Any, *, bins: Bins = None, bounds: Bounds = None, max_steps: int | None = None, engine: Engine = "auto"
+) -> Place:
+    """A place to play in, with the engine that fits."""
+    if engine not in ("auto", "python", "compiled"):
+        raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
+    if bounds is not None and bins is None:
+        raise ValueError("bounds= says where bins lie; say how many there are with bins=")
+    if isinstance(world, World):
+        if bins is not None:
+            raise ValueError("bins= is for Gymnasium environments with continuous observations; a whatfor world has its states already")
+        reason = "asked for" if engine == "python" else "a known world"
+        return _place(world.labels, world, None, "python" if engine == "python" else "compiled", reason, world.recipe, world.max_steps, max_steps)
+    env = made(world) if isinstance(world, str) else world
+    if isinstance(env, gym.vector.VectorEnv):
+        raise ValueError("this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)")
+    if not isinstance(env, gym.Env):
+        raise ValueError(f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}")
+    recipe = _recipe(env, bins, bounds)
+    if bins is not None:
+        env = binned(env, bins, bounds)
+    labels, limit = labels_of(env), time_limit(env)
+    if engine == "python":
+        return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
+    try:
+        known = twin(env, vouched=engine == "compiled")
+    except NoTwin as why:
+        if engine == "compiled":
+            raise ValueError(f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'") from None
+        return _place(labels, None, env, "python", str(why), recipe, limit, max_steps)
+    return _place(known.labels, known, env, "compiled", "the same world as the environment", recipe, limit, max_steps)
+
+
+def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
+    """The place that a saved run was trained in."""
+    kind = recipe.get("kind")
+    if kind == "table" and table is not None:
+        return place_of(table, max_steps=max_steps, engine=engine)
+    if kind == "blackjack":
+        return place_of(blackjack(), max_steps=max_steps, engine=engine)
+    if kind == "chain":
+        return place_of(chain(), max_steps=max_steps, engine=engine)
+    if kind == "cartpole":
+        bounds = [(float(low), float(high)) for low, high in recipe["bounds"]]
+        return place_of(cartpole(recipe["bins"], bounds, recipe["max_steps"]), max_steps=max_steps, engine=engine)
+    if kind == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
+        options = {**recipe["options"]}
+        if recipe.get("max_steps") is not None:
+            options["max_episode_steps"] = recipe["max_steps"]
+        bounds = recipe["bounds"] and [(float(low), float(high)) for low, high in recipe["bounds"]]
+        return place_of(made(recipe["id"], options), bins=recipe["bins"], bounds=bounds, max_steps=max_steps, engine=engine)
+    raise ValueError(f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env=")
+
+
+def _place(
+    labels: Any, world: World | None, env: Any, engine: str, reason: str, recipe: dict[str, Any], own: int | None, given: int | None
+) -> Place:
+    limits = [limit for limit in (own, given) if limit is not None]
+    return Place(labels, world, env, engine, reason, recipe, min(limits) if limits else LONGEST)
+
+
+def _recipe(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
+    """How to make an environment again, where that can be said without code."""
+    spec = env.spec
+    if spec is None:
+        return {"kind": "object", "why": f"{type(env.unwrapped).__name__} is not registered with Gymnasium"}
+    if spec.additional_wrappers:
+        return {"kind": "object", "why": f"it is wrapped in {spec.additional_wrappers[0].name}"}
+    options = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
+    try:
+        json.dumps(options, allow_nan=False)
+    except (TypeError, ValueError):
+        return {"kind": "object", "why": "it was made with options that a file cannot hold"}
+    return {
+        "kind": "gymnasium",
+        "id": spec.id,
+        "options": options,
+        "max_steps": spec.max_episode_steps,
+        "bins": bins if bins is None or isinstance(bins, int) else [int(b) for b in bins],
+        "bounds": bounds and [[float(low), float(high)] for low, high in bounds],
+    }

@@ -1,0 +1,148 @@
+"""A learner in its world, between two episodes: it can play on, and it can be put away and taken out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.labels import Labels
+from whatfor.learners.agent import TabularAgent
+from whatfor.learners.protocol import Agent, Learner
+from whatfor.learners.replay import Replay
+from whatfor.learners.tabular import Tabular
+from whatfor.ledger import Ledger
+from whatfor.training.loop import Plan, Played, play_compiled, play_python
+from whatfor.training.steppers import EnvStepper, Stepper, WorldStepper
+from whatfor.training.watch import Interrupted, Watch
+from whatfor.worlds.world import World
+
+#: A listener is called with the ledger and the first line that is new to it.
+Listener = Callable[[Ledger, int], None]
+
+#: The longest an episode may get where nothing else limits it, so that nothing hangs.
+LONGEST = 10_000
+
+Snapshot = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+
+
+@dataclass
+class Place:
+    """A world, ready to be played in by one of the engines."""
+
+    labels: Labels
+    world: World | None  # the compiled engine's
+    env: Any | None  # the Python engine's
+    engine: str  # "compiled" or "python"
+    reason: str  # why this engine
+    recipe: dict[str, Any]
+    max_steps: int
+
+    def stepper(self, seed: int) -> Stepper:
+        """The world at the start of its random numbers."""
+        if self.world is not None:
+            return WorldStepper(self.world, seed)
+        return EnvStepper(self.env, self.labels, seed)
+
+
+@dataclass
+class Session:
+    """A learner at work in a place."""
+
+    place: Place
+    learner: Learner
+    agent: Agent
+    stepper: Stepper
+    ledger: Ledger | None
+    time_out_ends: bool
+    cuts: int = 0  # episodes cut by a time limit
+
+    @classmethod
+    def fresh(
+        cls, place: Place, learner: Learner, *, seed: int, time_out_ends: bool, replay: Replay | None, record: bool
+    ) -> Session:
+        """Before the first episode."""
+        labels = place.labels
+        ledger = None
+        if record:
+            ledger = Ledger(
+                labels.n_states,
+                labels.n_actions,
+                n_tables=learner.n_tables,
+                initial=getattr(learner, "initial", None),
+                endings=labels.ending_names,
+                order="replayed" if replay else learner.order,
+            )
+        generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,))))
+        more = {"replay": replay} if replay else {}
+        if replay and not isinstance(learner, Tabular):
+            raise ValueError(f"replay= is for QLearning and DoubleQLearning; {type(learner).__name__} must do its own")
+        agent = learner.start(labels.n_states, labels.n_actions, ledger=ledger, generator=generator, **more)
+        return cls(place, learner, agent, place.stepper(seed), ledger, time_out_ends)
+
+    @classmethod
+    def restored(
+        cls, place: Place, learner: Learner, snapshot: Snapshot, ledger: Ledger | None, *, seed: int, time_out_ends: bool, replay: Replay | None
+    ) -> Session:
+        """Where ``snapshot`` was taken."""
+        arrays, numbers = snapshot
+        if not isinstance(learner, Tabular):
+            raise ValueError(f"{type(learner).__name__} is not one of the built-in learners, so its training cannot be taken up again")
+        labels = place.labels
+        rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
+        agent = TabularAgent.restored(rule, ledger, arrays, numbers["agent"])
+        stepper = place.stepper(seed)
+        stepper.restore(numbers["world"])
+        return cls(place, learner, agent, stepper, ledger, time_out_ends, numbers["cuts"])
+
+    def snapshot(self) -> Snapshot | None:
+        """All that decides how it goes on; None for a learner of somebody else's making."""
+        if not isinstance(self.agent, TabularAgent):
+            return None
+        arrays, numbers = self.agent.state()
+        return arrays, {"agent": numbers, "world": self.stepper.state(), "cuts": self.cuts}
+
+    def play(
+        self, epsilons: NDArray[np.float64], *, listeners: Sequence[Listener] = (), progress: bool | None = None
+    ) -> tuple[Played, BaseException | None]:
+        """Play one episode for each epsilon; what was played, and what stopped it early."""
+        plan = Plan(epsilons, self.place.max_steps, self.time_out_ends)
+        played = Played.nothing(len(epsilons))
+        stopped: BaseException | None = None
+        tell = [self._teller(listener) for listener in listeners]
+        with Watch(len(epsilons), lambda: played.episodes, tell, progress) as look:
+            try:
+                if isinstance(self.stepper, WorldStepper) and isinstance(self.agent, TabularAgent) and self.place.engine == "compiled":
+                    play_compiled(self.stepper, self.agent, plan, played, look)
+                else:
+                    play_python(self.stepper, self.agent, plan, played, look)
+            except (Interrupted, KeyboardInterrupt):
+                stopped = KeyboardInterrupt()
+            except Exception as error:
+                stopped = error
+        if isinstance(self.agent, TabularAgent):
+            self.agent.settle(abandoned=stopped is not None and played.running)
+        for told in tell:
+            told()
+        self.cuts += played.cuts
+        begun = played.episodes
+        return Played(played.returns[:begun], played.lengths[:begun], played.now), stopped
+
+    def _teller(self, listener: Listener) -> Callable[[], None]:
+        if self.ledger is None:
+            raise ValueError("listeners hear of ledger lines; with record=False there are none")
+        ledger = self.ledger
+        heard = len(ledger)
+
+        def tell() -> None:
+            nonlocal heard
+            if isinstance(self.agent, TabularAgent):
+                self.agent.settle()
+            if len(ledger) > heard:
+                listener(ledger, heard)
+                heard = len(ledger)
+
+        return tell

@@ -1,0 +1,112 @@
+"""A world as the Python loop sees it: reset and step, in indices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.tape import Tape, generator_from
+from whatfor.labels import Labels
+from whatfor.training.compiled import WORLD_DRAWS
+from whatfor.worlds.stepping import begin, step
+from whatfor.worlds.world import World, ending_code
+
+
+class Stepper(Protocol):
+    """A world, one step at a time."""
+
+    def reset(self) -> int:
+        """Start an episode; its first state."""
+
+    def step(self, action: int) -> tuple[int, float, int, bool]:
+        """Next state, reward, how the world ended it (0: it did not), and whether a time limit cut it."""
+
+    def state(self) -> dict[str, Any]:
+        """Between episodes: all that decides what the world will do, as JSON can hold it."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where ``state()`` was taken."""
+
+
+class WorldStepper:
+    """A known world, stepped from Python with the compiled loop's own functions and numbers."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world = world
+        # Seeded as Gymnasium seeds an environment: a table then draws what the environment would.
+        self.tape = Tape(np.random.Generator(np.random.PCG64(seed)))
+        self.body = np.zeros(4)
+        self._state = 0
+
+    def reset(self) -> int:
+        self.tape.need(2 * WORLD_DRAWS)
+        self._state = int(begin(self.world.arrays, self.body, self.tape.uniforms, self.tape.cursor))
+        return self._state
+
+    def step(self, action: int) -> tuple[int, float, int, bool]:
+        self.tape.need(2 * WORLD_DRAWS)
+        following, reward, ending = step(
+            self.world.arrays, self.body, self.world.labels.n_actions, self._state, action, self.tape.uniforms, self.tape.cursor
+        )
+        self._state = int(following)
+        return self._state, float(reward), int(ending), False
+
+    def state(self) -> dict[str, Any]:
+        return self.tape.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.tape = Tape.restored(state)
+
+
+class EnvStepper:
+    """A Gymnasium environment, stepped as it is."""
+
+    def __init__(self, env: Any, labels: Labels, seed: int) -> None:
+        self.env = env
+        self.labels = labels
+        self.index = _indexer(labels)
+        self._seed: int | None = seed  # for the first reset only
+
+    def reset(self) -> int:
+        seen, _ = self.env.reset(seed=self._seed)
+        self._seed = None
+        return self.index(seen)
+
+    def step(self, action: int) -> tuple[int, float, int, bool]:
+        seen, reward, terminated, truncated, _ = self.env.step(action)
+        reward = float(reward)
+        if not math.isfinite(reward):
+            raise ValueError(f"the environment gave a reward of {reward}; rewards are finite numbers")
+        ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else GOES_ON
+        return self.index(seen), reward, ending, bool(truncated)
+
+    def state(self) -> dict[str, Any]:
+        generator = getattr(self.env.unwrapped, "_np_random", None)
+        begun = self._seed is None
+        return {"begun": begun, "generator": generator.bit_generator.state if begun and generator is not None else None}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        if state["begun"]:
+            self._seed = None
+        if state["generator"] is not None:
+            self.env.unwrapped.np_random = generator_from(state["generator"])
+
+
+def _indexer(labels: Labels) -> Callable[[Any], int]:
+    """The quickest checked way from an observation to an index."""
+    if labels.observed in ("index", "bins"):  # bins: the wrapper has already made an index of it
+        start = labels.axes[0].start if len(labels.axes) == 1 else 0
+        n_states = labels.n_states
+
+        def index(seen: Any) -> int:
+            state = int(seen) - start
+            if not 0 <= state < n_states:
+                raise ValueError(f"the environment showed state {seen}, which is out of range: {start} to {start + n_states - 1}")
+            return state
+
+        return index
+    return labels.index

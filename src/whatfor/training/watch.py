@@ -1,0 +1,80 @@
+"""What happens beside the loop: a progress bar, listeners, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+#: Seconds of work before a progress bar appears by itself.
+PATIENCE = 1.0
+
+
+class Interrupted(Exception):
+    """Ctrl-C, raised between two steps so that nothing is half done."""
+
+
+class Watch:
+    """Shows progress, tells listeners, and turns Ctrl-C into ``Interrupted`` between two steps.
+
+    A second Ctrl-C is not held back.
+    """
+
+    def __init__(
+        self, total: int, done: Callable[[], int], tell: Sequence[Callable[[], None]] = (), progress: bool | None = None
+    ) -> None:
+        self.total = total
+        self.done = done
+        self.tell = tell
+        self.progress = progress
+        self._pressed = False
+        self._bar: Any = None
+        self._shown_at = 0.0
+        self._before: Any = None
+
+    def __enter__(self) -> Watch:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._press)
+        self._shown_at = time.monotonic() + (0.0 if self.progress else PATIENCE)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        if self._pressed:
+            raise KeyboardInterrupt
+        self._pressed = True
+
+    def __call__(self) -> None:
+        """Look up from the work; called between two steps."""
+        for told in self.tell:
+            told()
+        if self._pressed:
+            raise Interrupted
+        if self.progress is not False and time.monotonic() > self._shown_at:
+            self._show()
+
+    def _show(self) -> None:
+        self._shown_at = time.monotonic() + 0.1
+        if self._bar is None:
+            if self.progress is None and not sys.stderr.isatty():
+                self.progress = False
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("training", total=self.total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=self.done())

@@ -1,0 +1,117 @@
+"""Blackjack by the paper's rules, as an exact table.
+
+The deck is infinite, so what follows an observation does not depend on how it came about, and
+the dealer's hidden play can be summed up: *stick* wins, draws or loses with known chances.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from whatfor.labels import Axis, Ending, Labels
+from whatfor.worlds.table import table
+from whatfor.worlds.world import World
+
+STICK, HIT = 0, 1
+CARDS = {card: (4 if card == 10 else 1) / 13 for card in range(1, 11)}  # ace to ten; ten, jack, queen and king count ten
+SUMS, DEALER, ACE = 32, 11, 2  # the sizes of Gymnasium's observation
+
+LABELS = Labels(
+    axes=(
+        Axis("player", SUMS),
+        Axis("dealer", DEALER, ("nothing", "ace", *(str(card) for card in range(2, 11)))),
+        Axis("ace", ACE, ("no usable ace", "usable ace")),
+    ),
+    actions=("stick", "hit"),
+    template="player {player}, dealer {dealer}, {ace}",
+    endings=(
+        Ending("bust", HIT, -1.0),
+        Ending("won", STICK, 1.0),
+        Ending("drew", STICK, 0.0),
+        Ending("lost", STICK, -1.0),
+    ),
+    kind="blackjack",
+    observed="tuple",
+)
+
+
+def with_card(total: int, ace: bool, card: int) -> tuple[int, bool]:
+    """A hand's sum, and whether it holds an ace that counts eleven, after one more card.
+
+    >>> with_card(13, True, 10), with_card(6, False, 1)
+    ((13, False), (17, True))
+    """
+    hard = total - 10 * ace + card
+    has_ace = ace or card == 1
+    usable = has_ace and hard + 10 <= 21
+    return hard + 10 * usable, usable
+
+
+@cache
+def dealer_finish(total: int, ace: bool) -> dict[int, float]:
+    """Chance of each final sum of a dealer who draws below 17; 0 stands for bust."""
+    if total > 21:
+        return {0: 1.0}
+    if total >= 17:
+        return {total: 1.0}
+    chances: dict[int, float] = {}
+    for card, chance in CARDS.items():
+        for final, more in dealer_finish(*with_card(total, ace, card)).items():
+            chances[final] = chances.get(final, 0.0) + chance * more
+    return chances
+
+
+def stick_chances(player: int, dealer: int) -> dict[float, float]:
+    """Chance of each reward for sticking.
+
+    >>> {reward: round(chance, 3) for reward, chance in stick_chances(20, 10).items()}
+    {1.0: 0.524, 0.0: 0.371, -1.0: 0.105}
+    """
+    shown = with_card(0, False, dealer)
+    score = player if player <= 21 else 0
+    chances = {1.0: 0.0, 0.0: 0.0, -1.0: 0.0}
+    for card, chance in CARDS.items():
+        # The second card is dealt before the dealer decides, so it is drawn whatever the first one is.
+        for final, more in dealer_finish(*with_card(*shown, card)).items():
+            chances[float(np.sign(score - final))] += chance * more
+    return chances
+
+
+def blackjack() -> World:
+    """Blackjack as ``Blackjack-v1`` with ``natural=False, sab=False``: hit or stick, no special pay for a natural.
+
+    >>> blackjack()
+    World(blackjack, 704 states, 2 actions)
+    """
+    transitions: list[list[list[tuple[float, int, float, bool]]]] = []
+    for state in range(LABELS.n_states):
+        player, dealer, ace = LABELS.values(state)
+        if not _possible(player, dealer, bool(ace)):
+            transitions.append([[(1.0, state, 0.0, True)]] * 2)  # never met: it ends at once, for nothing
+            continue
+        stick = [(chance, state, reward, True) for reward, chance in stick_chances(player, dealer).items() if chance]
+        hit = []
+        for card, chance in CARDS.items():
+            total, usable = with_card(player, bool(ace), card)
+            bust = total > 21
+            hit.append((chance, LABELS.index((total, dealer, int(usable))), -1.0 if bust else 0.0, bust))
+        transitions.append([stick, hit])
+    world = table(transitions, start=_deal(), labels=LABELS)
+    return World(world.labels, world.arrays, recipe={"kind": "blackjack"})
+
+
+def _possible(player: int, dealer: int, ace: bool) -> bool:
+    return (12 if ace else 4) <= player <= 21 and dealer >= 1
+
+
+def _deal() -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The chance of each first observation."""
+    start = np.zeros(LABELS.n_states)
+    for one, p in CARDS.items():
+        for two, q in CARDS.items():
+            total, usable = with_card(*with_card(0, False, one), two)
+            for dealer, r in CARDS.items():
+                start[LABELS.index((total, dealer, int(usable)))] += p * q * r
+    return start / start.sum()

@@ -1,0 +1,85 @@
+"""CartPole's physics with binned observations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.labels import Axis, Ending, Labels
+from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
+from whatfor.worlds.world import NO_TABLE, World
+
+if TYPE_CHECKING:
+    from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+
+#: The paper's bins: cart position, cart velocity, pole angle, pole velocity.
+BINS = (3, 3, 6, 3)
+BOUNDS = ((-2.4, 2.4), (-2.5, 2.5), (-math.radians(12), math.radians(12)), (-1.0, 1.0))
+MAX_STEPS = 200
+
+NAMES = ("cart", "speed", "pole", "swing")
+TEMPLATE = "cart at {cart}, moving at {speed}; pole at {pole}, swinging at {swing}"
+
+
+def cartpole(bins: Sequence[int] = BINS, bounds: Sequence[tuple[float, float]] = BOUNDS, max_steps: int = MAX_STEPS) -> World:
+    """CartPole with the paper's bins (162 states) and limit of 200 steps.
+
+    >>> cartpole().labels.words(79)
+    'cart at -0.8 to 0.8, moving at -0.83 to 0.83; pole at -4° to 0°, swinging at -0.33 to 0.33'
+    """
+    from whatfor.worlds.gymnasium import binned, made
+
+    env = binned(made("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
+    recipe = {"kind": "cartpole", "bins": [int(b) for b in bins], "bounds": [[float(x) for x in pair] for pair in bounds], "max_steps": max_steps}
+    return cart_world(env.unwrapped, labels_of([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
+
+
+def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: dict[str, Any]) -> World:
+    """The compiled twin of a CartPole environment, with whatever physics it has been given."""
+    inner = [axis.edges[1:-1] for axis in labels.axes]
+    edges = np.full((4, max(len(row) for row in inner)), np.inf)
+    for row, filled in zip(edges, inner, strict=True):
+        row[: len(filled)] = filled
+    barto = bool(env._sutton_barto_reward)
+    cart = Cart(
+        gravity=float(env.gravity),
+        masspole=float(env.masspole),
+        total_mass=float(env.total_mass),
+        length=float(env.length),
+        polemass_length=float(env.polemass_length),
+        force_mag=float(env.force_mag),
+        tau=float(env.tau),
+        theta_threshold=float(env.theta_threshold_radians),
+        x_threshold=float(env.x_threshold),
+        reward=0.0 if barto else 1.0,
+        last_reward=-1.0 if barto else 1.0,
+        edges=edges,
+        bins=np.array(labels.shape, np.int64),
+    )
+    return World(labels, Arrays(CARTPOLE, NO_TABLE, cart), max_steps, recipe)
+
+
+def edges_of(env: Any) -> list[NDArray[np.float64]]:
+    """The bins' edges, outer ones included, as Gymnasium's wrapper computes them."""
+    return [
+        np.concatenate([[env.low[i]], env.bin_edges[i], [env.high[i]]]).astype(np.float64) for i in range(env.n_dims)
+    ]
+
+
+def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
+    """CartPole's bins in words."""
+    axes = []
+    for name, row in zip(NAMES, edges, strict=True):
+        shown, unit = (np.degrees(row), "°") if name == "pole" else (row, "")
+        axes.append(Axis(name, len(row) - 1, interval_words(shown, unit), edges=tuple(float(x) for x in row)))
+    return Labels(tuple(axes), ("push left", "push right"), TEMPLATE, (Ending("fell"),), "cartpole", "bins")
+
+
+def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:
+    """Each bin as "low to high"."""
+    numbers = [f"{round(float(x), 2) + 0.0:g}{unit}" for x in edges]
+    return tuple(f"{low} to {high}" for low, high in zip(numbers, numbers[1:], strict=False))

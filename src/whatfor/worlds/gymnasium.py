@@ -1,0 +1,225 @@
+"""Gymnasium's environments: their names in words, their bins, and their compiled twins."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+from gymnasium.envs.toy_text.blackjack import BlackjackEnv
+from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+from gymnasium.envs.toy_text.taxi import TaxiEnv
+from gymnasium.wrappers import DiscretizeObservation, OrderEnforcing, PassiveEnvChecker, TimeLimit, TransformObservation
+
+from whatfor.labels import Axis, Ending, Labels
+from whatfor.worlds import blackjack as cards
+from whatfor.worlds import cartpole as poles
+from whatfor.worlds.table import table
+from whatfor.worlds.world import World
+
+#: Wrappers that do not change what the agent sees or earns.
+PLAIN_WRAPPERS = (OrderEnforcing, PassiveEnvChecker, TimeLimit)
+OLD_IDS = {"Taxi-v3": "Taxi-v4"}
+
+MOVES = ("left", "down", "right", "up")
+CHECKED_STEPS = 2_000
+LANDMARKS = ("R", "G", "Y", "B")
+
+FICKLE = (
+    "this taxi's passenger changes its mind (fickle_passenger=True): the environment's table P does not contain that, "
+    "and what follows a state depends on more than the state. There is no compiled or exact twin; engine='python' trains on it as it is"
+)
+
+
+class NoTwin(ValueError):
+    """Why a Gymnasium environment has no compiled twin."""
+
+
+def made(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
+    """``gymnasium.make``, with ids that Gymnasium has retired mapped to their successors."""
+    if id in OLD_IDS:
+        warnings.warn(f"Gymnasium has retired {id}; using {OLD_IDS[id]}, whose world is the same", stacklevel=3)
+    return gym.make(OLD_IDS.get(id, id), **(options or {}))
+
+
+def binned(env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[tuple[float, float]] | None) -> DiscretizeObservation[Any, Any, Any]:
+    """The environment seen through Gymnasium's own bins, clipped to ``bounds`` first where they are given."""
+    space = env.observation_space
+    if not isinstance(space, spaces.Box):
+        raise ValueError(f"bins= is for continuous (Box) observations; this environment has {space}")
+    size = int(np.prod(space.shape))
+    low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
+    if bounds is not None:
+        if len(bounds) != size:
+            raise ValueError(f"bounds has {len(bounds)} pairs, an observation has {size} numbers")
+        low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
+    endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
+    if endless:
+        raise ValueError(f"observation number {endless[0]} has no finite bounds: say where the bins lie with bounds=[(low, high), ...]")
+    if not (low < high).all():
+        raise ValueError("each of bounds must have its low side below its high side")
+    if not isinstance(bins, int) and len(bins) != size:
+        raise ValueError(f"bins has {len(bins)} numbers, an observation has {size}")
+    if bounds is not None:
+        clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
+        env = TransformObservation(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
+        env.whatfor_clips = True  # type: ignore[attr-defined]
+    return DiscretizeObservation(env, bins if isinstance(bins, int) else tuple(int(b) for b in bins))
+
+
+def labels_of(env: gym.Env[Any, Any]) -> Labels:
+    """Names for an environment's states and actions; sensible ones where nobody has chosen any."""
+    actions = env.action_space
+    if not isinstance(actions, spaces.Discrete):
+        raise ValueError(f"actions must be countable (Discrete); this environment has {actions}")
+    if actions.start != 0:
+        raise ValueError(f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them")
+    core, space = env.unwrapped, env.observation_space
+    whole = space == core.observation_space
+    if isinstance(core, TaxiEnv) and whole:
+        return _taxi()
+    if isinstance(core, BlackjackEnv) and whole:
+        return cards.LABELS
+    if isinstance(core, FrozenLakeEnv) and whole:
+        return _grid(core.nrow, core.ncol, MOVES, _lake_endings(core))
+    if isinstance(core, CliffWalkingEnv) and whole:
+        return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal"),))
+    bins = _bins(env)
+    if bins is not None:
+        if isinstance(core, CartPoleEnv):
+            return poles.labels_of(poles.edges_of(bins))
+        return _plain_bins(poles.edges_of(bins), int(actions.n))
+    return Labels(*_plain_axes(space, int(actions.n)))
+
+
+def _taxi() -> Labels:
+    return Labels(
+        axes=(
+            Axis("row", 5),
+            Axis("column", 5),
+            Axis("passenger", 5, (*(f"at {mark}" for mark in LANDMARKS), "aboard")),
+            Axis("destination", 4, LANDMARKS),
+        ),
+        actions=("south", "north", "east", "west", "pick up", "drop off"),
+        template="taxi at row {row}, column {column}; passenger {passenger}; destination {destination}",
+        endings=(Ending("delivered"),),
+        kind="taxi",
+    )
+
+
+def _grid(rows: int, columns: int, actions: tuple[str, ...], endings: tuple[Ending, ...]) -> Labels:
+    return Labels((Axis("row", int(rows)), Axis("column", int(columns))), actions, endings=endings, kind="grid")
+
+
+def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
+    """Goal and holes, told apart by what they pay."""
+    tiles = np.asarray(core.desc).ravel()
+    paid: dict[bytes, set[float]] = {b"H": set(), b"G": set()}
+    for actions in core.P.values():
+        for _, to, reward, ended in (entry for entries in actions.values() for entry in entries):
+            if ended and tiles[to] in paid:
+                paid[tiles[to]].add(float(reward))
+    names = ((b"H", "fell into a hole"), (b"G", "reached the goal"))
+    if paid[b"H"] & paid[b"G"]:
+        return ()
+    return tuple(Ending(name, reward=reward) for tile, name in names for reward in sorted(paid[tile]))
+
+
+def _plain_bins(edges: list[Any], n_actions: int) -> Labels:
+    axes = tuple(
+        Axis(f"x{i}", len(row) - 1, poles.interval_words(row), edges=tuple(float(x) for x in row)) for i, row in enumerate(edges)
+    )
+    return Labels(axes, tuple(f"action {a}" for a in range(n_actions)), "; ".join(f"x{i} {{x{i}}}" for i in range(len(axes))), observed="bins")
+
+
+def _plain_axes(space: spaces.Space[Any], n_actions: int) -> tuple[Any, ...]:
+    actions = tuple(f"action {a}" for a in range(n_actions))
+    if isinstance(space, spaces.Discrete):
+        return (Axis("state", int(space.n), start=int(space.start)),), actions
+    if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
+        parts = [(int(n), int(start)) for n, start in zip(space.nvec, space.start, strict=True)]
+        return tuple(Axis(f"x{i}", n, start=at) for i, (n, at) in enumerate(parts)), actions, "", (), "", "array"
+    if isinstance(space, spaces.Tuple) and all(isinstance(part, spaces.Discrete) for part in space):
+        return tuple(Axis(f"x{i}", int(part.n), start=int(part.start)) for i, part in enumerate(space)), actions, "", (), "", "tuple"
+    if isinstance(space, spaces.Box):
+        raise ValueError(f"observations are continuous ({space}): say into how many bins each number goes, e.g. bins=10, and bounds=[(low, high), ...] where it has none")
+    raise ValueError(f"observations must be countable: Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}")
+
+
+def _layers(env: gym.Env[Any, Any]) -> list[gym.Env[Any, Any]]:
+    layers = []
+    while isinstance(env, gym.Wrapper):
+        layers.append(env)
+        env = env.env
+    return layers
+
+
+def _bins(env: gym.Env[Any, Any]) -> Any:
+    """The layer of bins, if nothing above it changes what is seen."""
+    for layer in _layers(env):
+        if isinstance(layer, DiscretizeObservation):
+            return None if layer.multidiscrete else layer
+        if not isinstance(layer, PLAIN_WRAPPERS):
+            return None
+    return None
+
+
+def time_limit(env: gym.Env[Any, Any]) -> int | None:
+    """The time limit of an environment, where a wrapper sets one."""
+    limits = [layer._max_episode_steps for layer in _layers(env) if isinstance(layer, TimeLimit)]
+    return min(limits) if limits else None
+
+
+def _checked_table(core: Any, labels: Labels, limit: int | None) -> World:
+    """A stranger's table ``P``, after a walk that has seen nothing the table does not have."""
+    chances = getattr(core, "initial_state_distrib", None)
+    if chances is None:
+        raise NoTwin(f"{type(core).__name__} has a table P but no initial_state_distrib; build the world with whatfor.worlds.table(P, start=...)")
+    state = labels.index(core.reset(seed=0)[0])
+    dice = np.random.default_rng(0)
+    for _ in range(CHECKED_STEPS):
+        action = int(dice.integers(labels.n_actions))
+        seen, reward, ended, _, _ = core.step(action)
+        following = labels.index(seen)
+        if not any(p > 0 and (to, float(r), bool(end)) == (following, float(reward), bool(ended)) for p, to, r, end in core.P[state][action]):
+            raise NoTwin(f"its table P is not what {type(core).__name__} does: {labels.actions[action]!r} in {labels.words(state)!r} went elsewhere")
+        state = labels.index(core.reset()[0]) if ended else following
+    return table(core.P, start=chances, labels=labels, max_steps=limit)
+
+
+def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
+    """The compiled twin of an environment, only where it is the same world.
+
+    Raises ``NoTwin`` with the reason where there is none. ``vouched``: take an unknown class's
+    table ``P`` too, after checking it against the environment.
+    """
+    core = env.unwrapped
+    below_bins = isinstance(env, DiscretizeObservation)
+    for layer in _layers(env)[1:] if below_bins else _layers(env):
+        clips = below_bins and type(layer) is TransformObservation and getattr(layer, "whatfor_clips", False)
+        if type(layer) not in PLAIN_WRAPPERS and not clips:
+            raise NoTwin(f"the wrapper {type(layer).__name__} may change the world")
+    if core.render_mode is not None:
+        raise NoTwin(f"it renders (render_mode={core.render_mode!r})")
+    labels, limit = labels_of(env), time_limit(env)
+    if type(core) is BlackjackEnv:
+        if core.natural or core.sab:
+            raise NoTwin("with natural=True or sab=True the pay depends on how a hand came about, which the observation does not show")
+        world = cards.blackjack()
+        return World(world.labels, world.arrays, limit, world.recipe)
+    if type(core) is CartPoleEnv:
+        if core.kinematics_integrator != "euler":
+            raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled physics is Euler's")
+        return poles.cart_world(core, labels, limit, {})
+    if type(core) is TaxiEnv and core.fickle_passenger:
+        raise NoTwin(FICKLE)
+    if type(core) in (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv):
+        return table(core.P, start=core.initial_state_distrib, labels=labels, max_steps=limit)
+    if vouched and hasattr(core, "P"):
+        return _checked_table(core, labels, limit)
+    raise NoTwin(f"{type(core).__name__} is not one of the worlds that have a compiled twin")

@@ -1,0 +1,102 @@
+"""Any table of transitions as a world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from whatfor.labels import Labels
+from whatfor.worlds.world import World, table_world
+
+
+def table(
+    next_state: Any,
+    reward: ArrayLike | None = None,
+    terminated: ArrayLike | bool = False,
+    *,
+    probability: ArrayLike | None = None,
+    start: int | ArrayLike = 0,
+    labels: Labels | None = None,
+    max_steps: int | None = None,
+) -> World:
+    """A world from a table of transitions.
+
+    Either arrays: ``next_state``, ``reward`` and ``terminated`` of shape (S, A), or (S, A, K) with
+    the ``probability`` of each of K possibilities; or Gymnasium's form, ``P[s][a]`` a list of
+    (probability, next state, reward, terminated), alone. ``start`` is a state, or a chance for each.
+
+    >>> world = table(next_state=[[1, 0], [1, 1]], reward=[[0, 0], [1, 0]], terminated=[[False, False], [True, False]])
+    >>> world.labels.n_states, world.labels.n_actions
+    (2, 2)
+    """
+    if reward is None:
+        return _from_lists(next_state, start, labels, max_steps)
+    following = np.asarray(next_state)
+    if following.ndim not in (2, 3):
+        raise ValueError(f"next_state has shape {following.shape}; give (states, actions) or (states, actions, possibilities)")
+    if not np.issubdtype(following.dtype, np.integer):
+        raise ValueError(f"next_state holds {following.dtype} numbers; states are whole numbers")
+    shape = following.shape
+    if following.ndim == 3 and probability is None:
+        raise ValueError("with several possibilities a pair, say how likely each is: probability= of the same shape")
+    rewards = _fitting("reward", reward, shape, np.float64)
+    ended = _fitting("terminated", terminated, shape, np.bool_)
+    chances = _fitting("probability", 1.0 if probability is None else probability, shape, np.float64)
+    width = shape[2] if len(shape) == 3 else 1
+    return table_world(
+        labels or Labels.plain(shape[0], shape[1]),
+        np.arange(shape[0] * shape[1] + 1, dtype=np.int64) * width,
+        chances,
+        following.astype(np.int32).ravel(),
+        rewards,
+        ended,
+        _start_chances(start, shape[0]),
+        max_steps=max_steps,
+        recipe={"kind": "table"},
+    )
+
+
+def _from_lists(
+    transitions: Mapping[int, Any] | Sequence[Any], start: int | ArrayLike, labels: Labels | None, max_steps: int | None
+) -> World:
+    """A world from Gymnasium's ``P``; entries keep their order, so that one uniform number picks the same one."""
+    try:
+        n_states, n_actions = len(transitions), len(transitions[0])
+        rows = [transitions[s][a] for s in range(n_states) for a in range(n_actions)]
+        flat = [(float(p), int(to), float(r), bool(end)) for row in rows for p, to, r, end in row]
+    except (TypeError, KeyError, IndexError, ValueError):
+        raise ValueError("a table without reward= is read as Gymnasium's P: P[state][action] = [(probability, next state, reward, terminated), ...]") from None
+    first = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    chances, to, rewards, ended = (np.array(column) for column in zip(*flat, strict=True))
+    return table_world(
+        labels or Labels.plain(n_states, n_actions),
+        first,
+        chances,
+        to.astype(np.int32),
+        rewards,
+        ended,
+        _start_chances(start, n_states),
+        max_steps=max_steps,
+        recipe={"kind": "table"},
+    )
+
+
+def _fitting(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    array = np.asarray(values, dtype=dtype)
+    try:
+        return np.ascontiguousarray(np.broadcast_to(array, shape)).ravel()
+    except ValueError:
+        raise ValueError(f"{name} has shape {array.shape}, next_state has {shape}: they must be the same") from None
+
+
+def _start_chances(start: int | ArrayLike, n_states: int) -> Any:
+    if isinstance(start, (int, np.integer)):
+        if not 0 <= start < n_states:
+            raise ValueError(f"start {start} is out of range: there are states 0 to {n_states - 1}")
+        chances = np.zeros(n_states)
+        chances[start] = 1.0
+        return chances
+    return np.asarray(start, dtype=np.float64)

@@ -1,0 +1,109 @@
+"""A world the compiled engine can step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whatfor.kernels.recursion import GOES_ON, TERMINATED, TIMED_OUT
+from whatfor.kernels.tables import Table
+from whatfor.labels import Labels
+from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
+
+NO_CART = Cart(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, np.empty((4, 0)), np.ones(4, np.int64))
+NO_CART = Cart(*(float(x) for x in NO_CART[:11]), *NO_CART[11:])
+NO_TABLE = Table(
+    np.zeros(1, np.int64), np.empty(0), np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0)
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """Labels, and the numbers that the compiled engine steps."""
+
+    labels: Labels
+    arrays: Arrays
+    max_steps: int | None = None  # the world's own time limit
+    recipe: dict[str, Any] = field(default_factory=dict)  # how to make it again, as JSON can hold it
+
+    @property
+    def table(self) -> Table:
+        """The table of transitions, for exact answers."""
+        if self.arrays.kind == CARTPOLE:
+            raise ValueError("CartPole has no table of transitions: its states are continuous. Ask for a simulation instead of exact beliefs")
+        return self.arrays.table
+
+    def __repr__(self) -> str:
+        return f"World({self.recipe.get('kind', 'table')}, {self.labels.n_states} states, {self.labels.n_actions} actions)"
+
+
+def ending_code(labels: Labels, name: str | None) -> int:
+    """The code that a ledger made for these labels gives an ending."""
+    return TERMINATED if name is None else TERMINATED - 1 - labels.ending_names.index(name)
+
+
+def table_world(
+    labels: Labels,
+    first: NDArray[np.int64],
+    probability: NDArray[np.float64],
+    next_state: NDArray[np.int32],
+    reward: NDArray[np.float64],
+    terminated: NDArray[np.bool_],
+    start: ArrayLike,
+    **more: Any,
+) -> World:
+    """A world from its entries, pair by pair; checks them."""
+    n_pairs = labels.n_states * labels.n_actions
+    counts = np.diff(first)
+    if len(first) != n_pairs + 1 or (counts < 1).any():
+        raise ValueError(f"every one of {labels.n_states} states x {labels.n_actions} actions needs at least one transition")
+    if not np.isfinite(reward).all():
+        where = int(np.flatnonzero(~np.isfinite(reward))[0])
+        pair = int(np.searchsorted(first, where, side="right") - 1)
+        raise ValueError(f"the reward of {_pair_words(labels, pair)} is {reward[where]}; rewards are finite numbers")
+    outside = (next_state < 0) | (next_state >= labels.n_states)
+    if outside.any():
+        where = int(np.flatnonzero(outside)[0])
+        raise ValueError(f"next state {next_state[where]} is out of range: there are states 0 to {labels.n_states - 1}")
+    chance = probability
+    if (counts > 1).any():
+        total = np.add.reduceat(probability, first[:-1])
+        wrong = ~np.isclose(total, 1.0, atol=1e-9) | (np.minimum.reduceat(probability, first[:-1]) < 0)
+        if wrong.any():
+            pair = int(np.flatnonzero(wrong)[0])
+            raise ValueError(f"the chances of {_pair_words(labels, pair)} are negative or sum to {total[pair]:.6g}; they must sum to 1")
+        chance = _summed_by_pair(probability, first)
+    elif not np.allclose(probability, 1.0):
+        raise ValueError("a pair with one transition takes it with chance 1")
+    started = np.asarray(start, dtype=np.float64)
+    if started.shape != (labels.n_states,) or (started < 0).any() or not np.isclose(started.sum(), 1.0):
+        raise ValueError(f"start must hold {labels.n_states} chances that sum to 1")
+    ending = np.where(terminated, TERMINATED, GOES_ON).astype(np.int32)
+    if labels.endings:
+        pairs = np.repeat(np.arange(n_pairs), counts)
+        for where in np.flatnonzero(terminated):
+            name = labels.ending(int(pairs[where] % labels.n_actions), float(reward[where]))
+            ending[where] = ending_code(labels, name)
+    table = Table(first.astype(np.int64), chance, next_state, reward, ending, np.cumsum(started))
+    return World(labels, Arrays(TABLE, table, NO_CART), **more)
+
+
+def _summed_by_pair(probability: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Running sums within each pair, by plain addition from its first entry, as Gymnasium sums them."""
+    summed = probability.copy()
+    longest = int(np.diff(first).max())
+    for place in range(1, longest):
+        at = first[:-1][np.diff(first) > place] + place
+        summed[at] += summed[at - 1]
+    return summed
+
+
+def _pair_words(labels: Labels, pair: int) -> str:
+    state, action = divmod(pair, labels.n_actions)
+    return f"{labels.actions[action]!r} in {labels.words(state)!r}"
+
+
+__all__ = ["TIMED_OUT", "World", "ending_code", "table_world"]
