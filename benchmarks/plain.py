@@ -31,10 +31,7 @@ def q_learning_with_belief_map(
     episode, (seen, _) = 0, env.reset(seed=seed)
     state, epsilon = index(seen), exploration(0)
     for _ in range(steps):
-        if rng.random() < epsilon:
-            action = int(rng.integers(n_actions))
-        else:
-            action = int(np.argmax(values[state]))
+        action = int(rng.integers(n_actions)) if rng.random() < epsilon else int(np.argmax(values[state]))
         seen, reward, terminated, truncated, _ = env.step(action)
         following = index(seen)
         best = int(np.argmax(values[following]))

@@ -35,7 +35,9 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         strangers = [file.name for file in folder.iterdir() if not OURS.fullmatch(file.name)]
         if strangers:
-            raise FolderError(f"{folder} holds other things ({strangers[0]}, ...) and no run; choose an empty or a new folder")
+            raise FolderError(
+                f"{folder} holds other things ({strangers[0]}, ...) and no run; choose an empty or a new folder"
+            )
     elif folder.exists() and not folder.is_dir():
         raise FolderError(f"{folder} is a file; choose a folder")
     parts: list[Path] = []
@@ -45,7 +47,9 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
         for name, document in documents.items():
             files[name] = _keep(folder, name, "json", lambda file, d=document: file.write(_dumped(d)), parts)
         for name, group in arrays.items():
-            files[name] = _keep(folder, name, "npz", lambda file, g=group: np.savez(file, allow_pickle=False, **g), parts)
+            files[name] = _keep(
+                folder, name, "npz", lambda file, g=group: np.savez(file, allow_pickle=False, **g), parts
+            )
         manifest = {"format": FORMAT, "files": files}
         part = folder / f".{MANIFEST}.part"
         parts.append(part)
@@ -57,7 +61,9 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
         for part in parts:
             part.unlink(missing_ok=True)
         kept = "; the run saved there before is untouched" if (folder / MANIFEST).exists() else ""
-        raise FolderError(f"could not save to {folder}: {error.strerror or error}{kept}. Free some space or choose another folder, and save again") from error
+        raise FolderError(
+            f"could not save to {folder}: {error.strerror or error}{kept}. Free some space or choose another folder, and save again"
+        ) from error
     _flush_folder(folder)
     current = {entry["file"] for entry in files.values()}
     for old in folder.iterdir():
@@ -78,7 +84,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
     if not isinstance(version, int) or not isinstance(manifest.get("files"), dict):
         raise FolderError(f"{folder / MANIFEST} is not a run's manifest")
     if version > FORMAT:
-        raise FolderError(f"{folder} was written by a newer whatfor (format {version}, this one reads {FORMAT}): pip install --upgrade whatfor")
+        raise FolderError(
+            f"{folder} was written by a newer whatfor (format {version}, this one reads {FORMAT}): pip install --upgrade whatfor"
+        )
     documents, arrays = {}, {}
     for name, entry in manifest["files"].items():
         file = _checked(folder, name, entry)
@@ -111,7 +119,9 @@ def _checked(folder: Path, name: str, entry: Any) -> Path:
     if not file.is_file() or file.is_symlink():
         raise FolderError(f"{folder} is incomplete: {named} is missing")
     if file.stat().st_size != entry.get("bytes"):
-        raise FolderError(f"{file} is {file.stat().st_size} bytes long instead of {entry.get('bytes')}: it was cut off or changed")
+        raise FolderError(
+            f"{file} is {file.stat().st_size} bytes long instead of {entry.get('bytes')}: it was cut off or changed"
+        )
     if _digest(file) != entry.get("sha256"):
         raise FolderError(f"{file} is not what was saved (its checksum differs)")
     return file
@@ -123,7 +133,9 @@ def _arrays(file: Path) -> dict[str, NDArray[Any]]:
             return {name: archive[name] for name in archive.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if "pickle" in str(error).lower():
-            raise FolderError(f"{file} contains a pickle, which can run code when it is read; a run never does, so it is refused") from error
+            raise FolderError(
+                f"{file} contains a pickle, which can run code when it is read; a run never does, so it is refused"
+            ) from error
         raise FolderError(f"{file} cannot be read: {error}") from error
 
 

@@ -41,6 +41,15 @@ class Axis:
             return None
         return at if 0 <= at < self.size else None
 
+    def search(self, text: str) -> str | None:
+        """What a free text says of this axis: "name value", "name=value", or a value that only this axis has."""
+        named = re.search(rf"\b{re.escape(self.name.lower())}\s*[=:]?\s*([^,;=]+)", text.lower())
+        if named and self.find(named[1]) is not None:
+            return named[1]
+        said = [value for value in self.values if re.search(rf"\b{re.escape(value.lower())}\b", text.lower())]
+        said = [value for value in said if self.find(value) is not None and not value.isdigit()]
+        return max(said, key=len, default=named[1] if named else None)
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -131,14 +140,18 @@ class Labels:
             return self._checked(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
-            raise ValueError(f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}")
+            raise ValueError(
+                f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
+            )
         if self.observed == "bins":
             inner = [np.digitize(x, axis.edges[1:-1]) for axis, x in zip(self.axes, numbers, strict=True)]
             return int(np.ravel_multi_index(inner, self.shape))
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
         for axis, i in zip(self.axes, at, strict=True):
             if not 0 <= i < axis.size:
-                raise ValueError(f"{axis.name} {i + axis.start} is out of range: {axis.start} to {axis.start + axis.size - 1}")
+                raise ValueError(
+                    f"{axis.name} {i + axis.start} is out of range: {axis.start} to {axis.start + axis.size - 1}"
+                )
         return int(np.ravel_multi_index(at, self.shape))
 
     def action(self, action: int | str) -> int:
@@ -176,12 +189,8 @@ class Labels:
         pattern = re.escape(" ".join(self._template.split()).lower())
         for i, axis in enumerate(self.axes):
             pattern = pattern.replace(re.escape(f"{{{axis.name}}}".lower()), f"(?P<axis{i}>.+?)")
-        pattern = pattern.replace(r"\ ", r"\s+")
-        found = re.fullmatch(pattern, text.strip().lower())
-        words = found.groupdict() if found else {}
-        if not found:
-            pairs = dict(re.findall(r"([\w ]+?)\s*[=:]\s*([^,;=]+)", text.lower()))
-            words = {f"axis{i}": pairs[axis.name.lower()] for i, axis in enumerate(self.axes) if axis.name.lower() in pairs}
+        found = re.fullmatch(pattern.replace(r"\ ", r"\s+"), text.strip().lower())
+        words = found.groupdict() if found else {f"axis{i}": axis.search(text) for i, axis in enumerate(self.axes)}
         at = []
         for i, axis in enumerate(self.axes):
             word = words.get(f"axis{i}")
@@ -215,7 +224,9 @@ class Labels:
     def from_json(cls, data: dict[str, Any]) -> Labels:
         """The labels that ``to_json`` wrote."""
         return cls(
-            axes=tuple(Axis(a["name"], a["size"], tuple(a["values"]), a["start"], tuple(a["edges"])) for a in data["axes"]),
+            axes=tuple(
+                Axis(a["name"], a["size"], tuple(a["values"]), a["start"], tuple(a["edges"])) for a in data["axes"]
+            ),
             actions=tuple(data["actions"]),
             template=data["template"],
             endings=tuple(Ending(**ending) for ending in data["endings"]),

@@ -74,7 +74,9 @@ def layout_of(explanation: Intention, most: int = 12) -> Layout:
         return _taxi(explanation, labels, title, caption)
     expected = explanation.expected(most)
     names = tuple(f"{labels.words(state)}: {labels.actions[action]}" for state, action, _ in expected)
-    return Bars(title, caption, names, tuple(visits for *_, visits in expected), "expected visits, discounted as learned")
+    return Bars(
+        title, caption, names, tuple(visits for *_, visits in expected), "expected visits, discounted as learned"
+    )
 
 
 def _taxi(explanation: Intention, labels: Labels, title: str, caption: str) -> Board:

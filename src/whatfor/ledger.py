@@ -61,11 +61,15 @@ class Ledger:
         order: str = "forwards",
     ) -> None:
         if n_states < 1 or n_actions < 1 or n_tables < 1:
-            raise ValueError(f"a ledger needs at least one state, action and table, not {n_states}, {n_actions}, {n_tables}")
+            raise ValueError(
+                f"a ledger needs at least one state, action and table, not {n_states}, {n_actions}, {n_tables}"
+            )
         if order not in ("forwards", "backwards", "replayed"):
             raise ValueError(f"order is 'forwards', 'backwards' or 'replayed', not {order!r}")
         if n_states * n_actions * n_tables > np.iinfo(np.int32).max:
-            raise ValueError(f"{n_states} states x {n_actions} actions x {n_tables} tables are more cells than a ledger can name (2**31 - 1)")
+            raise ValueError(
+                f"{n_states} states x {n_actions} actions x {n_tables} tables are more cells than a ledger can name (2**31 - 1)"
+            )
         self.n_states = n_states
         self.n_actions = n_actions
         self.n_tables = n_tables
@@ -115,7 +119,8 @@ class Ledger:
         starts = self.episode_starts
         ends = np.append(starts[1:], n)
         episode = np.searchsorted(starts, lines, side="right") - 1
-        return starts[episode] + ends[episode] - 1 - lines
+        origins: NDArray[np.int64] = starts[episode] + ends[episode] - 1 - lines
+        return origins
 
     @property
     def episode_starts(self) -> NDArray[np.int64]:
@@ -147,12 +152,14 @@ class Ledger:
     @property
     def timed_out(self) -> NDArray[np.bool_]:
         """(n,) Lines whose episode was cut by a time limit that the learner took for an end."""
-        return self._store.source[: len(self)] == TIMED_OUT
+        cut: NDArray[np.bool_] = self._store.source[: len(self)] == TIMED_OUT
+        return cut
 
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
         counts = np.bincount(self.lines.cell, minlength=self.n_cells)
-        return counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
+        by_pair: NDArray[np.int64] = counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
+        return by_pair
 
     def values(self) -> NDArray[np.float64]:
         """(tables, S, A) The tables that these updates make, from the start they were given.
@@ -232,9 +239,16 @@ class Ledger:
     def _cut(self, start: int, stop: int) -> Ledger:
         """Lines start to stop; what came before is their initial table."""
         if start < stop and not self._begins_trail(start):
-            raise ValueError(f"line {start} goes on with the target of the line before; cut where an episode starts (ledger.episode_starts)")
+            raise ValueError(
+                f"line {start} goes on with the target of the line before; cut where an episode starts (ledger.episode_starts)"
+            )
         part = Ledger(
-            self.n_states, self.n_actions, n_tables=self.n_tables, initial=self[:start].values(), endings=self.endings[len(ENDINGS) :], order=self.order
+            self.n_states,
+            self.n_actions,
+            n_tables=self.n_tables,
+            initial=self[:start].values(),
+            endings=self.endings[len(ENDINGS) :],
+            order=self.order,
         )
         part._store = self._store.copy(start, stop, self.breaks)
         return part
@@ -275,9 +289,13 @@ class Ledger:
         for name, number in (("step_size", step_size), ("discount", discount), ("trail", trail)):
             if not 0.0 <= number <= 1.0:
                 raise ValueError(f"{name} is {number}; it must lie in [0, 1]")
-        source = self._source(next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out)
+        source = self._source(
+            next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out
+        )
         if (origin is not None) != (self.order == "replayed"):
-            raise ValueError("origin says which experience was replayed: give it in a ledger with order='replayed', and only there")
+            raise ValueError(
+                "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
+            )
         self._own_store().append(cell, source, reward, step_size, discount, trail, origin)
 
     def new_episode(self) -> None:
@@ -323,16 +341,26 @@ class Ledger:
         if not 0 <= action < self.n_actions:
             raise ValueError(f"action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}")
         if not 0 <= table < self.n_tables:
-            raise ValueError(f"table {table} is out of range: this ledger has {self.n_tables}; say n_tables= when you make it")
+            raise ValueError(
+                f"table {table} is out of range: this ledger has {self.n_tables}; say n_tables= when you make it"
+            )
         return (table * self.n_states + int(state)) * self.n_actions + int(action)
 
     def _source(
-        self, next_state: int | None, next_action: int | None, table: int, trail: float, ending: str | None, timed_out: bool
+        self,
+        next_state: int | None,
+        next_action: int | None,
+        table: int,
+        trail: float,
+        ending: str | None,
+        timed_out: bool,
     ) -> int:
         if next_state is None:
             return TIMED_OUT if timed_out else self.ending_code(ending)
         if ending is not None or timed_out:
-            raise ValueError("an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out=")
+            raise ValueError(
+                "an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out="
+            )
         if next_action is None:
             if trail == 1.0:
                 return NO_BOOTSTRAP

@@ -19,6 +19,7 @@ from whatfor.explanations.intention import Intention
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
+from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
@@ -92,7 +93,8 @@ class Run:
     @property
     def values(self) -> NDArray[np.float64]:
         """(S, A) The learner's own values; for several tables, their mean."""
-        return self.tables.mean(axis=0) if len(self.tables) > 1 else self.tables[0]
+        mean: NDArray[np.float64] = self.tables.mean(axis=0)
+        return mean
 
     @property
     def engine(self) -> str:
@@ -121,7 +123,8 @@ class Run:
         """(S, A) Chances of the greedy policy; equally good actions share."""
         values = self.values
         best = values == values.max(axis=1, keepdims=True)
-        return best / best.sum(axis=1, keepdims=True)
+        chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
+        return chances
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
@@ -152,7 +155,9 @@ class Run:
         index = self.labels.index(state)
         chosen = self.best(index) if action is None else self.labels.action(action)
         tries = None if self.ledger is None else self._tries[index, chosen]
-        return Intention.of(self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]), tries=tries)
+        return Intention.of(
+            self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]), tries=tries
+        )
 
     @cached_property
     def _tries(self) -> NDArray[np.int64]:
@@ -168,7 +173,9 @@ class Run:
 
     def _need_ledger(self, what: str) -> Ledger:
         if self.ledger is None:
-            raise ValueError(f"{what} needs the ledger, and this run has none: train with record=True, or pass ledger= to Run")
+            raise ValueError(
+                f"{what} needs the ledger, and this run has none: train with record=True, or pass ledger= to Run"
+            )
         return self.ledger
 
     def _placed(self) -> Place:
@@ -177,7 +184,10 @@ class Run:
             if "world" not in self.settings:
                 raise ValueError("this run does not know its world: it was made from an own loop")
             self._place = place_again(
-                self.settings["world"], self._table, max_steps=self.settings["max_steps"], engine=self.settings["engine"]
+                self.settings["world"],
+                self._table,
+                max_steps=self.settings["max_steps"],
+                engine=self.settings["engine"],
             )
         return self._place
 
@@ -226,14 +236,18 @@ def train(
         raise ValueError("env= gives a loaded run its environment back; pass a new one as the first argument")
     if time_limit not in ("bootstrap", "terminal"):
         raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
-    learner = QLearning() if learner is None else learner
+    learner = learner or QLearning()
     if not isinstance(learner, Learner):
-        raise ValueError(f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner says what one of your own lacks")
+        raise ValueError(
+            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner says what one of your own lacks"
+        )
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else seed
-    session = Session.fresh(place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record)
+    session = Session.fresh(
+        place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record
+    )
     settings = {
         "learner": learner.to_json() if isinstance(learner, Tabular) else {"name": type(learner).__name__},
         "seed": seed,
@@ -252,15 +266,21 @@ def _go_on(
 ) -> Run:
     """Take up training where a run left it."""
     if run._snapshot is None:
-        raise ValueError("this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop")
+        raise ValueError(
+            "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
+        )
     settings = run.settings
     if env is not None:
         world = settings["world"]
-        run._place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), max_steps=settings["max_steps"], engine=settings["engine"])
+        run._place = place_of(
+            env,
+            bins=world.get("bins"),
+            bounds=world.get("bounds"),
+            max_steps=settings["max_steps"],
+            engine=settings["engine"],
+        )
     if learner is None:
-        from whatfor.saving import learner_from
-
-        learner = run._learner or learner_from(settings["learner"])
+        learner = run._learner if run._learner is not None else learner_from(settings["learner"])
     session = Session.restored(
         run._placed(),
         learner,
@@ -312,5 +332,8 @@ def _trained(
     if isinstance(error, KeyboardInterrupt):
         warnings.warn(f"training was {stopped}; the run so far is returned", stacklevel=3)
     elif error is not None:
-        raise TrainingStopped(f"training stopped, {stopped}. The run so far is this error's .run: it can be asked, saved and continued", run) from error
+        raise TrainingStopped(
+            f"training stopped, {stopped}. The run so far is this error's .run: it can be asked, saved and continued",
+            run,
+        ) from error
     return run

@@ -6,7 +6,6 @@ Compiled code reads what is loaded without checking it again, so nothing out of 
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,25 +17,22 @@ from whatfor.history import History
 from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.kernels.tables import Table
 from whatfor.labels import Labels
-from whatfor.learners import DoubleQLearning, LambdaReturns, MonteCarlo, QLearning, Sarsa
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
-from whatfor.learners.schedules import from_json
-from whatfor.learners.tabular import Tabular
 from whatfor.ledger import ENDINGS, Ledger
 from whatfor.runs import Run
 from whatfor.store import VARYING
-from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
+from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
-
-LEARNERS: dict[str, type[Tabular]] = {
-    kind.__name__: kind for kind in (QLearning, Sarsa, DoubleQLearning, MonteCarlo, LambdaReturns)
-}
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a run to a folder."""
-    arrays: dict[str, NDArray[Any]] = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
+    arrays: dict[str, NDArray[Any]] = {
+        "tables": run.tables,
+        "returns": run.history.returns,
+        "lengths": run.history.lengths,
+    }
     document: dict[str, Any] = {
         "labels": run.labels.to_json(),
         "settings": run.settings,
@@ -75,7 +71,9 @@ def load(path: str | os.PathLike[str]) -> Run:
             stopped=document["stopped"],
         )
         if document["snapshot"] is not None:
-            held = {name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")}
+            held = {
+                name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")
+            }
             run._snapshot = (_checked_snapshot(held, run), document["snapshot"])
         if document["table"] is not None:
             run._table = _table_in(arrays, labels, document["table"]["max_steps"])
@@ -84,15 +82,6 @@ def load(path: str | os.PathLike[str]) -> Run:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FolderError(f"{path} is not a run that whatfor wrote: {type(error).__name__} {error}") from error
     return run
-
-
-def learner_from(data: dict[str, Any]) -> Tabular:
-    """The learner whose ``to_json`` this is."""
-    kind = LEARNERS.get(data.get("name", ""))
-    if kind is None:
-        raise ValueError(f"{data.get('name')!r} is not one of the built-in learners ({', '.join(LEARNERS)}); pass the learner to go on")
-    known = {field.name for field in fields(kind)}
-    return kind(**{name: from_json(value) for name, value in data.items() if name in known})
 
 
 # -- the ledger ------------------------------------------------------------------------------
@@ -105,7 +94,12 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         columns["origin"] = ledger.origins.astype(np.int32)
     if ledger.initial is not None:
         columns["initial"] = ledger.initial
-    return {"lines": n, "n_tables": ledger.n_tables, "endings": ledger.endings[len(ENDINGS) :], "order": ledger.order}, columns
+    return {
+        "lines": n,
+        "n_tables": ledger.n_tables,
+        "endings": ledger.endings[len(ENDINGS) :],
+        "order": ledger.order,
+    }, columns
 
 
 def _ledger_in(data: dict[str, Any], columns: dict[str, NDArray[Any]], labels: Labels) -> Ledger:
@@ -119,7 +113,9 @@ def _ledger_in(data: dict[str, Any], columns: dict[str, NDArray[Any]], labels: L
     )
     n, store = int(data["lines"]), ledger.writable()
     store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
-    store.source = _within("source", _array(columns, "source", np.int32, 1, n), TIMED_OUT - len(ledger.endings) + 1, ledger.n_cells)
+    store.source = _within(
+        "source", _array(columns, "source", np.int32, 1, n), TIMED_OUT - len(ledger.endings) + 1, ledger.n_cells
+    )
     store.reward = _finite("reward", _array(columns, "reward", np.float64, 1, n))
     for name in VARYING:
         column = _array(columns, name, np.float64, 1)
@@ -179,7 +175,12 @@ def _table_in(arrays: dict[str, NDArray[Any]], labels: Labels, max_steps: int | 
         _finite("chance", chance),
         _within("next_state", _array(arrays, "table_next_state", np.int32, 1, entries), 0, labels.n_states),
         _finite("reward", _array(arrays, "table_reward", np.float64, 1, entries)),
-        _within("ending", _array(arrays, "table_ending", np.int32, 1, entries), TIMED_OUT - len(ENDINGS) - len(labels.ending_names) + 1, GOES_ON + 1),
+        _within(
+            "ending",
+            _array(arrays, "table_ending", np.int32, 1, entries),
+            TIMED_OUT - len(ENDINGS) - len(labels.ending_names) + 1,
+            GOES_ON + 1,
+        ),
         _finite("start", start),
     )
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
@@ -197,7 +198,9 @@ def _array(group: dict[str, NDArray[Any]], name: str, dtype: Any, ndim: int, len
 
 def _within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
     if len(array) and (array.min() < low or array.max() >= high):
-        raise FolderError(f"{name} has numbers out of range: {array.min()} to {array.max()} instead of {low} to {high - 1}")
+        raise FolderError(
+            f"{name} has numbers out of range: {array.min()} to {array.max()} instead of {low} to {high - 1}"
+        )
     return array
 
 

@@ -32,6 +32,7 @@ class Store:
 
     @property
     def capacity(self) -> int:
+        """Lines that fit without growing."""
         return len(self.cell)
 
     def reserve(self, lines: int, breaks: int = 0, expected: int = 0) -> None:
@@ -64,6 +65,7 @@ class Store:
     def append(
         self, cell: int, source: int, reward: float, step_size: float, discount: float, trail: float, origin: int | None
     ) -> None:
+        """Write one line."""
         i = self.used
         if i == self.capacity:
             self.reserve(1)
@@ -83,6 +85,7 @@ class Store:
         self.used = i + 1
 
     def add_break(self, line: int, experience: int) -> None:
+        """Say that an episode starts at a line."""
         self.reserve(0, 1)
         self.breaks[self.n_breaks] = (line, experience)
         self.n_breaks += 1
@@ -93,6 +96,8 @@ class Store:
         return breaks[: int(np.searchsorted(breaks[:, 0], line, side="right"))]
 
     def lines(self, n: int) -> Lines:
+        """The first n lines, as the kernels read them."""
+
         def column(name: str) -> NDArray[np.float64]:
             values: NDArray[np.float64] = getattr(self, name)
             return values[:n] if len(values) > 1 else values if len(values) else np.zeros(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,7 +70,9 @@ class Audit:
         shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
         self.values: NDArray[np.float64] | None = None if values is None else np.asarray(values, dtype=np.float64)
         if self.values is not None and self.values.shape not in (shape, shape[1:]):
-            raise ValueError(f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}")
+            raise ValueError(
+                f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
+            )
         self._peaks: dict[tuple[str, float | None], float] = {}
 
     # -- the protocol ----------------------------------------------------------------------
@@ -142,7 +144,9 @@ class Audit:
     def _asked(self, state: int, action: int) -> NDArray[np.int64]:
         ledger = self.ledger
         if not (0 <= state < ledger.n_states and 0 <= action < ledger.n_actions):
-            raise ValueError(f"({state}, {action}) is out of range: states 0 to {ledger.n_states - 1}, actions 0 to {ledger.n_actions - 1}")
+            raise ValueError(
+                f"({state}, {action}) is out of range: states 0 to {ledger.n_states - 1}, actions 0 to {ledger.n_actions - 1}"
+            )
         return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
 
     def _lines(self, discount: float | None) -> Lines:
@@ -162,7 +166,9 @@ class Audit:
         spread = np.zeros(rows)
         scan(lines, left, np.zeros(rows), visits, earnings, endings, spread, np.empty((0, rows)))
         return [
-            self._made(visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), 0.0, None, len(self.ledger))
+            self._made(
+                visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), 0.0, None, len(self.ledger)
+            )
             for i in range(rows)
         ]
 
@@ -173,7 +179,9 @@ class Audit:
         left[asked] = 1.0 / len(asked)
         limit = len(self.ledger) if patient else int(len(self.ledger) * WORTHWHILE)
         first, order = self._index
-        dropped, spread, read = walk(lines, first, order, asked, left, place, visits, earnings, endings, self.tolerance, limit)
+        dropped, spread, read = walk(
+            lines, first, order, asked, left, place, visits, earnings, endings, self.tolerance, limit
+        )
         if read > limit:
             return None
         return self._made(visits, earnings, endings, left, spread, dropped, discount, read)
@@ -210,11 +218,12 @@ class Audit:
     # -- what a walk needs -----------------------------------------------------------------
 
     @cached_property
-    def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def _index(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The lines of each cell: where they start, and which they are."""
         lines = self.ledger.lines
         first = np.zeros(self.ledger.n_cells + 1, np.int64)
-        order = np.empty(len(lines.cell), np.int32 if len(lines.cell) <= np.iinfo(np.int32).max else np.int64)
+        wide = len(lines.cell) > np.iinfo(np.int32).max
+        order: NDArray[Any] = np.empty(len(lines.cell), np.int64 if wide else np.int32)
         index_by_cell(lines.cell, first, order)
         return first, order
 
@@ -229,7 +238,11 @@ class Audit:
         if (quantity, discount) not in self._peaks:
             lines = self._lines(discount)
             amount = {"value": lines.reward, "visits": np.ones(1), "earnings": np.abs(lines.reward)}[quantity]
-            tables = self.ledger.initial_tables().reshape(-1, 1) if quantity == "value" else np.zeros((self.ledger.n_cells, 1))
+            tables = (
+                self.ledger.initial_tables().reshape(-1, 1)
+                if quantity == "value"
+                else np.zeros((self.ledger.n_cells, 1))
+            )
             start = float(np.abs(tables).max())
             self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1), np.empty(0)))
         return self._peaks[quantity, discount]

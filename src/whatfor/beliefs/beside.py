@@ -72,11 +72,15 @@ class BeliefMap:
 
     def _begin(self, ledger: Ledger) -> tuple[_Map, ...]:
         if (ledger.n_states, ledger.n_actions) != (self.labels.n_states, self.labels.n_actions):
-            raise ValueError(f"the ledger has {ledger.n_states} states and {ledger.n_actions} actions, the labels {self.labels.n_states} and {self.labels.n_actions}")
+            raise ValueError(
+                f"the ledger has {ledger.n_states} states and {ledger.n_actions} actions, the labels {self.labels.n_states} and {self.labels.n_actions}"
+            )
         pairs = ledger.n_states * ledger.n_actions
         needed = 2 * 8 * ledger.n_cells * pairs
         if needed > MOST_BYTES:
-            raise ValueError(f"dense maps of {pairs} pairs need {needed / 2**30:,.0f} GiB; ask an Audit(ledger) instead: it computes any row when asked")
+            raise ValueError(
+                f"dense maps of {pairs} pairs need {needed / 2**30:,.0f} GiB; ask an Audit(ledger) instead: it computes any row when asked"
+            )
         self._n_tables = ledger.n_tables
         visits = np.zeros((ledger.n_cells, pairs))
         if self.start is not None:
@@ -87,12 +91,15 @@ class BeliefMap:
     def _row(self, which: int, state: int, action: int) -> NDArray[np.float64]:
         labels = self.labels
         if not (0 <= state < labels.n_states and 0 <= action < labels.n_actions):
-            raise ValueError(f"({state}, {action}) is out of range: states 0 to {labels.n_states - 1}, actions 0 to {labels.n_actions - 1}")
+            raise ValueError(
+                f"({state}, {action}) is out of range: states 0 to {labels.n_states - 1}, actions 0 to {labels.n_actions - 1}"
+            )
         shape = (labels.n_states, labels.n_actions) if which < 2 else (1, 1)
         if not self._maps:
             return np.zeros(shape)
         tables = self._maps[which].tables.reshape(self._n_tables, labels.n_states, labels.n_actions, -1)
-        return tables[:, state, action].mean(axis=0).reshape(shape)
+        row: NDArray[np.float64] = tables[:, state, action].mean(axis=0)
+        return row.reshape(shape)
 
 
 class _Map:

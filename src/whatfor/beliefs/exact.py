@@ -51,8 +51,10 @@ class ExactBeliefs:
         endless = self._endless
         if endless is not None and arriving[endless].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & endless)[0]))
-            raise ValueError(f"without a discount the visits are infinite: from {where!r} this policy may go on for ever")
-        visits = self._solver(arriving)[:, None] * self.policy * self.discount
+            raise ValueError(
+                f"without a discount the visits are infinite: from {where!r} this policy may go on for ever"
+            )
+        visits: NDArray[np.float64] = self._solver(arriving)[:, None] * self.policy * self.discount
         visits[state, action] += 1.0
         return visits
 
@@ -109,7 +111,7 @@ def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.flo
     shape = (len(counts), len(table.start))
     onward = sparse.csr_array((chances[goes_on], (pairs[goes_on], table.next_state[goes_on])), shape=shape)
     rewards = np.bincount(pairs, weights=chances * table.reward, minlength=len(counts))
-    return onward, rewards.reshape(-1, n_actions)
+    return onward, rewards.astype(np.float64).reshape(-1, n_actions)
 
 
 def value_iteration(
@@ -124,12 +126,14 @@ def value_iteration(
     onward, rewards = transition_matrix(world.table, world.labels.n_actions)
     values = np.zeros(rewards.shape)
     for _ in range(most):
-        better = rewards + discount * (onward @ values.max(axis=1)).reshape(rewards.shape)
+        better: NDArray[np.float64] = rewards + discount * (onward @ values.max(axis=1)).reshape(rewards.shape)
         change = np.abs(better - values).max()
         values = better
         if change <= tolerance * max(1.0, np.abs(values).max()):
             return values
-    raise ValueError(f"values still moved by {change:.3g} after {most} sweeps; without a discount a world that never ends has no finite values")
+    raise ValueError(
+        f"values still moved by {change:.3g} after {most} sweeps; without a discount a world that never ends has no finite values"
+    )
 
 
 def _reaching(moving: Any, goal: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -154,5 +158,7 @@ def _chances(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
         chances[np.arange(labels.n_states), given.astype(int)] = 1.0
         return chances
     if given.shape != shape or (given < 0).any() or not np.allclose(given.sum(axis=1), 1.0):
-        raise ValueError(f"policy must hold an action for each of {shape[0]} states, or {shape} chances that sum to 1 in each state")
+        raise ValueError(
+            f"policy must hold an action for each of {shape[0]} states, or {shape} chances that sum to 1 in each state"
+        )
     return given.astype(np.float64)

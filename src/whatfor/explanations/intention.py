@@ -63,25 +63,36 @@ class Intention:
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         lines = [f"In {here!r}, {doing!r} is worth {self.value:.4f} to the agent."]
         if self.tries == 0:
-            return "\n".join([*lines, "It has never tried that, so it has no expectation: the value is what it started with."])
+            return "\n".join(
+                [*lines, "It has never tried that, so it has no expectation: the value is what it started with."]
+            )
         if self.tries is not None:
             lines.append(f"It has learned from that {self.tries:,} times.")
         following = self.expected()
         if following:
             lines.append("It then expects, most of all (visits, discounted as learned):")
-            lines += [f"  {visits:6.3f}  {self.labels.words(state)}: {self.labels.actions[action]}" for state, action, visits in following]
+            lines += [
+                f"  {visits:6.3f}  {self.labels.words(state)}: {self.labels.actions[action]}"
+                for state, action, visits in following
+            ]
         else:
             lines.append("It expects nothing after that: the episode ends there.")
         lines.append("It expects to earn:")
         lines += [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
-        lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}; off by {self.residual:.1e} from the agent's own value{self._bound()}.")
+        lines.append(
+            f"Together {self.earnings.sum() + self.from_start:.4f}; off by {self.residual:.1e} from the agent's own value{self._bound()}."
+        )
         return "\n".join(lines)
 
     def _paid(self, most: int = 5) -> list[tuple[str, float]]:
         """The largest earnings by pair, and the rest in one line."""
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
-        paid = [(f"{self.labels.words(s)}: {self.labels.actions[a]}", float(self.earnings[s, a])) for s, a in pairs if self.earnings[s, a]]
+        paid = [
+            (f"{self.labels.words(s)}: {self.labels.actions[a]}", float(self.earnings[s, a]))
+            for s, a in pairs
+            if self.earnings[s, a]
+        ]
         rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
         others = int((self.earnings != 0).sum()) - len(paid)
         if others > 0:

@@ -16,7 +16,9 @@ from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, mask
 @compiled
 def scan(
     lines: Lines,
-    left: NDArray[np.float64],  # (cells, rows): weight of the asked values on each cell; ends as what is left on the start
+    left: NDArray[
+        np.float64
+    ],  # (cells, rows): weight of the asked values on each cell; ends as what is left on the start
     carry: NDArray[np.float64],  # (rows,): zeros; ends as the weight on the target before the first line
     visits: NDArray[np.float64],  # (cells, rows): receives the sum of m
     earnings: NDArray[np.float64],  # (cells, rows): receives the sum of m * r

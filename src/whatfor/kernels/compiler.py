@@ -17,7 +17,7 @@ KEPT_CACHES = 8
 try:
     import numba
 except ImportError:  # the same code runs without it: slowly, and right
-    numba = None
+    numba = None  # type: ignore[assignment]
 
 #: False without Numba, or with ``WHATFOR_COMPILE=0``: then every kernel is the plain function.
 COMPILED = numba is not None and os.environ.get("WHATFOR_COMPILE", "1") != "0"
@@ -57,12 +57,13 @@ _FOLDER = _cache_folder() if COMPILED else ""
 def _jit(function: F, **options: bool) -> F:
     if not COMPILED:
         return function
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _FOLDER or before
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, _FOLDER or config.CACHE_DIR
     try:
-        return cast(F, numba.njit(cache=bool(_FOLDER), error_model="numpy", **options)(function))
+        njit: Any = numba.njit
+        return cast(F, njit(cache=bool(_FOLDER), error_model="numpy", **options)(function))
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def compiled(function: F) -> F:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,5 +50,5 @@ def generator_from(state: dict[str, Any]) -> np.random.Generator:
     if state.get("bit_generator") != "PCG64":
         raise ValueError(f"cannot go on from a generator of kind {state.get('bit_generator')!r}; only PCG64 is known")
     bits = np.random.PCG64()
-    bits.state = state
+    bits.state = cast(Any, state)
     return np.random.Generator(bits)

@@ -33,9 +33,7 @@ def index_by_cell(
 
 
 @inlined
-def lines_before(
-    time: int, k: int, first: NDArray[np.int64], order: NDArray[np.int32]
-) -> int:
+def lines_before(time: int, k: int, first: NDArray[np.int64], order: NDArray[np.int32]) -> int:
     """Where in ``order`` the lines of cell k before ``time`` end."""
     low, high = first[k], first[k + 1]
     while low < high:
@@ -44,7 +42,7 @@ def lines_before(
             low = middle + 1
         else:
             high = middle
-    return low
+    return int(low)
 
 
 @allocating

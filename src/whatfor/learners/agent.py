@@ -139,7 +139,12 @@ class TabularAgent:
 def _columns(ledger: Ledger | None) -> Log:
     if ledger is None:
         return Log(
-            np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0),
+            np.empty(0),
+            np.empty(0),
+            np.empty(0, np.int32),
             np.empty((0, 2), np.int64),
         )
     store = ledger.writable()

@@ -101,7 +101,15 @@ def replay(rule: Rule, memory: Memory, log: Log) -> None:
         if rule.capacity > 0 and not rule.keep_first:  # the latest experience that was put there
             origin = newest - (newest - slot) % rule.capacity
         learn_step(
-            rule, memory, log, memory.pair[slot], memory.reward[slot], memory.next_state[slot], -1, memory.ending[slot], origin
+            rule,
+            memory,
+            log,
+            memory.pair[slot],
+            memory.reward[slot],
+            memory.next_state[slot],
+            -1,
+            memory.ending[slot],
+            origin,
         )
 
 
@@ -135,7 +143,9 @@ def observe(
         elif rule.batch > 0:
             replay(rule, memory, log)
         else:
-            source = learn_step(rule, memory, log, pair, reward, next_state, next_action, ending, memory.counters[EXPERIENCES])
+            source = learn_step(
+                rule, memory, log, pair, reward, next_state, next_action, ending, memory.counters[EXPERIENCES]
+            )
             if rule.method == Q_LEARNING and next_state != state:  # the action it built on is still the best
                 planned = source - next_state * rule.n_actions
             if cut:
@@ -157,4 +167,4 @@ def steps_with_room(rule: Rule, memory: Memory, log: Log) -> int:
     if rule.learning and rule.recording:
         steps = min(steps, (len(log.cell) - memory.counters[LINES] - episode) // max(1, rule.batch))
         steps = min(steps, len(log.breaks) - memory.counters[BREAKS])
-    return steps
+    return int(steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +45,21 @@ class Agent(Protocol):
 class Learner(Protocol):
     """Settings that make an agent. ``whatfor.testing.check_learner`` says whether a class keeps the contract."""
 
-    discount: Any
-    exploration: float | Schedule
-    n_tables: int
-    order: str
+    @property
+    def discount(self) -> float:
+        """How much the future counts."""
 
-    def start(
-        self, n_states: int, n_actions: int, *, ledger: Ledger | None, generator: np.random.Generator
-    ) -> Agent:
+    @property
+    def exploration(self) -> float | Schedule:
+        """The chance to explore, or a function of the episode."""
+
+    @property
+    def n_tables(self) -> int:
+        """How many tables of values it keeps."""
+
+    @property
+    def order(self) -> str:
+        """How its updates follow the steps of an episode: "forwards", "backwards" or "replayed"."""
+
+    def start(self, n_states: int, n_actions: int, *, ledger: Ledger | None, generator: np.random.Generator) -> Agent:
         """A fresh agent that writes into ``ledger`` (None: it records nothing)."""

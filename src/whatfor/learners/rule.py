@@ -76,13 +76,13 @@ def write_break(rule: Rule, memory: Memory, log: Log) -> None:
 def draw(memory: Memory) -> float:
     """The next uniform number of the learner's tape."""
     memory.counters[CURSOR] += 1
-    return memory.uniforms[memory.counters[CURSOR] - 1]
+    return float(memory.uniforms[memory.counters[CURSOR] - 1])
 
 
 @inlined
 def score(values: NDArray[np.float64], cell: int, pairs: int, both: bool) -> float:
     """What a cell is worth, or it and its double in the next table."""
-    return values[cell] + values[cell + pairs] if both else values[cell]
+    return float(values[cell] + values[cell + pairs] if both else values[cell])
 
 
 @inlined

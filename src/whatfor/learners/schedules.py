@@ -14,6 +14,7 @@ class Constant:
     value: float
 
     def __call__(self, episode: int) -> float:
+        """The number in an episode, counted from 0."""
         return self.value
 
 
@@ -26,6 +27,7 @@ class Linear:
     episodes: int
 
     def __call__(self, episode: int) -> float:
+        """The number in an episode, counted from 0."""
         share = min(episode / self.episodes, 1.0) if self.episodes else 1.0
         return self.start + (self.end - self.start) * share
 
@@ -39,6 +41,7 @@ class Exponential:
     decay: float
 
     def __call__(self, episode: int) -> float:
+        """The number in an episode, counted from 0."""
         return float(max(self.end, self.start * self.decay**episode))
 
 

@@ -63,7 +63,9 @@ class Tabular:
             raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
         if replay is not None:
             if not self.replays:
-                raise ValueError(f"{type(self).__name__} learns from whole episodes or from the action it takes next; replay= is for QLearning and DoubleQLearning")
+                raise ValueError(
+                    f"{type(self).__name__} learns from whole episodes or from the action it takes next; replay= is for QLearning and DoubleQLearning"
+                )
             replay.check()
         return Rule(
             method=self.method,
@@ -85,4 +87,7 @@ class Tabular:
 
     def to_json(self) -> dict[str, Any]:
         """Name and parameters, as JSON can hold them."""
-        return {"name": type(self).__name__, **{field.name: to_json(getattr(self, field.name)) for field in fields(self)}}
+        return {
+            "name": type(self).__name__,
+            **{field.name: to_json(getattr(self, field.name)) for field in fields(self)},
+        }

@@ -22,7 +22,11 @@ def draw(explanation: Intention | Layout, ax: Axes | None = None) -> Figure:
     from whatfor.pictures.board import draw_board
 
     layout = explanation if isinstance(explanation, (Board, Bars)) else layout_of(explanation)
-    figure: Any = Figure(figsize=(6.4, 6.0) if isinstance(layout, Board) else (9.0, 4.5), layout="constrained") if ax is None else ax.figure
+    figure: Any = (
+        Figure(figsize=(6.4, 6.0) if isinstance(layout, Board) else (9.0, 4.5), layout="constrained")
+        if ax is None
+        else ax.figure
+    )
     ax = figure.subplots() if ax is None else ax
     if isinstance(layout, Board):
         draw_board(layout, ax)

@@ -35,7 +35,11 @@ def draw_board(board: Board, ax: Axes) -> Axes:
     for letter, row, column in board.marks:
         _mark(ax, board, letter, row, column)
     row, column = board.taxi
-    ax.add_patch(Rectangle((column + 0.04, row + 0.04), 0.92, 0.92, fill=False, edgecolor="#111111", linewidth=2, linestyle=(0, (3, 2))))
+    ax.add_patch(
+        Rectangle(
+            (column + 0.04, row + 0.04), 0.92, 0.92, fill=False, edgecolor="#111111", linewidth=2, linestyle=(0, (3, 2))
+        )
+    )
     ax.set(xlim=(-0.03, board.columns + 0.03), ylim=(board.rows + 0.03, -0.03), aspect="equal")
     ax.set_xticks([i + 0.5 for i in range(board.columns)], [str(i) for i in range(board.columns)])
     ax.set_yticks([i + 0.5 for i in range(board.rows)], [str(i) for i in range(board.rows)])
@@ -57,7 +61,15 @@ def _half(ax: Axes, row: int, column: int, number: float, colour: tuple[float, .
     corner = (column, row) if upper else (column + 1, row + 1)
     ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
     shift = 0.3 if upper else 0.7
-    ax.text(column + shift, row + shift, f"{number:.2f}", ha="center", va="center", fontsize=8, color="white" if dark else "#222222")
+    ax.text(
+        column + shift,
+        row + shift,
+        f"{number:.2f}",
+        ha="center",
+        va="center",
+        fontsize=8,
+        color="white" if dark else "#222222",
+    )
 
 
 def _mark(ax: Axes, board: Board, letter: str, row: int, column: int) -> None:
@@ -67,5 +79,3 @@ def _mark(ax: Axes, board: Board, letter: str, row: int, column: int) -> None:
         column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=11, fontweight="bold", color="white",
         bbox={"boxstyle": "round,pad=0.18", "facecolor": colour, "edgecolor": "none"},
     )  # fmt: skip
-
-

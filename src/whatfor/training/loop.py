@@ -81,7 +81,9 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look
         now[RUNNING] = 0
 
 
-def play_compiled(stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
+def play_compiled(
+    stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Played, look: Callable[[], None]
+) -> None:
     """Play with the world inside the compiled loop."""
     status = -1
     while status != DONE:
@@ -90,7 +92,15 @@ def play_compiled(stepper: WorldStepper, agent: TabularAgent, plan: Plan, played
         else:
             agent.make_room(_expected_lines(agent, played, len(plan.epsilons)))
             stepper.tape.need(BUDGET + 2 * WORLD_DRAWS)
-        stage = Stage(played.now, stepper.body, stepper.tape.uniforms, stepper.tape.cursor, plan.epsilons, played.returns, played.lengths)
+        stage = Stage(
+            played.now,
+            stepper.body,
+            stepper.tape.uniforms,
+            stepper.tape.cursor,
+            plan.epsilons,
+            played.returns,
+            played.lengths,
+        )
         status = play(
             stepper.world.arrays, agent.rule, agent.memory, agent.log, stage, plan.max_steps, plan.time_out_ends, BUDGET
         )

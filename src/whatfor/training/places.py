@@ -30,14 +30,29 @@ def place_of(
         raise ValueError("bounds= says where bins lie; say how many there are with bins=")
     if isinstance(world, World):
         if bins is not None:
-            raise ValueError("bins= is for Gymnasium environments with continuous observations; a whatfor world has its states already")
+            raise ValueError(
+                "bins= is for Gymnasium environments with continuous observations; a whatfor world has its states already"
+            )
         reason = "asked for" if engine == "python" else "a known world"
-        return _place(world.labels, world, None, "python" if engine == "python" else "compiled", reason, world.recipe, world.max_steps, max_steps)
+        return _place(
+            world.labels,
+            world,
+            None,
+            "python" if engine == "python" else "compiled",
+            reason,
+            world.recipe,
+            world.max_steps,
+            max_steps,
+        )
     env = made(world) if isinstance(world, str) else world
     if isinstance(env, gym.vector.VectorEnv):
-        raise ValueError("this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)")
+        raise ValueError(
+            "this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)"
+        )
     if not isinstance(env, gym.Env):
-        raise ValueError(f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}")
+        raise ValueError(
+            f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
+        )
     recipe = _recipe(env, bins, bounds)
     if bins is not None:
         env = binned(env, bins, bounds)
@@ -48,7 +63,9 @@ def place_of(
         known = twin(env, vouched=engine == "compiled")
     except NoTwin as why:
         if engine == "compiled":
-            raise ValueError(f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'") from None
+            raise ValueError(
+                f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'"
+            ) from None
         return _place(labels, None, env, "python", str(why), recipe, limit, max_steps)
     return _place(known.labels, known, env, "compiled", "the same world as the environment", recipe, limit, max_steps)
 
@@ -70,12 +87,23 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
         if recipe.get("max_steps") is not None:
             options["max_episode_steps"] = recipe["max_steps"]
         bounds = recipe["bounds"] and [(float(low), float(high)) for low, high in recipe["bounds"]]
-        return place_of(made(recipe["id"], options), bins=recipe["bins"], bounds=bounds, max_steps=max_steps, engine=engine)
-    raise ValueError(f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env=")
+        return place_of(
+            made(recipe["id"], options), bins=recipe["bins"], bounds=bounds, max_steps=max_steps, engine=engine
+        )
+    raise ValueError(
+        f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
+    )
 
 
 def _place(
-    labels: Any, world: World | None, env: Any, engine: str, reason: str, recipe: dict[str, Any], own: int | None, given: int | None
+    labels: Any,
+    world: World | None,
+    env: Any,
+    engine: str,
+    reason: str,
+    recipe: dict[str, Any],
+    own: int | None,
+    given: int | None,
 ) -> Place:
     limits = [limit for limit in (own, given) if limit is not None]
     return Place(labels, world, env, engine, reason, recipe, min(limits) if limits else LONGEST)

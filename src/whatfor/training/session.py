@@ -85,12 +85,22 @@ class Session:
 
     @classmethod
     def restored(
-        cls, place: Place, learner: Learner, snapshot: Snapshot, ledger: Ledger | None, *, seed: int, time_out_ends: bool, replay: Replay | None
+        cls,
+        place: Place,
+        learner: Learner,
+        snapshot: Snapshot,
+        ledger: Ledger | None,
+        *,
+        seed: int,
+        time_out_ends: bool,
+        replay: Replay | None,
     ) -> Session:
         """Where ``snapshot`` was taken."""
         arrays, numbers = snapshot
         if not isinstance(learner, Tabular):
-            raise ValueError(f"{type(learner).__name__} is not one of the built-in learners, so its training cannot be taken up again")
+            raise ValueError(
+                f"{type(learner).__name__} is not one of the built-in learners, so its training cannot be taken up again"
+            )
         labels = place.labels
         rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
         agent = TabularAgent.restored(rule, ledger, arrays, numbers["agent"])
@@ -115,7 +125,11 @@ class Session:
         tell = [self._teller(listener) for listener in listeners]
         with Watch(len(epsilons), lambda: played.episodes, tell, progress) as look:
             try:
-                if isinstance(self.stepper, WorldStepper) and isinstance(self.agent, TabularAgent) and self.place.engine == "compiled":
+                if (
+                    isinstance(self.stepper, WorldStepper)
+                    and isinstance(self.agent, TabularAgent)
+                    and self.place.engine == "compiled"
+                ):
                     play_compiled(self.stepper, self.agent, plan, played, look)
                 else:
                     play_python(self.stepper, self.agent, plan, played, look)

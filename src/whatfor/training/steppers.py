@@ -43,22 +43,32 @@ class WorldStepper:
         self._state = 0
 
     def reset(self) -> int:
+        """Start an episode; its first state."""
         self.tape.need(2 * WORLD_DRAWS)
         self._state = int(begin(self.world.arrays, self.body, self.tape.uniforms, self.tape.cursor))
         return self._state
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
+        """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
         self.tape.need(2 * WORLD_DRAWS)
         following, reward, ending = step(
-            self.world.arrays, self.body, self.world.labels.n_actions, self._state, action, self.tape.uniforms, self.tape.cursor
+            self.world.arrays,
+            self.body,
+            self.world.labels.n_actions,
+            self._state,
+            action,
+            self.tape.uniforms,
+            self.tape.cursor,
         )
         self._state = int(following)
         return self._state, float(reward), int(ending), False
 
     def state(self) -> dict[str, Any]:
+        """All that decides what the world will do next."""
         return self.tape.state()
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on where ``state()`` was taken."""
         self.tape = Tape.restored(state)
 
 
@@ -72,11 +82,13 @@ class EnvStepper:
         self._seed: int | None = seed  # for the first reset only
 
     def reset(self) -> int:
+        """Start an episode; its first state."""
         seen, _ = self.env.reset(seed=self._seed)
         self._seed = None
         return self.index(seen)
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
+        """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
         seen, reward, terminated, truncated, _ = self.env.step(action)
         reward = float(reward)
         if not math.isfinite(reward):
@@ -85,11 +97,13 @@ class EnvStepper:
         return self.index(seen), reward, ending, bool(truncated)
 
     def state(self) -> dict[str, Any]:
+        """All that decides what the world will do next."""
         generator = getattr(self.env.unwrapped, "_np_random", None)
         begun = self._seed is None
         return {"begun": begun, "generator": generator.bit_generator.state if begun and generator is not None else None}
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on where ``state()`` was taken."""
         if state["begun"]:
             self._seed = None
         if state["generator"] is not None:
@@ -105,7 +119,9 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
         def index(seen: Any) -> int:
             state = int(seen) - start
             if not 0 <= state < n_states:
-                raise ValueError(f"the environment showed state {seen}, which is out of range: {start} to {start + n_states - 1}")
+                raise ValueError(
+                    f"the environment showed state {seen}, which is out of range: {start} to {start + n_states - 1}"
+                )
             return state
 
         return index

@@ -73,7 +73,13 @@ class Watch:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"), TimeRemainingColumn())
+            columns = (
+                TextColumn("training"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("episodes"),
+                TimeRemainingColumn(),
+            )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task("training", total=self.total)
             self._bar.start()

@@ -9,13 +9,16 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whatfor.labels import Axis, Ending, Labels
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
 STICK, HIT = 0, 1
-CARDS = {card: (4 if card == 10 else 1) / 13 for card in range(1, 11)}  # ace to ten; ten, jack, queen and king count ten
+CARDS = {
+    card: (4 if card == 10 else 1) / 13 for card in range(1, 11)
+}  # ace to ten; ten, jack, queen and king count ten
 SUMS, DEALER, ACE = 32, 11, 2  # the sizes of Gymnasium's observation
 
 LABELS = Labels(
@@ -67,7 +70,7 @@ def stick_chances(player: int, dealer: int) -> dict[float, float]:
     """Chance of each reward for sticking.
 
     >>> {reward: round(chance, 3) for reward, chance in stick_chances(20, 10).items()}
-    {1.0: 0.524, 0.0: 0.371, -1.0: 0.105}
+    {1.0: 0.546, 0.0: 0.342, -1.0: 0.111}
     """
     shown = with_card(0, False, dealer)
     score = player if player <= 21 else 0
@@ -106,7 +109,7 @@ def _possible(player: int, dealer: int, ace: bool) -> bool:
     return (12 if ace else 4) <= player <= 21 and dealer >= 1
 
 
-def _deal() -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _deal() -> NDArray[np.float64]:
     """The chance of each first observation."""
     start = np.zeros(LABELS.n_states)
     for one, p in CARDS.items():
@@ -114,4 +117,5 @@ def _deal() -> np.ndarray[tuple[int], np.dtype[np.float64]]:
             total, usable = with_card(*with_card(0, False, one), two)
             for dealer, r in CARDS.items():
                 start[LABELS.index((total, dealer, int(usable)))] += p * q * r
-    return start / start.sum()
+    start /= start.sum()
+    return start

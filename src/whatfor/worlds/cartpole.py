@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,9 @@ NAMES = ("cart", "speed", "pole", "swing")
 TEMPLATE = "cart at {cart}, moving at {speed}; pole at {pole}, swinging at {swing}"
 
 
-def cartpole(bins: Sequence[int] = BINS, bounds: Sequence[tuple[float, float]] = BOUNDS, max_steps: int = MAX_STEPS) -> World:
+def cartpole(
+    bins: Sequence[int] = BINS, bounds: Sequence[tuple[float, float]] = BOUNDS, max_steps: int = MAX_STEPS
+) -> World:
     """CartPole with the paper's bins (162 states) and limit of 200 steps.
 
     >>> cartpole().labels.words(79)
@@ -34,8 +37,14 @@ def cartpole(bins: Sequence[int] = BINS, bounds: Sequence[tuple[float, float]] =
     from whatfor.worlds.gymnasium import binned, made
 
     env = binned(made("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
-    recipe = {"kind": "cartpole", "bins": [int(b) for b in bins], "bounds": [[float(x) for x in pair] for pair in bounds], "max_steps": max_steps}
-    return cart_world(env.unwrapped, labels_of([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
+    recipe = {
+        "kind": "cartpole",
+        "bins": [int(b) for b in bins],
+        "bounds": [[float(x) for x in pair] for pair in bounds],
+        "max_steps": max_steps,
+    }
+    core: Any = env.unwrapped
+    return cart_world(core, labels_of([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
 
 
 def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: dict[str, Any]) -> World:
@@ -82,4 +91,4 @@ def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
 def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:
     """Each bin as "low to high"."""
     numbers = [f"{round(float(x), 2) + 0.0:g}{unit}" for x in edges]
-    return tuple(f"{low} to {high}" for low, high in zip(numbers, numbers[1:], strict=False))
+    return tuple(f"{low} to {high}" for low, high in pairwise(numbers))

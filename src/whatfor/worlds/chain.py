@@ -20,6 +20,8 @@ def chain() -> World:
         next_state=[[1, 2], [1, 1], [2, 2]],
         reward=[[0, 0], [2, 1], [1, 2]],
         terminated=[[False, False], [True, True], [True, True]],
-        labels=Labels((Axis("node", 3, ("the start", "the upper node", "the lower node")),), ("up", "down"), template="{node}"),
+        labels=Labels(
+            (Axis("node", 3, ("the start", "the upper node", "the lower node")),), ("up", "down"), template="{node}"
+        ),
     )
     return World(world.labels, world.arrays, recipe={"kind": "chain"})

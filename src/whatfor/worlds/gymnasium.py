@@ -47,7 +47,9 @@ def made(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
     return gym.make(OLD_IDS.get(id, id), **(options or {}))
 
 
-def binned(env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[tuple[float, float]] | None) -> DiscretizeObservation[Any, Any, Any]:
+def binned(
+    env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[tuple[float, float]] | None
+) -> DiscretizeObservation[Any, Any, Any]:
     """The environment seen through Gymnasium's own bins, clipped to ``bounds`` first where they are given."""
     space = env.observation_space
     if not isinstance(space, spaces.Box):
@@ -60,7 +62,9 @@ def binned(env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[t
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
     endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
     if endless:
-        raise ValueError(f"observation number {endless[0]} has no finite bounds: say where the bins lie with bounds=[(low, high), ...]")
+        raise ValueError(
+            f"observation number {endless[0]} has no finite bounds: say where the bins lie with bounds=[(low, high), ...]"
+        )
     if not (low < high).all():
         raise ValueError("each of bounds must have its low side below its high side")
     if not isinstance(bins, int) and len(bins) != size:
@@ -78,7 +82,9 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
     if not isinstance(actions, spaces.Discrete):
         raise ValueError(f"actions must be countable (Discrete); this environment has {actions}")
     if actions.start != 0:
-        raise ValueError(f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them")
+        raise ValueError(
+            f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
+        )
     core, space = env.unwrapped, env.observation_space
     whole = space == core.observation_space
     if isinstance(core, TaxiEnv) and whole:
@@ -132,9 +138,15 @@ def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
 
 def _plain_bins(edges: list[Any], n_actions: int) -> Labels:
     axes = tuple(
-        Axis(f"x{i}", len(row) - 1, poles.interval_words(row), edges=tuple(float(x) for x in row)) for i, row in enumerate(edges)
+        Axis(f"x{i}", len(row) - 1, poles.interval_words(row), edges=tuple(float(x) for x in row))
+        for i, row in enumerate(edges)
     )
-    return Labels(axes, tuple(f"action {a}" for a in range(n_actions)), "; ".join(f"x{i} {{x{i}}}" for i in range(len(axes))), observed="bins")
+    return Labels(
+        axes,
+        tuple(f"action {a}" for a in range(n_actions)),
+        "; ".join(f"x{i} {{x{i}}}" for i in range(len(axes))),
+        observed="bins",
+    )
 
 
 def _plain_axes(space: spaces.Space[Any], n_actions: int) -> tuple[Any, ...]:
@@ -145,13 +157,25 @@ def _plain_axes(space: spaces.Space[Any], n_actions: int) -> tuple[Any, ...]:
         parts = [(int(n), int(start)) for n, start in zip(space.nvec, space.start, strict=True)]
         return tuple(Axis(f"x{i}", n, start=at) for i, (n, at) in enumerate(parts)), actions, "", (), "", "array"
     if isinstance(space, spaces.Tuple) and all(isinstance(part, spaces.Discrete) for part in space):
-        return tuple(Axis(f"x{i}", int(part.n), start=int(part.start)) for i, part in enumerate(space)), actions, "", (), "", "tuple"
+        return (
+            tuple(Axis(f"x{i}", int(part.n), start=int(part.start)) for i, part in enumerate(space)),
+            actions,
+            "",
+            (),
+            "",
+            "tuple",
+        )
     if isinstance(space, spaces.Box):
-        raise ValueError(f"observations are continuous ({space}): say into how many bins each number goes, e.g. bins=10, and bounds=[(low, high), ...] where it has none")
-    raise ValueError(f"observations must be countable: Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}")
+        raise ValueError(
+            f"observations are continuous ({space}): say into how many bins each number goes, e.g. bins=10, and bounds=[(low, high), ...] where it has none"
+        )
+    raise ValueError(
+        f"observations must be countable: Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}"
+    )
 
 
-def _layers(env: gym.Env[Any, Any]) -> list[gym.Env[Any, Any]]:
+def _layers(env: gym.Env[Any, Any]) -> list[Any]:
+    """The wrappers of an environment, from the outside in."""
     layers = []
     while isinstance(env, gym.Wrapper):
         layers.append(env)
@@ -179,15 +203,22 @@ def _checked_table(core: Any, labels: Labels, limit: int | None) -> World:
     """A stranger's table ``P``, after a walk that has seen nothing the table does not have."""
     chances = getattr(core, "initial_state_distrib", None)
     if chances is None:
-        raise NoTwin(f"{type(core).__name__} has a table P but no initial_state_distrib; build the world with whatfor.worlds.table(P, start=...)")
+        raise NoTwin(
+            f"{type(core).__name__} has a table P but no initial_state_distrib; build the world with whatfor.worlds.table(P, start=...)"
+        )
     state = labels.index(core.reset(seed=0)[0])
     dice = np.random.default_rng(0)
     for _ in range(CHECKED_STEPS):
         action = int(dice.integers(labels.n_actions))
         seen, reward, ended, _, _ = core.step(action)
         following = labels.index(seen)
-        if not any(p > 0 and (to, float(r), bool(end)) == (following, float(reward), bool(ended)) for p, to, r, end in core.P[state][action]):
-            raise NoTwin(f"its table P is not what {type(core).__name__} does: {labels.actions[action]!r} in {labels.words(state)!r} went elsewhere")
+        if not any(
+            p > 0 and (to, float(r), bool(end)) == (following, float(reward), bool(ended))
+            for p, to, r, end in core.P[state][action]
+        ):
+            raise NoTwin(
+                f"its table P is not what {type(core).__name__} does: {labels.actions[action]!r} in {labels.words(state)!r} went elsewhere"
+            )
         state = labels.index(core.reset()[0]) if ended else following
     return table(core.P, start=chances, labels=labels, max_steps=limit)
 
@@ -198,7 +229,7 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     Raises ``NoTwin`` with the reason where there is none. ``vouched``: take an unknown class's
     table ``P`` too, after checking it against the environment.
     """
-    core = env.unwrapped
+    core: Any = env.unwrapped
     below_bins = isinstance(env, DiscretizeObservation)
     for layer in _layers(env)[1:] if below_bins else _layers(env):
         clips = below_bins and type(layer) is TransformObservation and getattr(layer, "whatfor_clips", False)
@@ -209,7 +240,9 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     labels, limit = labels_of(env), time_limit(env)
     if type(core) is BlackjackEnv:
         if core.natural or core.sab:
-            raise NoTwin("with natural=True or sab=True the pay depends on how a hand came about, which the observation does not show")
+            raise NoTwin(
+                "with natural=True or sab=True the pay depends on how a hand came about, which the observation does not show"
+            )
         world = cards.blackjack()
         return World(world.labels, world.arrays, limit, world.recipe)
     if type(core) is CartPoleEnv:

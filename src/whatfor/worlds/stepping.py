@@ -73,18 +73,12 @@ def push_cart(cart: Cart, body: NDArray[np.float64], action: int) -> bool:
     body[1] = x_dot + cart.tau * xacc
     body[2] = theta + cart.tau * theta_dot
     body[3] = theta_dot + cart.tau * thetaacc
-    return (
-        body[0] < -cart.x_threshold
-        or body[0] > cart.x_threshold
-        or body[2] < -cart.theta_threshold
-        or body[2] > cart.theta_threshold
-    )
+    outside = abs(body[0]) > cart.x_threshold or abs(body[2]) > cart.theta_threshold
+    return bool(outside)
 
 
 @inlined
-def begin(
-    world: Arrays, body: NDArray[np.float64], uniforms: NDArray[np.float64], cursor: NDArray[np.int64]
-) -> int:
+def begin(world: Arrays, body: NDArray[np.float64], uniforms: NDArray[np.float64], cursor: NDArray[np.int64]) -> int:
     """Start an episode: the state it starts in."""
     if world.kind == TABLE:
         cursor[0] += 1

@@ -36,7 +36,9 @@ def table(
         return _from_lists(next_state, start, labels, max_steps)
     following = np.asarray(next_state)
     if following.ndim not in (2, 3):
-        raise ValueError(f"next_state has shape {following.shape}; give (states, actions) or (states, actions, possibilities)")
+        raise ValueError(
+            f"next_state has shape {following.shape}; give (states, actions) or (states, actions, possibilities)"
+        )
     if not np.issubdtype(following.dtype, np.integer):
         raise ValueError(f"next_state holds {following.dtype} numbers; states are whole numbers")
     shape = following.shape
@@ -68,7 +70,9 @@ def _from_lists(
         rows = [transitions[s][a] for s in range(n_states) for a in range(n_actions)]
         flat = [(float(p), int(to), float(r), bool(end)) for row in rows for p, to, r, end in row]
     except (TypeError, KeyError, IndexError, ValueError):
-        raise ValueError("a table without reward= is read as Gymnasium's P: P[state][action] = [(probability, next state, reward, terminated), ...]") from None
+        raise ValueError(
+            "a table without reward= is read as Gymnasium's P: P[state][action] = [(probability, next state, reward, terminated), ...]"
+        ) from None
     first = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     chances, to, rewards, ended = (np.array(column) for column in zip(*flat, strict=True))
     return table_world(

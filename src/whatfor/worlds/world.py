@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.kernels.recursion import GOES_ON, TERMINATED, TIMED_OUT
+from whatfor.kernels.recursion import GOES_ON, TERMINATED
 from whatfor.kernels.tables import Table
 from whatfor.labels import Labels
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
 
-NO_CART = Cart(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, np.empty((4, 0)), np.ones(4, np.int64))
-NO_CART = Cart(*(float(x) for x in NO_CART[:11]), *NO_CART[11:])
+NO_CART = Cart(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.empty((4, 0)), np.ones(4, np.int64))
 NO_TABLE = Table(
     np.zeros(1, np.int64), np.empty(0), np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0)
 )
@@ -33,11 +32,15 @@ class World:
     def table(self) -> Table:
         """The table of transitions, for exact answers."""
         if self.arrays.kind == CARTPOLE:
-            raise ValueError("CartPole has no table of transitions: its states are continuous. Ask for a simulation instead of exact beliefs")
+            raise ValueError(
+                "CartPole has no table of transitions: its states are continuous. Ask for a simulation instead of exact beliefs"
+            )
         return self.arrays.table
 
     def __repr__(self) -> str:
-        return f"World({self.recipe.get('kind', 'table')}, {self.labels.n_states} states, {self.labels.n_actions} actions)"
+        return (
+            f"World({self.recipe.get('kind', 'table')}, {self.labels.n_states} states, {self.labels.n_actions} actions)"
+        )
 
 
 def ending_code(labels: Labels, name: str | None) -> int:
@@ -59,7 +62,9 @@ def table_world(
     n_pairs = labels.n_states * labels.n_actions
     counts = np.diff(first)
     if len(first) != n_pairs + 1 or (counts < 1).any():
-        raise ValueError(f"every one of {labels.n_states} states x {labels.n_actions} actions needs at least one transition")
+        raise ValueError(
+            f"every one of {labels.n_states} states x {labels.n_actions} actions needs at least one transition"
+        )
     if not np.isfinite(reward).all():
         where = int(np.flatnonzero(~np.isfinite(reward))[0])
         pair = int(np.searchsorted(first, where, side="right") - 1)
@@ -74,7 +79,9 @@ def table_world(
         wrong = ~np.isclose(total, 1.0, atol=1e-9) | (np.minimum.reduceat(probability, first[:-1]) < 0)
         if wrong.any():
             pair = int(np.flatnonzero(wrong)[0])
-            raise ValueError(f"the chances of {_pair_words(labels, pair)} are negative or sum to {total[pair]:.6g}; they must sum to 1")
+            raise ValueError(
+                f"the chances of {_pair_words(labels, pair)} are negative or sum to {total[pair]:.6g}; they must sum to 1"
+            )
         chance = _summed_by_pair(probability, first)
     elif not np.allclose(probability, 1.0):
         raise ValueError("a pair with one transition takes it with chance 1")
@@ -84,7 +91,7 @@ def table_world(
     ending = np.where(terminated, TERMINATED, GOES_ON).astype(np.int32)
     if labels.endings:
         pairs = np.repeat(np.arange(n_pairs), counts)
-        for where in np.flatnonzero(terminated):
+        for where in np.flatnonzero(terminated).tolist():
             name = labels.ending(int(pairs[where] % labels.n_actions), float(reward[where]))
             ending[where] = ending_code(labels, name)
     table = Table(first.astype(np.int64), chance, next_state, reward, ending, np.cumsum(started))
@@ -104,6 +111,3 @@ def _summed_by_pair(probability: NDArray[np.float64], first: NDArray[np.int64]) 
 def _pair_words(labels: Labels, pair: int) -> str:
     state, action = divmod(pair, labels.n_actions)
     return f"{labels.actions[action]!r} in {labels.words(state)!r}"
-
-
-__all__ = ["TIMED_OUT", "World", "ending_code", "table_world"]

@@ -1,0 +1,34 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench study clean
+
+demo: $(READY)  ## train Taxi, ask why at one state, draw the answer
+	$(BIN)/python examples/taxi.py
+
+test: $(READY)  ## all tests and doctests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(READY)  ## style, types, and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## the ratios in the README, measured in one run
+	$(BIN)/python benchmarks/bench.py
+
+study: $(READY)  ## tests that take longer than CI allows
+	$(BIN)/python -m pytest -m study -o addopts="--doctest-modules --strict-markers -ra"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable ".[all]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) out build dist

@@ -1,0 +1,23 @@
+"""Train Taxi, ask why at one state, and draw the answer on the board."""
+
+from pathlib import Path
+
+import whatfor as wf
+
+run = wf.train(
+    "Taxi-v4",
+    wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250)),
+    episodes=5_000,
+    seed=0,
+)
+print(run)
+print(run.evaluate(episodes=100))
+print()
+
+why = run.intention("taxi at row 0, column 3; passenger at Y; destination R")
+print(why)
+
+picture = Path("out/taxi.png")
+picture.parent.mkdir(exist_ok=True)
+wf.draw(why).savefig(picture, dpi=150)
+print(f"\nThe belief on the board: {picture}")

@@ -1,0 +1,168 @@
+"""The command line: whatfor train | explain."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import tyro
+
+LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
+OWN_WORLDS = ("blackjack", "cartpole", "chain")
+
+
+def train(
+    env: tyro.conf.Positional[str],
+    /,
+    out: str,
+    learner: LearnerName = "q-learning",
+    episodes: int = 5_000,
+    seed: int = 0,
+    step_size: str = "0.1",
+    discount: float = 0.99,
+    exploration: str = "0.1",
+    trail: float = 0.9,
+    bins: tuple[int, ...] = (),
+    bounds: tuple[float, ...] = (),
+    max_steps: int | None = None,
+    time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
+    engine: Literal["auto", "python", "compiled"] = "auto",
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+) -> None:
+    """Train an agent and save the run.
+
+    Args:
+        env: A Gymnasium id such as Taxi-v4, or one of the paper's worlds: blackjack, cartpole, chain.
+        out: The folder to save the run in.
+        learner: How it learns.
+        episodes: How many episodes to play.
+        seed: The same seed gives the same run.
+        step_size: A number, or "visit-count".
+        discount: How much the future counts.
+        exploration: A number, "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)".
+        trail: For lambda-returns: how much of a target is built on the next one.
+        bins: For continuous observations: bins for each number, or one count for all.
+        bounds: Where the bins lie: low and high of each number, one after the other.
+        max_steps: The longest an episode may get.
+        time_limit: Bootstrap through a time limit, or treat it as an end.
+        engine: What steps the world.
+        option: An option of the environment, as name=value; may be given several times.
+    """
+    import whatfor as wf
+    from whatfor.worlds.gymnasium import made
+
+    kinds: dict[str, Callable[..., Any]] = {
+        "q-learning": wf.QLearning,
+        "sarsa": wf.Sarsa,
+        "double-q": wf.DoubleQLearning,
+        "monte-carlo": wf.MonteCarlo,
+        "lambda-returns": wf.LambdaReturns,
+    }
+    more = {"trail": trail} if learner == "lambda-returns" else {}
+    agent = kinds[learner](
+        step_size=_step_size(step_size), discount=discount, exploration=_exploration(exploration), **more
+    )
+    if env in OWN_WORLDS:
+        if option:
+            raise ValueError(f"--option is for Gymnasium environments; {env} has none")
+        world = getattr(wf.worlds, env)()
+    else:
+        world = made(env, dict(_option(text) for text in option))
+    if len(bounds) % 2:
+        raise ValueError(f"--bounds takes a low and a high for each number; {len(bounds)} numbers were given")
+    pairs = list(zip(bounds[::2], bounds[1::2], strict=True)) or None
+    try:
+        run = wf.train(
+            world,
+            agent,
+            episodes=episodes,
+            seed=seed,
+            bins=(bins[0] if len(bins) == 1 else bins) or None,
+            bounds=pairs,
+            max_steps=max_steps,
+            time_limit=time_limit,
+            engine=engine,
+        )
+    except wf.TrainingStopped as stopped:
+        stopped.run.save(out)
+        raise ValueError(f"{stopped} What there is was saved to {out}") from stopped
+    run.save(out)
+    last = run.history.returns[-100:]
+    print(f"{run}")
+    print(f"engine {run.engine}: {run.engine_reason}")
+    if len(last):
+        print(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
+    print(f"saved to {out}")
+
+
+def explain(run: tyro.conf.Positional[str], /, state: str, action: str | None = None) -> None:
+    """Say what a saved agent expects of an action.
+
+    Args:
+        run: The folder of a saved run.
+        state: The state: in words, as numbers in brackets, or as an index.
+        action: The action, by name or number; by default the best.
+    """
+    import whatfor as wf
+
+    print(wf.load(run).intention(state, action))
+
+
+def _step_size(text: str) -> Any:
+    from whatfor.learners import visit_count
+
+    return visit_count() if text == "visit-count" else _number("--step-size", text, 'a number or "visit-count"')
+
+
+def _exploration(text: str) -> Any:
+    from whatfor.learners import exponential, linear
+
+    found = re.fullmatch(r"\s*(linear|exponential)\s*\(([^()]*)\)\s*", text)
+    if not found:
+        return _number(
+            "--exploration", text, 'a number, "linear(start, end, episodes)" or "exponential(start, end, decay)"'
+        )
+    parts = [_number("--exploration", part, "three numbers in the brackets") for part in found[2].split(",")]
+    if len(parts) != 3:
+        raise ValueError(f'--exploration {text!r}: write e.g. "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)"')
+    if found[1] == "linear":
+        return linear(parts[0], parts[1], episodes=int(parts[2]))
+    return exponential(parts[0], parts[1], decay=parts[2])
+
+
+def _number(flag: str, text: str, wanted: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{flag} takes {wanted}, not {text!r}") from None
+
+
+def _option(text: str) -> tuple[str, Any]:
+    import json
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--option takes name=value, not {text!r}")
+    try:
+        return name, json.loads(value.lower() if value in ("True", "False", "None") else value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def main() -> None:
+    """Run the command line; a wrong word gets one line, not a traceback."""
+    import warnings
+
+    warnings.showwarning = lambda message, *_, **__: print(f"whatfor: {message}", file=sys.stderr)
+    try:
+        tyro.extras.subcommand_cli_from_dict({"train": train, "explain": explain}, prog="whatfor", description=__doc__)
+    except (ValueError, ImportError) as error:
+        print(f"whatfor: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Exception as error:
+        if type(error).__module__.startswith("gymnasium"):
+            print(f"whatfor: {error}", file=sys.stderr)
+            sys.exit(2)
+        raise

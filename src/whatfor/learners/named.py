@@ -1,0 +1,29 @@
+"""Learners by name, so that a file can say which one it was."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from whatfor.learners.double_q import DoubleQLearning
+from whatfor.learners.lambda_returns import LambdaReturns
+from whatfor.learners.monte_carlo import MonteCarlo
+from whatfor.learners.q_learning import QLearning
+from whatfor.learners.sarsa import Sarsa
+from whatfor.learners.schedules import from_json
+from whatfor.learners.tabular import Tabular
+
+LEARNERS: dict[str, type[Tabular]] = {
+    kind.__name__: kind for kind in (QLearning, Sarsa, DoubleQLearning, MonteCarlo, LambdaReturns)
+}
+
+
+def learner_from(data: dict[str, Any]) -> Tabular:
+    """The learner whose ``to_json`` this is."""
+    kind = LEARNERS.get(data.get("name", ""))
+    if kind is None:
+        raise ValueError(
+            f"{data.get('name')!r} is not one of the built-in learners ({', '.join(LEARNERS)}); pass the learner to go on"
+        )
+    known = {field.name for field in fields(kind)}
+    return kind(**{name: from_json(value) for name, value in data.items() if name in known})

@@ -1,0 +1,135 @@
+"""The contracts as public checks, for learners and beliefs of somebody else's making."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.protocol import Beliefs
+from whatfor.learners.protocol import Agent, Learner
+from whatfor.learners.schedules import exploration_at
+from whatfor.ledger import Ledger
+from whatfor.training.loop import Plan, Played, play_python
+from whatfor.training.steppers import WorldStepper
+from whatfor.worlds.table import table
+from whatfor.worlds.world import World
+
+STATES, ACTIONS, EPISODES, LIMIT = 5, 3, 40, 25
+#: Identities hold to this, relative to the sum of |weight * reward|.
+EXACT = 1e-12
+
+
+def random_world(seed: int, *, states: int = STATES, actions: int = ACTIONS, noisy: bool = True) -> World:
+    """A small random world; ``noisy``: the reward is drawn, else a function of state and action.
+
+    >>> random_world(0).labels.n_states
+    5
+    """
+    rng = np.random.default_rng(seed)
+    shape = (states, actions, 3)
+    rewards = rng.normal(size=shape) if noisy else np.repeat(rng.normal(size=(states, actions, 1)), 3, axis=2)
+    return table(
+        next_state=rng.integers(states, size=shape),
+        reward=rewards,
+        terminated=rng.random(shape) < 0.15,
+        probability=rng.dirichlet(np.ones(3), size=(states, actions)),
+        start=rng.dirichlet(np.ones(states)),
+    )
+
+
+def check_learner(learner: Any, *, seed: int = 0) -> None:
+    """Raise ``AssertionError``, with what to change, unless a learner keeps the contract.
+
+    It trains on a small random world and compares the tables with what the ledger says of them.
+
+    >>> from whatfor.learners import QLearning
+    >>> check_learner(QLearning())
+    """
+    lacking = [name for name in ("discount", "exploration", "n_tables", "order", "start") if not hasattr(learner, name)]
+    assert not lacking, f"a learner needs {', '.join(lacking)}: see whatfor.learners.Learner"
+    agent, ledger, played = _trained(learner, seed)
+    assert ledger is not None
+    shape = (learner.n_tables, STATES, ACTIONS)
+    assert np.shape(agent.tables) == shape, (
+        f"agent.tables has shape {np.shape(agent.tables)}; it must be {shape}: (tables, states, actions)"
+    )
+    assert len(ledger) > 0, "no update was recorded: call ledger.record(...) for every change of a value"
+    audit = Audit(ledger, values=agent.tables)
+    scale = max(1.0, float(np.abs(agent.tables).max()))
+    assert audit.residual <= EXACT * scale, (
+        f"the recorded updates make other values than the agent's own (off by {audit.residual:.2g}): "
+        "record each update with the step size, discount and bootstrap cell that were used, in the order of use"
+    )
+    assert ledger.n_episodes == len(played.lengths), (
+        f"{len(played.lengths)} episodes were played, the ledger tells of {ledger.n_episodes}: after a truncation that is "
+        "bootstrapped through, call ledger.new_episode()"
+    )
+    again, _, _ = _trained(learner, seed)
+    assert np.array_equal(again.tables, agent.tables), (
+        "two runs with one seed differ: draw only from the generator that start() is given"
+    )
+    silent, _, _ = _trained(learner, seed, record=False)
+    assert np.array_equal(silent.tables, agent.tables), (
+        "recording changes what is learned: start(ledger=None) must learn the same"
+    )
+
+
+def _trained(learner: Learner, seed: int, record: bool = True) -> tuple[Agent, Ledger | None, Played]:
+    ledger = None
+    if record:
+        ledger = Ledger(
+            STATES, ACTIONS, n_tables=learner.n_tables, initial=getattr(learner, "initial", None), order=learner.order
+        )
+    agent = learner.start(STATES, ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
+    epsilons = np.array([exploration_at(learner.exploration, episode) for episode in range(EPISODES)])
+    played = Played.nothing(EPISODES)
+    stepper = _Checking(random_world(seed), seed)
+    play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends=False), played, lambda: None)
+    settle: Callable[[], None] = getattr(agent, "settle", lambda: None)
+    settle()
+    return agent, ledger, played
+
+
+class _Checking(WorldStepper):
+    """A world that looks at the actions it is given."""
+
+    def step(self, action: int) -> tuple[int, float, int, bool]:
+        """As any step, after a look at the action."""
+        assert isinstance(action, (int, np.integer)), f"the agent chose {action!r}; an action is an int"
+        assert 0 <= action < ACTIONS, f"the agent chose action {action}; there are 0 to {ACTIONS - 1}"
+        return super().step(action)
+
+
+def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: float | None = EXACT) -> None:
+    """Raise ``AssertionError`` unless beliefs keep the contract, for every state and action.
+
+    ``tolerance``: how far earnings may be from the value, relative to the largest value; None for
+    beliefs whose values do not come from their earnings alone.
+
+    >>> check_beliefs(Audit(Ledger(n_states=2, n_actions=1)), 2, 1)
+    """
+    assert isinstance(beliefs, Beliefs), (
+        "beliefs need visits(state, action), earnings(state, action) and value(state, action)"
+    )
+    values = np.array([[beliefs.value(s, a) for a in range(n_actions)] for s in range(n_states)])
+    assert np.isfinite(values).all(), "a value is not finite"
+    for s in range(n_states):
+        for a in range(n_actions):
+            visits, earnings = beliefs.visits(s, a), beliefs.earnings(s, a)
+            for name, map_ in (("visits", visits), ("earnings", earnings)):
+                assert map_.shape == (n_states, n_actions), (
+                    f"{name}({s}, {a}) has shape {map_.shape}, not {(n_states, n_actions)}"
+                )
+                assert np.isfinite(map_).all(), f"{name}({s}, {a}) is not finite everywhere"
+            assert visits.min() >= 0.0, f"visits({s}, {a}) has negative numbers"
+            if tolerance is not None:
+                gap = abs(float(earnings.sum()) - values[s, a])
+                scale = max(1.0, float(np.abs(values).max()), float(np.abs(earnings).sum()))
+                assert gap <= tolerance * scale, (
+                    f"earnings({s}, {a}) sum to {earnings.sum():.6g}, the value is {values[s, a]:.6g}"
+                )
+            visits += 1.0
+            assert not np.array_equal(beliefs.visits(s, a), visits), "visits() hands out its own array; return a copy"
