@@ -1,0 +1,205 @@
+"""What must hold for every learner and every world, as checks that raise AssertionError.
+
+The property tests call them on random worlds; ``broken.py`` calls them on broken kernels, where they must fail.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import oracle
+
+import whatfor as wf
+from whatfor.runs import Run
+from whatfor.testing import EXACT, random_world
+from whatfor.worlds.world import World
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner in a random world."""
+
+    learner: object
+    world: int = 0
+    noisy: bool = True
+    replay: wf.Replay | None = None
+    time_limit: str = "bootstrap"
+    episodes: int = 8
+    max_steps: int = 12
+    seed: int = 0
+
+    def made(self) -> World:
+        return random_world(self.world, noisy=self.noisy)
+
+    def run(self, **more) -> Run:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "episodes were cut")
+            return wf.train(
+                self.made(),
+                self.learner,
+                episodes=self.episodes,
+                seed=self.seed,
+                max_steps=self.max_steps,
+                time_limit=self.time_limit,
+                replay=self.replay,
+                **more,
+            )
+
+
+def pairs(run: Run):
+    return [(s, a) for s in range(run.labels.n_states) for a in range(run.labels.n_actions)]
+
+
+def ledger_makes_the_learners_table(case: Case) -> None:
+    run = case.run()
+    assert run.audit.residual == 0.0, "not even a rounding error: the same operations in the same order"
+
+
+def earnings_sum_to_the_value(case: Case) -> None:
+    run = case.run()
+    for s, a in pairs(run):
+        row = run.audit.row(s, a, method="scan")
+        assert abs(row.total - run.values[s, a]) <= EXACT * max(row.scale, 1e-3), (s, a, row.total, run.values[s, a])
+
+
+def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
+    """The paper's Theorem 2, where the reward is a function of state and action and tables start at zero."""
+    case = replace(case, noisy=False, learner=replace(case.learner, initial=0.0))
+    table = case.made().table
+    rewards = table.reward[table.first[:-1]].reshape(-1, case.made().labels.n_actions)
+    beliefs = wf.BeliefMap(case.made().labels)
+    seen = []
+
+    def check(ledger, first):
+        beliefs(ledger, first)
+        made = ledger.values().mean(axis=0)
+        for s, a in np.ndindex(rewards.shape):
+            recovered = (beliefs.visits(s, a) * rewards).sum()
+            scale = (beliefs.visits(s, a) * np.abs(rewards)).sum()
+            assert abs(recovered - made[s, a]) <= EXACT * max(scale, 1e-3), (len(ledger), s, a)
+        seen.append(len(ledger))
+
+    run = case.run(listeners=[check], engine="python")
+    assert seen[-1:] == [len(run.ledger)] or len(run.ledger) == 0
+    assert np.array_equal(run.ledger.values(), run.tables)
+
+
+def beside_is_the_audit(case: Case) -> None:
+    beliefs = wf.BeliefMap(case.made().labels)
+    run = case.run(listeners=[beliefs])
+    for s, a in pairs(run):
+        row = run.audit.row(s, a, method="scan")
+        assert np.abs(beliefs.visits(s, a) - row.visits).max() <= EXACT * max(row.visits.sum(), 1e-3)
+        assert np.abs(beliefs.earnings(s, a) - row.earnings).max() <= EXACT * max(row.scale, 1e-3)
+        assert beliefs.value(s, a) == run.values[s, a]
+
+
+def kernels_are_the_oracle(case: Case) -> None:
+    """Forwards and backwards against the readable version, weight by weight."""
+    run = case.run()
+    lines, ledger = run.ledger.lines, run.ledger
+    n_pairs = run.values.size
+    visits = oracle.forwards(lines, np.zeros((ledger.n_cells, n_pairs)), lambda k, r: np.eye(n_pairs)[k % n_pairs])
+    by_table = visits.reshape(ledger.n_tables, n_pairs, n_pairs).mean(axis=0)
+    beside = wf.BeliefMap.from_ledger(ledger)
+    for s, a in pairs(run):
+        pair = s * run.labels.n_actions + a
+        assert np.abs(beside.visits(s, a).ravel() - by_table[pair]).max() <= EXACT * max(1.0, by_table[pair].sum())
+        row = run.audit.row(s, a, method="scan")
+        asked = {table * n_pairs + pair: 1 / ledger.n_tables for table in range(ledger.n_tables)}
+        weights, left = oracle.backwards(lines, asked, ledger.n_cells)
+        assert np.abs(row.visits.ravel() - by_table[pair]).max() <= EXACT * max(1.0, row.visits.sum())
+        assert np.abs(row.left.ravel() - left).max() <= EXACT
+        assert abs(row.scale - (weights * np.abs(lines.reward)).sum()) <= EXACT * max(1.0, row.scale)
+        ended = [weights[lines.source == -2 - i].sum() for i in range(len(ledger.endings))]
+        assert np.abs(row.endings - ended).max() <= EXACT
+
+
+def chances_and_what_is_left_sum_to_one(case: Case) -> None:
+    """Without a discount, the weights of all endings and the weight left on the start are chances."""
+    run = case.run()
+    for s, a in pairs(run):
+        row = run.audit.row(s, a, discount=1.0, method="scan")
+        assert abs(row.endings.sum() + row.left.sum() - 1.0) <= EXACT
+
+
+def walk_is_within_its_bound(case: Case) -> None:
+    run = case.run()
+    for tolerance in (0.0, 1e-6, 1e-2):
+        audit = wf.Audit(run.ledger, values=run.tables, tolerance=tolerance)
+        for s, a in pairs(run):
+            walked, exact = audit.row(s, a, method="walk"), audit.row(s, a, method="scan")
+            assert abs(walked.total - exact.total) <= walked.value_error + EXACT * max(exact.scale, 1e-3)
+            missing = np.abs(walked.visits - exact.visits).sum()
+            assert missing <= walked.visits_error + EXACT * max(exact.visits.sum(), 1e-3)
+            assert np.abs(walked.earnings - exact.earnings).sum() <= walked.earnings_error + EXACT * max(
+                exact.scale, 1e-3
+            )
+            assert (walked.endings <= exact.endings + EXACT).all()
+            assert (exact.endings - walked.endings).sum() <= walked.dropped + EXACT
+            if tolerance == 0.0:
+                assert walked.dropped == 0.0
+
+
+def recording_leaves_the_learner_alone(case: Case) -> None:
+    loud, silent = case.run(), case.run(record=False)
+    assert np.array_equal(loud.tables, silent.tables)
+    assert np.array_equal(loud.history.returns, silent.history.returns)
+
+
+def engines_agree(case: Case) -> None:
+    one, two = case.run(engine="python"), case.run(engine="compiled")
+    assert np.array_equal(one.tables, two.tables)
+    assert np.array_equal(one.history.returns, two.history.returns)
+    for left, right in zip(one.ledger.lines, two.ledger.lines, strict=True):
+        assert np.array_equal(left, right)
+    assert np.array_equal(one.ledger.episode_starts, two.ledger.episode_starts)
+
+
+def many_rows_are_single_rows(case: Case) -> None:
+    run = case.run()
+    for (s, a), row in zip(pairs(run), run.audit.rows(pairs(run)), strict=True):
+        one = run.audit.row(s, a, method="scan")
+        assert np.array_equal(row.visits, one.visits)
+        assert np.array_equal(row.earnings, one.earnings)
+        assert row.scale == one.scale
+
+
+def prefixes_are_what_was_then(case: Case) -> None:
+    """A ledger read up to an episode is the ledger of a training that stopped there."""
+    run = case.run()
+    for episodes in range(0, case.episodes + 1, 3):
+        earlier = replace(case, episodes=episodes).run()
+        prefix = run.ledger.until(min(episodes, run.ledger.n_episodes))
+        if case.replay is None:
+            assert len(prefix) == len(earlier.ledger)
+        assert np.array_equal(wf.Audit(prefix).folded, prefix.values())
+        if len(prefix) == len(earlier.ledger):
+            assert np.array_equal(prefix.values(), earlier.tables)
+
+
+ALL = (
+    ledger_makes_the_learners_table,
+    earnings_sum_to_the_value,
+    visits_times_reward_is_the_value_at_every_iteration,
+    beside_is_the_audit,
+    kernels_are_the_oracle,
+    chances_and_what_is_left_sum_to_one,
+    walk_is_within_its_bound,
+    recording_leaves_the_learner_alone,
+    engines_agree,
+    many_rows_are_single_rows,
+    prefixes_are_what_was_then,
+)
+
+#: One of each, for the broken kernels.
+CASES = (
+    Case(wf.QLearning(step_size=0.3, discount=0.9, exploration=0.5)),
+    Case(wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.5)),
+    Case(wf.DoubleQLearning(step_size=0.3, discount=0.9, exploration=0.5)),
+    Case(wf.MonteCarlo(step_size=wf.visit_count(), discount=0.9, exploration=0.5)),
+    Case(wf.LambdaReturns(step_size=0.3, discount=0.9, exploration=0.5, trail=0.7)),
+    Case(wf.QLearning(step_size=0.3, discount=0.9, exploration=0.5), replay=wf.Replay(batch=2)),
+)

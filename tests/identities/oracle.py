@@ -1,0 +1,42 @@
+"""The recursion in readable NumPy, straight from the theory: what the kernels are compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whatfor.kernels.recursion import NO_BOOTSTRAP, Lines
+
+
+def columns(lines: Lines):
+    """One tuple a line: k, j, r, a, g, l."""
+    n = len(lines.cell)
+    wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.trail)]
+    for k, j, r, a, g, trail in zip(lines.cell, lines.source, lines.reward, *wide, strict=True):
+        yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(trail)
+
+
+def forwards(lines: Lines, start: np.ndarray, cumulant) -> np.ndarray:
+    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up."""
+    tables = start.copy()
+    target = np.zeros(tables.shape[1:])
+    for k, j, r, a, g, trail in columns(lines):
+        bootstrap = tables[j] if j >= 0 else 0.0
+        target = cumulant(k, r) + g * ((1 - trail) * bootstrap + trail * target)
+        tables[k] = tables[k] + a * (target - tables[k])
+    return tables
+
+
+def backwards(lines: Lines, asked: dict[int, float], n_cells: int):
+    """The weight of every line, and what is left on the start, for asked cells with weights."""
+    w = np.zeros(n_cells)
+    for cell, weight in asked.items():
+        w[cell] = weight
+    weights, carry = [], 0.0
+    for k, j, _, a, g, trail in reversed(list(columns(lines))):
+        m = a * w[k] + carry
+        w[k] *= 1 - a
+        if j >= 0:
+            w[j] += g * (1 - trail) * m
+        carry = g * trail * m
+        weights.append(m)
+    return np.array(weights[::-1]), w

@@ -1,0 +1,154 @@
+"""Each identity fails on a broken kernel: the package is copied, one rule is changed, the identity is run on the copy."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import identities
+import whatfor
+
+SOURCE = Path(whatfor.__file__).parent
+HERE = Path(__file__).parent
+
+#: What is broken: file, the rule, what stands there instead, and the identities that must notice.
+BROKEN = {
+    "fold forgets the trail": (
+        "kernels/forwards.py",
+        "previous[x] = target(added, g, trail, bootstrap, previous[x])",
+        "previous[x] = target(added, g, 0.0, bootstrap, previous[x])",
+        ["ledger_makes_the_learners_table", "beside_is_the_audit", "kernels_are_the_oracle"],
+    ),
+    "fold goes on after an end": (
+        "kernels/forwards.py",
+        "g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0",
+        "g = lines.discount[i & g_mask]",
+        ["ledger_makes_the_learners_table", "visits_times_reward_is_the_value_at_every_iteration"],
+    ),
+    "fold adds up at the wrong place": (
+        "kernels/forwards.py",
+        "own = k % width",
+        "own = (k + 1) % width",
+        ["visits_times_reward_is_the_value_at_every_iteration", "beside_is_the_audit"],
+    ),
+    "scan keeps the weight that an update has replaced": (
+        "kernels/backwards.py",
+        "left[k, row] *= 1.0 - a",
+        "left[k, row] *= 1.0",
+        ["earnings_sum_to_the_value", "kernels_are_the_oracle", "chances_and_what_is_left_sum_to_one"],
+    ),
+    "scan forgets the trail": (
+        "kernels/backwards.py",
+        "carry[row] = g * trail * m",
+        "carry[row] = 0.0",
+        ["earnings_sum_to_the_value", "chances_and_what_is_left_sum_to_one"],
+    ),
+    "scan of many rows reads the first": (
+        "kernels/backwards.py",
+        "earnings[k, row] += m * lines.reward[i]",
+        "earnings[k, row] += (a * left[k, 0] + m) * lines.reward[i]",
+        ["many_rows_are_single_rows"],
+    ),
+    "walk drops weight without saying so": (
+        "kernels/walk.py",
+        "dropped += own + passed",
+        "dropped += 0.0",
+        ["walk_is_within_its_bound"],
+    ),
+    "walk passes a line over": (
+        "kernels/walk.py",
+        "place[k] -= 1",
+        "place[k] -= 2",
+        ["walk_is_within_its_bound"],
+    ),
+    "a line names the wrong bootstrap cell": (
+        "learners/rule.py",
+        "log.source[line] = source",
+        "log.source[line] = cell",
+        ["ledger_makes_the_learners_table", "earnings_sum_to_the_value"],
+    ),
+    "a line has the wrong reward": (
+        "learners/rule.py",
+        "log.reward[line] = reward",
+        "log.reward[line] = reward + 1e-9",
+        ["ledger_makes_the_learners_table", "earnings_sum_to_the_value"],
+    ),
+    "recording takes part in learning": (
+        "learners/rule.py",
+        "log.cell[line] = cell",
+        "log.cell[line] = cell\n        memory.values[cell] += 1e-12",
+        ["recording_leaves_the_learner_alone", "ledger_makes_the_learners_table"],
+    ),
+    "the compiled loop draws once more": (
+        "training/compiled.py",
+        "action = begin_episode(rule, memory, log, epsilon, state)",
+        "action = begin_episode(rule, memory, log, epsilon, state)\n            action = begin_episode(rule, memory, log, epsilon, state)",
+        ["engines_agree"],
+    ),
+    "a prefix is one line too long": (
+        "ledger.py",
+        "return self if episodes == len(starts) else self[: starts[episodes]]",
+        "return self if episodes == len(starts) else self[: starts[episodes] + 1]",
+        ["prefixes_are_what_was_then"],
+    ),
+}
+
+
+def copied(tmp_path: Path, file: str = "", old: str = "", new: str = "") -> dict[str, str]:
+    """An environment in which a changed copy of the package is imported, as plain Python."""
+    shutil.copytree(SOURCE, tmp_path / "whatfor", ignore=shutil.ignore_patterns("__pycache__"))
+    if file:
+        path = tmp_path / "whatfor" / file
+        text = path.read_text()
+        assert text.count(old) == 1, f"the rule to break stands {text.count(old)} times in {file}"
+        path.write_text(text.replace(old, new))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(HERE)]), "WHATFOR_COMPILE": "0"}
+
+
+def outcome(name: str, env: dict[str, str]) -> int:
+    return subprocess.run([sys.executable, HERE / "broken.py", name], env=env, check=False, timeout=120).returncode
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken_kernel_is_noticed(what, tmp_path):
+    file, old, new, names = BROKEN[what]
+    env = copied(tmp_path, file, old, new)
+    assert {name: outcome(name, env) for name in names} == dict.fromkeys(names, 1)
+
+
+def test_every_identity_is_broken_once():
+    noticed = {name for *_, names in BROKEN.values() for name in names}
+    assert noticed == {check.__name__ for check in identities.ALL}
+
+
+def test_unbroken_copy_passes_without_numba(tmp_path):
+    """The same harness on an unchanged copy: plain Python gives the same answers."""
+    env = copied(tmp_path)
+    names = sorted({name for *_, names in BROKEN.values() for name in names})
+    assert {name: outcome(name, env) for name in names} == dict.fromkeys(names, 0)
+
+
+TRAIN = """
+import sys, numpy as np, whatfor as wf
+run = lambda engine: wf.train(wf.testing.random_world(3), wf.QLearning(exploration=0.3), episodes=50, seed=1, engine=engine).tables
+np.savez(sys.argv[1], python=run("python"), compiled=run("compiled"))
+"""
+
+
+def test_changing_a_rule_changes_both_engines(tmp_path):
+    """One rule, two engines, compiled for real: the change must reach both, also past any cache."""
+    results = []
+    for i, change in enumerate(("", "0.5 * ")):
+        folder = tmp_path / str(i)
+        env = copied(folder, "learners/rule.py", "discount = rule.discount if", f"discount = {change}rule.discount if")
+        env["WHATFOR_COMPILE"] = "1"
+        subprocess.run([sys.executable, "-c", TRAIN, folder / "tables.npz"], env=env, check=True, timeout=240)
+        results.append(np.load(folder / "tables.npz"))
+    plain, changed = results
+    assert np.array_equal(plain["python"], plain["compiled"])
+    assert np.array_equal(changed["python"], changed["compiled"])
+    assert not np.array_equal(plain["python"], changed["python"])
