@@ -15,19 +15,19 @@ import numpy as np
 def q_learning_with_belief_map(
     env: Any,
     index: Callable[[Any], int],
-    n_states: int,
-    n_actions: int,
+    values: np.ndarray,  # (S, A): changed in place, as beliefs: the caller decides whether their memory is warm
+    beliefs: np.ndarray,  # (S, A, S, A)
     *,
     step_size: float,
     discount: float,
     exploration: Callable[[int], float],
     steps: int,
+    time_out_ends: bool = False,
     seed: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values (S, A) and belief maps (S, A, S, A) after so many steps."""
+) -> None:
+    """Learn values and belief maps for so many steps."""
     rng = np.random.default_rng(seed)
-    values = np.zeros((n_states, n_actions))
-    beliefs = np.zeros((n_states, n_actions, n_states, n_actions))
+    n_states, n_actions = values.shape
     episode, (seen, _) = 0, env.reset(seed=seed)
     state, epsilon = index(seen), exploration(0)
     for _ in range(steps):
@@ -37,7 +37,7 @@ def q_learning_with_belief_map(
         best = int(np.argmax(values[following]))
         here = np.zeros((n_states, n_actions))
         here[state, action] = 1.0
-        if terminated:
+        if terminated or (truncated and time_out_ends):
             target, expected = reward, here
         else:
             target = reward + discount * values[following, best]
@@ -49,4 +49,3 @@ def q_learning_with_belief_map(
             episode += 1
             seen, _ = env.reset()
             state, epsilon = index(seen), exploration(episode)
-    return values, beliefs

@@ -17,10 +17,10 @@ from whatfor.kernels.walk import index_by_cell, walk
 from whatfor.ledger import Ledger
 
 #: Weights below this are dropped by the indexed walk; what that may change is stated with the answer.
-TOLERANCE = 1e-13
+TOLERANCE = 1e-15
 
 #: Ledgers shorter than this are read whole: that is as quick as walking, and exact.
-SHORT = 100_000
+SHORT = 200_000
 
 #: A walk over more than this share of the lines gives up; reading in order is quicker.
 WORTHWHILE = 1 / 16

@@ -73,19 +73,17 @@ def walk(
             heapq.heappush(heap, -order[place[k]])
     dropped, spread, carry, trailing, read = 0.0, 0.0, 0.0, -1, 0
     while len(heap) > 0 or trailing >= 0:
-        i = trailing
-        if len(heap) > 0 and -heap[0] >= trailing:
-            i = -heapq.heappop(heap)
-            own = left[lines.cell[i]]
-        else:
-            own = 0.0
+        on_top = len(heap) > 0 and -heap[0] >= trailing
+        i = -heap[0] if on_top else trailing
         k = lines.cell[i]
+        own = left[k] if on_top else 0.0
         passed = carry if i == trailing else 0.0
         carry, trailing = 0.0, -1
         if own + passed < tolerance:
             dropped += own + passed
-            if own != 0.0:
+            if on_top:
                 left[k] = 0.0
+                heapq.heappop(heap)
             continue
         read += 1
         if read > limit:
@@ -98,11 +96,13 @@ def walk(
         visits[k] += m
         earnings[k] += m * lines.reward[i]
         spread += m * abs(lines.reward[i])
-        if own != 0.0:
+        if on_top:
             left[k] *= 1.0 - a
             place[k] -= 1
             if left[k] != 0.0 and place[k] >= first[k]:
-                heapq.heappush(heap, -order[place[k]])
+                heapq.heapreplace(heap, -order[place[k]])
+            else:
+                heapq.heappop(heap)
         if j >= 0:
             given = g * (1.0 - trail) * m
             if given != 0.0:

@@ -29,7 +29,7 @@ class Linear:
     def __call__(self, episode: int) -> float:
         """The number in an episode, counted from 0."""
         share = min(episode / self.episodes, 1.0) if self.episodes else 1.0
-        return self.start + (self.end - self.start) * share
+        return (1.0 - share) * self.start + share * self.end
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,133 @@
+"""A 1,000 × 1,000 grid world: train, save, load, ask; alone in its process, so that its memory is measured alone.
+
+``python benchmarks/big.py [SCALE]`` prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from report import Row, number
+
+import whatfor as wf
+from whatfor.worlds.world import World
+
+SIDE = 1_000
+APART = 40  # a goal every so many cells, so that each start is at most some tens of steps from one
+MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
+UPDATES = 100_000_000
+EPISODES = 1_500_000  # somewhat more than UPDATES steps
+LIMIT_GB = 6.0
+
+
+def grid() -> World:
+    """A step costs 1, reaching a goal pays 100 and ends the episode; episodes start anywhere."""
+    row, column = np.divmod(np.arange(SIDE * SIDE), SIDE)
+    following = np.stack([_clipped(row + down) * SIDE + _clipped(column + right) for down, right in MOVES], axis=1)
+    goal = (row % APART == APART // 2) & (column % APART == APART // 2)
+    reached = goal[following]
+    start = np.where(goal, 0.0, 1.0)
+    return wf.worlds.table(
+        next_state=following.astype(np.int32),
+        reward=np.where(reached, 100.0, -1.0),
+        terminated=reached,
+        start=start / start.sum(),
+        max_steps=100,
+    )
+
+
+def _clipped(places: np.ndarray) -> np.ndarray:
+    return np.clip(places, 0, SIDE - 1)
+
+
+def distance(states: np.ndarray) -> np.ndarray:
+    """Steps to the nearest goal."""
+    row, column = np.divmod(states, SIDE)
+    middle = APART // 2
+    return np.abs(row % APART - middle) + np.abs(column % APART - middle)
+
+
+def asked_state(values: np.ndarray) -> int:
+    """The state far from its goal that promises most: its value has come a long way."""
+    best = values.max(axis=1)
+    best[distance(np.arange(len(best))) < 15] = -np.inf
+    return int(best.argmax())
+
+
+def measure(scale: int) -> dict[str, Any]:
+    """Seconds and peak memory of every stage."""
+    stages: dict[str, float] = {}
+    peaks: dict[str, float] = {}
+    began = time.perf_counter()
+
+    def stage(name: str) -> None:
+        nonlocal began
+        stages[name] = time.perf_counter() - began
+        peaks[name] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+        began = time.perf_counter()
+
+    world = grid()
+    stage("make the world")
+    learner = wf.QLearning(step_size=0.5, discount=0.95, exploration=wf.constant(0.1))
+    run = wf.train(world, learner, episodes=EPISODES // scale, seed=0, progress=False)
+    stage("train")
+    state, updates = asked_state(run.values), len(run.ledger or ())
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        run.save(folder)
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        stage("save")
+        del run
+        run = wf.load(folder)
+        stage("load")
+    why = run.intention(state)
+    stage("answer")
+    scanned = run.audit.row(why.state, why.action, method="scan")
+    stage("check by a full scan")
+    return {
+        "updates": updates,
+        "seconds": stages,
+        "peak_gb": peaks,
+        "file_gb": size / 1e9,
+        "value": why.value,
+        "residual": why.residual,
+        "goal_earnings": float(why.earnings[why.earnings > 0].sum()),
+        "steps_to_goal": int(distance(np.array([state]))[0]),
+        "off_scan": float(np.abs(why.visits - scanned.visits).sum()),
+        "stated_error": why.visits_error,
+        "scan_value": scanned.total,
+        "scale": scanned.scale,
+        "dense_tb": (4.0 * SIDE * SIDE) ** 2 * 8 / 1e12,
+    }
+
+
+def section(scale: int) -> list[Row]:
+    """The same in a process of its own, as rows."""
+    done = subprocess.run([sys.executable, __file__, str(scale)], stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    seconds = ", ".join(f"{name} {number(spent)} s" for name, spent in found["seconds"].items())
+    peaks = ", ".join(f"{name} {number(peak)}" for name, peak in found["peak_gb"].items())
+    asked = f"{found['steps_to_goal']} steps from its goal; earns {number(found['goal_earnings'], 4)} there; residual {found['residual']:.1e}"
+    off = abs(found["scan_value"] - found["value"]) / found["scale"]
+    return [
+        Row("updates", found["updates"], "lines", UPDATES / scale, "at least", detail=found),
+        Row("train, save, load, ask: all of it", sum(found["seconds"].values()), "s", note=seconds),
+        Row("peak memory", max(found["peak_gb"].values()), "GB", LIMIT_GB, note=f"by then: {peaks}"),
+        Row("what dense maps would need", found["dense_tb"], "TB"),
+        Row("the run on disk", found["file_gb"], "GB"),
+        Row("|value| asked for", abs(found["value"]), "", 1e-6, "at least", digits=6, note=asked),
+        Row("full scan against the learner's value, relative to its scale", off, "", 1e-12, digits=2),
+        Row("visits of the answer against the full scan", found["off_scan"], "", found["stated_error"] + 1e-12, digits=2, note="the target is the stated error, and rounding"),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 1)))

@@ -1,0 +1,85 @@
+"""What was measured, beside what was promised: a table to read, and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement; without a target it is stated, not judged."""
+
+    what: str
+    value: float
+    unit: str
+    target: float | None = None
+    wanted: Literal["at most", "at least"] = "at most"
+    digits: int = 3  # significant; the value is judged as it is shown
+    note: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)  # for the JSON only
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the promise is kept; None: nothing was promised."""
+        if self.target is None:
+            return None
+        shown = float(f"{self.value:.{self.digits}g}")
+        return shown <= self.target if self.wanted == "at most" else shown >= self.target
+
+    @property
+    def measured(self) -> str:
+        """The value, to be read."""
+        return f"{number(self.value, self.digits)} {self.unit}"
+
+    @property
+    def promised(self) -> str:
+        """The target, to be read."""
+        sign = "≤" if self.wanted == "at most" else "≥"
+        return "" if self.target is None else f"{sign} {number(self.target, self.digits)} {self.unit}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, thousands apart.
+
+    >>> number(0.012345), number(1234567.8)
+    ('0.0123', '1,230,000')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    if rounded == 0 or abs(rounded) < 1e-4:
+        return f"{rounded:.{digits - 1}g}"
+    return f"{rounded:,.0f}" if abs(rounded) >= 10 ** (digits - 1) else f"{rounded:,.{digits}g}"
+
+
+def show(console: Console, title: str, rows: Sequence[Row], seconds: float) -> None:
+    """Print a section."""
+    table = Table(title=f"{title}  ({seconds:.0f} s)", title_justify="left", title_style="bold")
+    table.add_column("what", max_width=58)
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("target", justify="right", no_wrap=True)
+    table.add_column("met")
+    table.add_column("note", overflow="fold")
+    for row in rows:
+        met = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[row.met]
+        table.add_row(row.what, row.measured, row.promised, met, row.note)
+    console.print(table)
+
+
+def write(path: Path, sections: dict[str, list[Row]]) -> None:
+    """Write everything as JSON; nothing in it says whose machine it was."""
+    document = {
+        "versions": {"python": platform.python_version()}
+        | {name: version(name) for name in ("whatfor", "numpy", "numba", "gymnasium")},
+        "cpus": os.cpu_count(),
+        "sections": {name: [asdict(row) | {"met": row.met} for row in rows] for name, rows in sections.items()},
+    }
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,197 @@
+"""Exact beliefs against other ways to compute them, and what learned ones converge to."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor.testing import check_beliefs, random_world
+from whatfor.worlds import blackjack, chain, table
+from whatfor.worlds.gymnasium import twin
+
+TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_visits_are_the_sum_over_steps(seed):
+    world = random_world(seed)
+    dice = np.random.default_rng(seed)
+    policy = dice.dirichlet(np.ones(3), size=5)
+    beliefs = wf.ExactBeliefs(world, policy, discount=0.9)
+    chances = np.diff(world.table.chance.reshape(5, 3, 3), axis=2, prepend=0.0)
+    following, ended = world.table.next_state.reshape(5, 3, 3), world.table.ending.reshape(5, 3, 3) != 0
+    for s, a in np.ndindex(5, 3):
+        now, expected = np.zeros((5, 3)), np.zeros((5, 3))
+        now[s, a] = 1.0
+        for step in range(400):
+            expected += 0.9**step * now
+            states = np.zeros(5)
+            np.add.at(states, following[~ended], (now[:, :, None] * chances)[~ended])
+            now = states[:, None] * policy
+        assert np.abs(beliefs.visits(s, a) - expected).max() < 1e-12
+        rewards = (chances * world.table.reward.reshape(5, 3, 3)).sum(axis=2)
+        assert beliefs.value(s, a) == pytest.approx((expected * rewards).sum(), abs=1e-12)
+
+
+def test_value_iteration_is_optimal_for_taxi():
+    """The paper's closed form: 30 * 0.9 ** n - 10 with n steps of -1 before delivery."""
+    world = twin(gym.make("Taxi-v4"))
+    best = wf.value_iteration(world, discount=0.9).max(axis=1)
+    at = world.labels.index
+    beside = at("taxi at row 0, column 1; passenger aboard; destination R")
+    assert best[beside] == pytest.approx(30 * 0.9 - 10, abs=1e-10)
+    assert best[at("taxi at row 0, column 2; passenger aboard; destination B")] == pytest.approx(
+        30 * 0.9**5 - 10, abs=1e-10
+    )
+
+
+def test_loops_without_a_discount_are_found_and_named():
+    # 0 -> 1 -> end; 2 loops for ever; 3 may go to either.
+    world = table(
+        next_state=[[1, 2], [1, 1], [2, 2], [1, 2]], reward=np.ones((4, 2)), terminated=[[0, 0], [1, 1], [0, 0], [0, 0]]
+    )
+    beliefs = wf.ExactBeliefs(world, [0, 0, 0, 0], discount=1.0)
+    assert beliefs.value(0, 0) == 2.0
+    with pytest.raises(ValueError, match="from 'state 2' this policy may go on for ever"):
+        beliefs.visits(0, 1)
+    half = np.full((4, 2), 0.5)
+    both = wf.ExactBeliefs(world, half, discount=1.0)
+    assert both.value(3, 0) == 2.0, "from 1 it always ends"
+    with pytest.raises(ValueError, match="may go on for ever"):
+        both.visits(3, 1)
+    assert wf.ExactBeliefs(world, half, discount=0.5).value(2, 0) == pytest.approx(2.0)
+    with pytest.raises(ValueError, match="no finite values"):
+        wf.value_iteration(world, discount=1.0, most=1000)
+
+
+def test_policies_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="sum to 1 in each state"):
+        wf.ExactBeliefs(chain(), np.full((3, 2), 0.7), discount=1.0)
+    with pytest.raises(ValueError, match="discount is 1.2"):
+        wf.ExactBeliefs(chain(), [0, 0, 0], discount=1.2)
+
+
+def test_taxi_is_learned_to_the_exact_values():
+    """95 % of the 400 reachable states within 1e-6 of the exact best value, the paper's three among them."""
+    run = wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
+    exact = wf.value_iteration(twin(gym.make("Taxi-v4")), discount=0.9).max(axis=1)
+    met = np.unique(run.ledger.lines.cell // 6)
+    best = run.values.max(axis=1)
+    assert len(met) == 400
+    assert (np.abs(best - exact)[met] <= 1e-6).mean() >= 0.95
+    for n, printed in ((5, 7.7147), (3, 11.87), (13, -2.3744)):
+        closed = 30 * 0.9**n - 10
+        assert closed == pytest.approx(printed, abs=5e-5)
+        assert (np.abs(best[met] - closed) <= 1e-6).any()
+        assert (np.abs(exact[met] - closed) <= 1e-6).any()
+
+
+def test_learned_visits_become_the_exact_ones():
+    """Taxi is deterministic, so where the values have converged the believed future is the real one."""
+    run = wf.train("Taxi-v4", TAXI, episodes=50_000, seed=1)
+    state = run.labels.index("taxi at row 2, column 0; passenger aboard; destination R")
+    exact = wf.ExactBeliefs(twin(gym.make("Taxi-v4")), run.policy, discount=0.9)
+    assert np.abs(run.intention(state).visits - exact.visits(state, run.best(state))).max() < 1e-9
+
+
+def test_random_start_is_off_at_first_and_converges_to_the_exact_visits():
+    world = random_world(7, noisy=False)
+    labels, pairs = world.labels, world.labels.n_states * world.labels.n_actions
+    learner = wf.QLearning(step_size=wf.visit_count(0.8), discount=0.8, exploration=0.5)
+    random = wf.BeliefMap(labels, start=np.random.default_rng(0).random((pairs, pairs)))
+    gaps = []
+
+    def note(ledger, first):
+        random(ledger, first)
+        if not gaps:
+            rewards = world.table.reward[::3].reshape(labels.n_states, labels.n_actions)
+            gaps.append(
+                max(
+                    abs((random.visits(s, a) * rewards).sum() - ledger.values()[0, s, a])
+                    for s, a in np.ndindex(rewards.shape)
+                )
+            )
+
+    run = wf.train(world, learner, episodes=60_000, seed=0, listeners=[lambda ledger, first: None])
+    first = run.ledger.until(1)
+    note(first, 0)
+    assert gaps[0] > 0.5, "after one episode the random start still shows"
+    learned = wf.BeliefMap.from_ledger(run.ledger, start=np.random.default_rng(0).random((pairs, pairs)))
+    zero = wf.BeliefMap.from_ledger(run.ledger)
+    exact = wf.ExactBeliefs(world, run.policy, discount=0.8)
+    for s, a in np.ndindex(labels.n_states, labels.n_actions):
+        row = run.audit.row(s, a)
+        left = row.left.ravel() @ np.random.default_rng(0).random((pairs, pairs))
+        assert np.abs(learned.visits(s, a) - zero.visits(s, a) - left.reshape(exact.policy.shape)).max() < 1e-12
+        assert np.abs(learned.visits(s, a) - exact.visits(s, a)).max() < 0.1, "at most the noise of the last visits"
+
+
+def test_ambiguity_chain_has_equal_values_and_opposite_intentions():
+    """Theorem 1: two seeds, one value of the start, two futures."""
+    learner = wf.QLearning(step_size=0.5, discount=1.0, exploration=0.1)
+    runs = [wf.train(chain(), learner, episodes=200, seed=seed) for seed in (0, 1)]
+    assert runs[0].values[0].max() == pytest.approx(runs[1].values[0].max(), abs=1e-9) == pytest.approx(2.0, abs=1e-9)
+    lower, upper = (run.intention("the start").visits.sum(axis=1) for run in runs)
+    assert lower.round(6).tolist() == [1.0, 0.0, 1.0]
+    assert upper.round(6).tolist() == [1.0, 1.0, 0.0]
+
+
+def test_blackjack_shapes_stay_and_outcomes_are_chances():
+    learner = wf.QLearning(step_size=wf.visit_count(), discount=1.0, exploration=1.0)
+    run = wf.train(blackjack(), learner, episodes=300_000, seed=0)
+    assert run.values.shape == (704, 2)
+    row = run.audit.row(run.labels.index((17, 9, 0)), 1)
+    chances = dict(zip(run.ledger.endings, row.endings, strict=True))
+    assert sum(chances.values()) + row.left.sum() + row.dropped == pytest.approx(1.0, abs=1e-12)
+    assert abs(chances["bust"] - 9 / 13) < 0.05, "hitting at 17 busts with 9 cards of 13"
+    assert row.total == pytest.approx(chances["won"] - chances["bust"] - chances["lost"], abs=1e-12)
+
+
+@pytest.mark.parametrize("source", ["audit", "beside", "exact"])
+def test_sources_keep_the_contract(source):
+    world = random_world(3)
+    beside = wf.BeliefMap(world.labels)
+    run = wf.train(world, wf.QLearning(exploration=0.5), episodes=30, seed=0, listeners=[beside])
+    exact = wf.ExactBeliefs(world, run.policy, discount=0.99)
+    check_beliefs({"audit": run.audit, "beside": beside, "exact": exact}[source], 5, 3, tolerance=1e-10)
+
+
+def test_beliefs_that_do_not_add_up_are_told():
+    class Wrong:
+        def visits(self, state, action):
+            return np.zeros((2, 1))
+
+        def earnings(self, state, action):
+            return np.zeros((2, 1))
+
+        def value(self, state, action):
+            return 1.0
+
+    with pytest.raises(AssertionError, match="earnings"):
+        check_beliefs(Wrong(), 2, 1)
+
+
+def test_dense_maps_that_would_not_fit_are_refused():
+    ledger = wf.Ledger(n_states=100_000, n_actions=4)
+    with pytest.raises(ValueError, match=r"need 2,384 GiB; ask an Audit"):
+        wf.BeliefMap.from_ledger(ledger)
+
+
+def test_long_ledgers_are_walked_and_the_error_is_stated():
+    run = wf.train("Taxi-v4", TAXI, episodes=30_000, seed=0)
+    state = run.labels.index("taxi at row 0, column 3; passenger at Y; destination R")
+    walked = run.audit.row(state, run.best(state))
+    exact = run.audit.row(state, run.best(state), method="scan")
+    assert walked.lines_read < len(run.ledger) / 20
+    assert exact.lines_read == len(run.ledger)
+    assert abs(walked.total - exact.total) <= walked.value_error + 1e-12 * exact.scale
+    assert walked.value_error < 1e-9
+    falling = wf.train(
+        "FrozenLake-v1",
+        wf.QLearning(step_size=wf.visit_count(), discount=0.9, exploration=1.0),
+        episodes=60_000,
+        seed=0,
+    )
+    first = falling.audit.row(0, 0)
+    assert first.lines_read == len(falling.ledger), "with falling steps too much has weight: it reads everything"
+    assert first.value_error == 0.0

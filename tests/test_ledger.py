@@ -1,0 +1,187 @@
+"""The ledger: what it keeps, what it costs, and what it can be cut into."""
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+
+STEP = {"step_size": 0.5, "discount": 0.9}
+
+
+def small():
+    ledger = wf.Ledger(n_states=3, n_actions=2)
+    ledger.record(0, 1, 0.0, 1, 0, **STEP)
+    ledger.record(1, 0, 1.0, None, ending="won", **STEP)
+    ledger.record(2, 0, 0.0, 0, 1, **STEP)
+    ledger.new_episode()  # a time limit, bootstrapped through
+    ledger.record(0, 1, 2.0, None, timed_out=True, **STEP)
+    return ledger
+
+
+def test_an_update_reads_back_as_it_was_written():
+    ledger = small()
+    assert ledger[0] == wf.Update(0, 0, 1, 0.0, 0, 1, 0, 0.5, 0.9, 0.0, None, 0, 0)
+    assert ledger[1] == wf.Update(0, 1, 0, 1.0, None, None, None, 0.5, 0.9, 0.0, "won", 0, 1)
+    assert [update.ending for update in ledger] == [None, "won", None, "timed out"]
+    assert ledger[-1].episode == 2
+    assert ledger.endings == ["timed out", "terminated", "won"]
+
+
+def test_episodes_steps_and_endings():
+    ledger = small()
+    assert ledger.episode_starts.tolist() == [0, 2, 3]
+    episodes, steps = ledger.made()
+    assert episodes.tolist() == [0, 0, 1, 2]
+    assert steps.tolist() == [0, 1, 0, 0]
+    assert ledger.ended.tolist() == [False, True, False, True]
+    assert ledger.timed_out.tolist() == [False, False, False, True]
+    assert ledger.tries().tolist() == [[0, 2], [1, 0], [1, 0]]
+
+
+def test_a_line_costs_16_bytes_while_its_numbers_stay_the_same():
+    ledger = wf.Ledger(n_states=2, n_actions=2)
+    for _ in range(1_000):
+        ledger.record(0, 0, 1.0, 1, 1, **STEP)
+    assert ledger.nbytes == 1_000 * 16 + 3 * 8, "and one number for each constant column"
+    ledger.record(0, 0, 1.0, 1, 1, step_size=0.25, discount=0.9)
+    assert ledger.nbytes == 1_001 * 24 + 2 * 8
+    assert [ledger[i].step_size for i in (0, 999, 1_000)] == [0.5, 0.5, 0.25]
+
+
+def test_prefixes_share_and_cuts_carry_their_start():
+    ledger = small()
+    assert np.array_equal(ledger[:2].values(), wf.Audit(ledger).as_of(lines=2).folded)
+    assert ledger.until(1).n_episodes == 1
+    assert np.shares_memory(ledger[:2].lines.cell, ledger.lines.cell)
+    cut = ledger[2:]
+    assert np.array_equal(cut.values(), ledger.values()), "what came before is its initial table"
+    row = wf.Audit(cut, values=ledger.values()).row(1, 0)
+    assert (row.earnings.sum(), row.from_start) == (0.0, 0.5), "nothing of it was learned in this part"
+    with pytest.raises(ValueError, match="holds 3 episodes"):
+        ledger.until(4)
+
+
+def test_a_trail_is_not_cut_in_the_middle():
+    run = wf.train(wf.testing.random_world(0), wf.MonteCarlo(), episodes=5, seed=0)
+    start = int(run.ledger.episode_starts[2])
+    assert np.array_equal(run.ledger[start:].values(), run.tables)
+    inside = next(i for i in range(1, len(run.ledger)) if i not in run.ledger.episode_starts)
+    with pytest.raises(ValueError, match="cut where an episode starts"):
+        run.ledger[inside:]
+
+
+def test_going_on_leaves_the_earlier_ledger_alone():
+    ledger = small()
+    audit = wf.Audit(ledger)
+    before = audit.row(0, 1)
+    ledger.record(0, 1, 100.0, None, **STEP)
+    assert len(audit.ledger) == 4
+    assert np.array_equal(audit.row(0, 1).visits, before.visits)
+    one, two = ledger.continued(), ledger.continued()
+    one.record(0, 0, 1.0, None, **STEP)
+    two.record(0, 0, 2.0, None, **STEP)
+    assert (len(ledger), one[-1].reward, two[-1].reward) == (5, 1.0, 2.0)
+
+
+def test_tables_that_did_not_start_at_zero():
+    start = np.arange(6.0).reshape(3, 2)
+    ledger = wf.Ledger(n_states=3, n_actions=2, initial=start)
+    ledger.record(0, 1, 1.0, 2, 1, **STEP)
+    row = wf.Audit(ledger).row(0, 1)
+    assert row.earnings.sum() == 0.5
+    assert row.from_start == pytest.approx(0.5 * 1.0 + 0.5 * 0.9 * 5.0, abs=1e-15)
+    assert row.total == pytest.approx(ledger.values()[0, 0, 1], abs=1e-15)
+    untried = wf.Audit(ledger).row(2, 0)
+    assert (untried.total, untried.left.sum()) == (4.0, 1.0)
+
+
+def test_two_tables_and_a_trail_by_hand():
+    ledger = wf.Ledger(n_states=2, n_actions=1, n_tables=2, order="backwards")
+    ledger.record(1, 0, 4.0, None, table=1, trail=0.0, step_size=0.5, discount=0.5)
+    ledger.record(0, 0, 1.0, 1, 0, table=0, next_table=1, trail=0.5, step_size=1.0, discount=0.5)
+    # Table 1 at state 1 is 2; the target of state 0 is 1 + .5 * (.5 * 2 + .5 * 4).
+    assert ledger.values().ravel().tolist() == [2.5, 0.0, 0.0, 2.0]
+    assert wf.Audit(ledger).row(0, 0).total == 1.25, "half of each table"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"state": 3}, "state 3 is out of range"),
+        ({"state": -1}, "state -1 is out of range"),
+        ({"action": 2}, "action 2 is out of range"),
+        ({"next_state": 7}, "state 7 is out of range"),
+        ({"reward": float("nan")}, "reward is nan"),
+        ({"reward": float("inf")}, "reward is inf"),
+        ({"step_size": 1.5}, r"step_size is 1.5; it must lie in \[0, 1\]"),
+        ({"discount": -0.1}, "discount is -0.1"),
+        ({"trail": 2.0}, "trail is 2.0"),
+        ({"table": 1}, "table 1 is out of range"),
+        ({"next_action": None}, "next_action is missing"),
+        ({"ending": "won"}, "pass next_state=None"),
+        ({"origin": 3}, "order='replayed'"),
+    ],
+)
+def test_bad_lines_are_refused_and_nothing_is_lost(wrong, told):
+    ledger = small()
+    before = ledger.values()
+    line = {"state": 0, "action": 0, "reward": 0.0, "next_state": 1, "next_action": 0, **STEP, **wrong}
+    with pytest.raises(ValueError, match=told):
+        ledger.record(**line)
+    assert len(ledger) == 4
+    assert np.array_equal(ledger.values(), before)
+
+
+def test_a_step_size_of_zero_is_a_target_only():
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    ledger.record(1, 0, 3.0, None, step_size=0.0, discount=1.0)
+    ledger.record(0, 0, 1.0, 1, trail=1.0, step_size=0.5, discount=1.0)
+    assert ledger.values().ravel().tolist() == [2.0, 0.0]
+    assert wf.Audit(ledger).row(0, 0).total == 2.0
+
+
+def test_impossible_ledgers_are_refused():
+    with pytest.raises(ValueError, match="at least one state"):
+        wf.Ledger(n_states=0, n_actions=1)
+    with pytest.raises(ValueError, match="more cells than a ledger can name"):
+        wf.Ledger(n_states=2**31, n_actions=2)
+    with pytest.raises(ValueError, match=r"give a number, \(2, 1\) or \(1, 2, 1\)"):
+        wf.Ledger(n_states=2, n_actions=1, initial=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="without gaps"):
+        small()[::2]
+
+
+def test_the_residual_notices_one_wrong_line():
+    """The ledger is compared with the learner's own table, so a line that is off shows."""
+    run = wf.train("Taxi-v4", wf.QLearning(step_size=0.4, discount=0.9), episodes=50, seed=0)
+    assert run.audit.residual == 0.0
+    run.ledger.lines.reward[len(run.ledger) // 2] += 1e-6
+    assert wf.Audit(run.ledger, values=run.tables).residual > 0.0
+    state, action = run.ledger[len(run.ledger) - 1][1:3]
+    run.ledger.lines.reward[-1] += 0.5
+    assert wf.Run(labels=run.labels, values=run.tables, ledger=run.ledger).intention(state, action).residual > 0.1
+
+
+def test_own_loop_with_one_line_proves_where_it_was_put():
+    """The README's own loop: recorded in the right place the residual is zero, in the wrong one it is not."""
+
+    def loop(wrong: bool) -> float:
+        dice = np.random.default_rng(0)
+        values, ledger = np.zeros((4, 2)), wf.Ledger(n_states=4, n_actions=2)
+        for _ in range(50):
+            state = 0
+            while state is not None:
+                action = int(dice.integers(2))
+                following = min(state + action, 3) if dice.random() < 0.9 else None
+                reward = float(following == 3)
+                best = None if following is None else int(values[following].argmax())
+                target = reward + (0.0 if following is None else 0.9 * values[following, best])
+                values[state, action] += 0.1 * (target - values[state, action])
+                if wrong and following is not None:
+                    best = 1 - best
+                ledger.record(state, action, reward, following, best, step_size=0.1, discount=0.9)
+                state = following
+        return wf.Audit(ledger, values=values).residual
+
+    assert loop(wrong=False) < 1e-15
+    assert loop(wrong=True) > 1e-3
