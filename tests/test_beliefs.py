@@ -67,7 +67,7 @@ def test_loops_without_a_discount_are_found_and_named():
 def test_policies_that_are_none_are_refused():
     with pytest.raises(ValueError, match="sum to 1 in each state"):
         wf.ExactBeliefs(chain(), np.full((3, 2), 0.7), discount=1.0)
-    with pytest.raises(ValueError, match="discount is 1.2"):
+    with pytest.raises(ValueError, match=r"discount is 1\.2"):
         wf.ExactBeliefs(chain(), [0, 0, 0], discount=1.2)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.learners.schedules import explorations
 from whatfor.testing import check_learner
 from whatfor.worlds import table
 
@@ -94,6 +95,32 @@ def test_schedules():
     assert falling(1_000) == pytest.approx(0.9999**1_000)
     assert falling(100_000) == 0.05
     assert wf.constant(0.2)(7) == 0.2
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        wf.constant(0.3),
+        wf.linear(1.0, 0.1, episodes=20),
+        wf.linear(1.0, 0.1, episodes=0),
+        wf.exponential(1.0, 0.05, decay=0.9),
+        wf.exponential(0.5, 0.5, decay=0.9),
+        wf.exponential(1.0, 0.0, decay=0.9),
+        lambda episode: 1 / (episode + 1),
+        0.4,
+    ],
+)
+def test_a_stretch_of_episodes_is_its_episodes(schedule):
+    """However training is cut into stretches, each episode explores as its number says."""
+    one_by_one = [schedule(i) if callable(schedule) else schedule for i in range(60)]
+    for cut in (0, 7, 21, 59):
+        stretches = [explorations(schedule, 0, cut), explorations(schedule, cut, 60 - cut)]
+        assert np.concatenate(stretches).tolist() == one_by_one
+
+
+def test_exploration_must_be_a_chance():
+    with pytest.raises(ValueError, match=r"exploration is 1\.5 in episode 3"):
+        explorations(lambda episode: episode / 2, 0, 5)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])

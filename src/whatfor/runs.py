@@ -23,7 +23,7 @@ from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
-from whatfor.learners.schedules import exploration_at
+from whatfor.learners.schedules import explorations
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.places import Bins, Bounds, Engine, place_again, place_of
@@ -303,8 +303,7 @@ def _trained(
 ) -> Run:
     """Play, and pack up what there is, however it ended."""
     done = 0 if before is None else len(before)
-    exploration = session.learner.exploration
-    epsilons = np.array([exploration_at(exploration, done + i) for i in range(episodes)])
+    epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
     history = History(played.returns, played.lengths)

@@ -10,7 +10,7 @@ import numpy as np
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.learners.protocol import Agent, Learner
-from whatfor.learners.schedules import exploration_at
+from whatfor.learners.schedules import explorations
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_python
 from whatfor.training.steppers import WorldStepper
@@ -84,7 +84,7 @@ def _trained(learner: Learner, seed: int, record: bool = True) -> tuple[Agent, L
             STATES, ACTIONS, n_tables=learner.n_tables, initial=getattr(learner, "initial", None), order=learner.order
         )
     agent = learner.start(STATES, ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
-    epsilons = np.array([exploration_at(learner.exploration, episode) for episode in range(EPISODES)])
+    epsilons = explorations(learner.exploration, 0, EPISODES)
     played = Played.nothing(EPISODES)
     stepper = _Checking(random_world(seed), seed)
     play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends=False), played, lambda: None)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,11 @@ class Constant:
     def __call__(self, episode: int) -> float:
         """The number in an episode, counted from 0."""
         return self.value
+
+    @property
+    def settled(self) -> int:
+        """The episode from which on the number stays the same."""
+        return 0
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,11 @@ class Linear:
         share = min(episode / self.episodes, 1.0) if self.episodes else 1.0
         return (1.0 - share) * self.start + share * self.end
 
+    @property
+    def settled(self) -> int:
+        """The episode from which on the number stays the same."""
+        return self.episodes
+
 
 @dataclass(frozen=True)
 class Exponential:
@@ -43,6 +57,13 @@ class Exponential:
     def __call__(self, episode: int) -> float:
         """The number in an episode, counted from 0."""
         return float(max(self.end, self.start * self.decay**episode))
+
+    @property
+    def settled(self) -> int | None:
+        """The episode from which on the number stays the same; None: it never does."""
+        if not (0.0 < self.decay < 1.0 and 0.0 < self.end < self.start):
+            return None
+        return math.ceil(math.log(self.end / self.start) / math.log(self.decay)) + 1
 
 
 @dataclass(frozen=True)
@@ -91,12 +112,21 @@ def visit_count(power: float = 1.0) -> VisitCount:
     return VisitCount(power)
 
 
-def exploration_at(exploration: float | Schedule, episode: int) -> float:
-    """The chance to explore in an episode, checked."""
-    chance = exploration(episode) if callable(exploration) else exploration
-    if not 0.0 <= chance <= 1.0:
-        raise ValueError(f"exploration is {chance} in episode {episode}; it is a chance and must lie in [0, 1]")
-    return float(chance)
+def explorations(exploration: float | Schedule, first: int, episodes: int) -> NDArray[np.float64]:
+    """(episodes,) The chance to explore in each of so many episodes from the first on, checked."""
+    schedule = exploration if callable(exploration) else Constant(exploration)
+    settled = getattr(schedule, "settled", None)  # so that what no longer changes is asked once
+    changing = episodes if settled is None else min(max(settled - first, 0), episodes)
+    chances = np.empty(episodes)
+    chances[:changing] = [schedule(first + i) for i in range(changing)]
+    if changing < episodes:
+        chances[changing:] = schedule(first + changing)
+    wrong = np.flatnonzero(~((chances >= 0.0) & (chances <= 1.0)))
+    if len(wrong):
+        raise ValueError(
+            f"exploration is {chances[wrong[0]]} in episode {first + wrong[0]}; it is a chance and must lie in [0, 1]"
+        )
+    return chances
 
 
 def to_json(value: Any) -> Any:

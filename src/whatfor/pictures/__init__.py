@@ -23,7 +23,7 @@ def draw(explanation: Intention | Layout, ax: Axes | None = None) -> Figure:
 
     layout = explanation if isinstance(explanation, (Board, Bars)) else layout_of(explanation)
     figure: Any = (
-        Figure(figsize=(6.4, 6.0) if isinstance(layout, Board) else (9.0, 4.5), layout="constrained")
+        Figure(figsize=(7.2, 5.6) if isinstance(layout, Board) else (9.0, 4.5), layout="constrained")
         if ax is None
         else ax.figure
     )

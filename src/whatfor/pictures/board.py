@@ -25,7 +25,7 @@ def draw_board(board: Board, ax: Axes) -> Axes:
     for layer, upper in zip(board.layers, (True, False), strict=True):
         for row, numbers in enumerate(layer.cells):
             for column, number in enumerate(numbers):
-                _half(ax, row, column, number, MAPS[layer.colour](norm(number)), upper, dark=number > 0.55 * top)
+                _half(ax, row, column, number, MAPS[layer.colour](norm(number)), upper)
     for row in range(board.rows):
         for column in range(board.columns):
             ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="#c8c8c8", linewidth=0.8))
@@ -49,18 +49,19 @@ def draw_board(board: Board, ax: Axes) -> Axes:
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.set_title(f"{board.title}\n{board.caption}", fontsize=10)
-    for layer, place in zip(board.layers, ("◤", "◢"), strict=True):
+    for layer, place in zip(board.layers, ("upper left half", "lower right half"), strict=True):
         bar = ax.figure.colorbar(ScalarMappable(norm, MAPS[layer.colour]), ax=ax, shrink=0.75, pad=0.02, aspect=28)
-        bar.set_label(f"{place} expected visits, {layer.name}", fontsize=9)
+        bar.set_label(f"{place}: expected visits, {layer.name}", fontsize=9)
     return ax
 
 
-def _half(ax: Axes, row: int, column: int, number: float, colour: tuple[float, ...], upper: bool, dark: bool) -> None:
+def _half(ax: Axes, row: int, column: int, number: float, colour: tuple[float, ...], upper: bool) -> None:
     if number < FAINT:
         return
     corner = (column, row) if upper else (column + 1, row + 1)
     ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
     shift = 0.3 if upper else 0.7
+    dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5
     ax.text(
         column + shift,
         row + shift,

@@ -1,0 +1,290 @@
+"""Observation, index and words: each leads to the others, for every state."""
+
+import json
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.wrappers import DiscretizeObservation, TimeAwareObservation
+
+import whatfor as wf
+from whatfor.labels import Ending, Labels
+from whatfor.worlds.cartpole import BINS, BOUNDS
+from whatfor.worlds.gymnasium import binned, labels_of
+
+ACROBOT = [(-1, 1), (-1, 1), (-1, 1), (-1, 1), (-4, 4), (-9, 9)]
+
+
+class Shows(gym.Env):
+    """An environment that has a space, and nothing else of interest."""
+
+    def __init__(self, space, actions=None):
+        self.observation_space, self.action_space = space, actions or spaces.Discrete(2)
+
+
+SPACES = {
+    "discrete": spaces.Discrete(4),
+    "discrete from 3": spaces.Discrete(5, start=3),
+    "discrete from -2": spaces.Discrete(5, start=-2),
+    "multidiscrete": spaces.MultiDiscrete([2, 3], start=[1, -4]),
+    "tuple": spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3, start=5))),
+}
+ALL = {
+    "taxi": lambda: labels_of(gym.make("Taxi-v4")),
+    "blackjack": lambda: labels_of(gym.make("Blackjack-v1")),
+    "cartpole": lambda: wf.worlds.cartpole().labels,
+    "frozen lake": lambda: labels_of(gym.make("FrozenLake-v1", map_name="8x8")),
+    "cliff": lambda: labels_of(gym.make("CliffWalking-v1")),
+    "chain": lambda: wf.worlds.chain().labels,
+    "mountain car": lambda: labels_of(binned(gym.make("MountainCar-v0"), 10, None)),
+    "mountain car, fine": lambda: labels_of(binned(gym.make("MountainCar-v0"), 40, None)),
+    "acrobot": lambda: labels_of(binned(gym.make("Acrobot-v1"), 3, ACROBOT)),
+    **{name: (lambda space=space: labels_of(Shows(space))) for name, space in SPACES.items()},
+}
+
+
+@pytest.fixture(scope="module")
+def taxi():
+    return ALL["taxi"]()
+
+
+@pytest.fixture(scope="module")
+def blackjack():
+    return ALL["blackjack"]()
+
+
+@pytest.fixture(scope="module")
+def cartpole():
+    return ALL["cartpole"]()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_state_comes_back_from_its_observation_and_its_words(name):
+    labels = ALL[name]()
+    states = range(labels.n_states)
+    assert [labels.index(labels.observation(state)) for state in states] == [*states]
+    words = [labels.words(state) for state in states]
+    assert len(set(words)) == labels.n_states, "two states with the same words"
+    assert [labels.index(text) for text in words] == [*states]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_labels_come_back_from_json(name):
+    labels = ALL[name]()
+    again = Labels.from_json(json.loads(json.dumps(labels.to_json())))
+    assert again == labels
+    assert again.words(labels.n_states - 1) == labels.words(labels.n_states - 1)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_observations_belong_to_the_space_they_came_from(name):
+    space, labels = SPACES[name], ALL[name]()
+    space.seed(0)
+    assert all(space.contains(labels.observation(state)) for state in range(labels.n_states))
+    assert {labels.index(space.sample()) for _ in range(300)} == set(range(labels.n_states))
+
+
+def test_taxi_reads_as_gymnasium_decodes_it(taxi):
+    env = gym.make("Taxi-v4").unwrapped
+    assert taxi.words(env.encode(0, 3, 2, 0)) == "taxi at row 0, column 3; passenger at Y; destination R"
+    assert taxi.words(env.encode(4, 0, 4, 3)) == "taxi at row 4, column 0; passenger aboard; destination B"
+    assert [taxi.values(state) for state in range(500)] == [tuple(env.decode(state)) for state in range(500)]
+
+
+def test_blackjack_reads_as_its_observation(blackjack):
+    assert blackjack.words(blackjack.index((14, 1, 1))) == "player 14, dealer ace, usable ace"
+    assert blackjack.words(blackjack.index((21, 10, 0))) == "player 21, dealer 10, no usable ace"
+    assert blackjack.observation(blackjack.index((14, 1, 1))) == (14, 1, 1)
+
+
+def test_state_79_of_cartpole_is_the_middle_with_the_pole_a_little_left(cartpole):
+    assert cartpole.n_states == 162
+    assert cartpole.words(79) == (
+        "cart at -0.8 to 0.8, moving at -0.83 to 0.83; pole at -4° to 0°, swinging at -0.33 to 0.33"
+    )
+    assert cartpole.index(np.array([0.0, 0.0, np.radians(-2), 0.0])) == 79
+
+
+@pytest.mark.parametrize(
+    ("bins", "bounds"), [(BINS, BOUNDS), ((1, 4, 2, 5), ((-1, 1), (-2, 3), (-0.1, 0.2), (-4, -1)))]
+)
+def test_cartpole_bins_are_gymnasiums(bins, bounds):
+    """Random observations, inside and outside the bounds, and every edge itself."""
+    low, high = (np.array(side, np.float32) for side in zip(*bounds, strict=True))
+    oracle = DiscretizeObservation(Shows(spaces.Box(low, high)), bins)
+    labels = wf.worlds.cartpole(bins, bounds).labels
+    seen = np.random.default_rng(0).normal(scale=2 * np.maximum(-low, high), size=(2_000, 4)).astype(np.float32)
+    for axis, edges in enumerate(oracle.bin_edges):
+        seen[: len(edges), axis] = edges
+    seen[10], seen[11] = low, high
+    assert [labels.index(row) for row in seen] == [oracle.observation(row) for row in seen]
+
+
+def test_the_observation_of_a_bin_lies_inside_it():
+    env = binned(gym.make("Acrobot-v1"), 3, ACROBOT)
+    labels = labels_of(env)
+    for state in range(0, labels.n_states, 37):
+        low, high = env.revert_observation(state)
+        middle = labels.observation(state)
+        assert (low < middle).all()
+        assert (middle < high).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "taxi at row 0, column 3; passenger at Y; destination R",
+        "  Taxi at  ROW 0, column 3; passenger at y; destination r ",
+        "destination R; passenger Y; column 3; row 0",
+        "row=0, column=3, passenger=Y, destination=R",
+        "row=0 column=3 passenger=Y destination=R",
+        "row 0 column 3 passenger at Y destination R",
+        "row: 0; column: 3; passenger: 2; destination: 0",
+        "(0, 3, 2, 0)",
+        "0 3 2 0",
+        "68",
+    ],
+)
+def test_taxi_understands(taxi, text):
+    assert taxi.index(text) == gym.make("Taxi-v4").unwrapped.encode(0, 3, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("player 10, dealer 7, usable ace", (10, 7, 1)),
+        ("player 10, dealer 7, no usable ace", (10, 7, 0)),
+        ("no usable ace, dealer ace, player 12", (12, 1, 0)),
+        ("usable ace; dealer 10; player 12", (12, 10, 1)),
+        ("player=14 dealer=7 ace=1", (14, 7, 1)),
+        ("player 14 dealer 10 no usable ace", (14, 10, 0)),
+        ("(10, 7, 0)", (10, 7, 0)),
+        ("328", (14, 10, 0)),
+    ],
+)
+def test_blackjack_understands(blackjack, text, seen):
+    assert blackjack.index(text) == blackjack.index(seen)
+    assert blackjack.observation(blackjack.index(text)) == seen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "swinging at -0.33 to 0.33; pole at -4° to 0°; moving at -0.83 to 0.83; cart at -0.8 to 0.8",
+        "cart=-0.8 to 0.8; speed=-0.83 to 0.83; pole=-4° to 0°; swing=-0.33 to 0.33",
+        "(0.1, -0.2, -0.01, 0.3)",
+        "[0 0 -0.05 0]",
+        "79",
+    ],
+)
+def test_cartpole_understands(cartpole, text):
+    assert cartpole.index(text) == 79
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("taxi", "column 3; passenger at Y; destination R", ["row", "0, 1, 2, 3, 4"]),
+        ("taxi", "taxi at row 0, column 3; passenger at Y", ["destination", "R, G, Y, B"]),
+        ("taxi", "row 0, column 3, destination R", ["passenger", "at R, at G, at Y, at B, aboard"]),
+        ("taxi", "row 0, column 3, passenger at Y, destination X", ["destination", "'x'", "R, G, Y, B"]),
+        ("taxi", "taxi at row 9, column 3; passenger at Y; destination R", ["row", "'9'", "0, 1, 2, 3, 4"]),
+        ("taxi", "", ["row"]),
+        ("taxi", "500", ["500", "0 to 499"]),
+        ("taxi", "-1", ["-1", "0 to 499"]),
+        ("taxi", "68.5", ["68.5"]),
+        ("taxi", "(0, 3, 2)", ["3 numbers", "4"]),
+        ("taxi", "(5, 3, 2, 0)", ["row 5", "0 to 4"]),
+        ("blackjack", "player 12, dealer 7", ["ace", "no usable ace, usable ace"]),
+        ("blackjack", "dealer ace, player 12", ["ace", "no usable ace, usable ace"]),
+        ("blackjack", "dealer 7, usable ace", ["player"]),
+        ("blackjack", "player 12, dealer 12, usable ace", ["dealer", "'12'", "ace, 2"]),
+        ("blackjack", "(10.5, 7, 0)", ["10.5"]),
+        ("cartpole", "cart at -0.8 to 0.8", ["speed", "-0.83 to 0.83"]),
+        ("cartpole", "0.1, 0.2", ["2 numbers", "4"]),
+    ],
+)
+def test_wrong_words_are_told_what_is_missing_and_what_there_is(name, text, told):
+    labels = ALL[name]()
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        labels.index(text)
+    missing = [part for part in told if part.lower() not in str(error.value).lower()]
+    assert not missing, str(error.value)
+
+
+def test_wrong_words_come_with_an_example_that_works(taxi):
+    with pytest.raises(ValueError, match="Write it like this: '") as error:
+        taxi.index("somewhere")
+    example = str(error.value).split("Write it like this: '")[1].split("'")[0]
+    assert taxi.words(taxi.index(example)) == example
+
+
+def test_a_state_that_is_not_whole_is_refused(taxi, blackjack):
+    for labels, seen in ((taxi, 3.5), (taxi, np.array(3.5)), (blackjack, (10.5, 7, 0)), (taxi, float("nan"))):
+        with pytest.raises(ValueError):  # noqa: PT011
+            labels.index(seen)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int32, float, np.array])
+def test_an_index_may_be_any_whole_number(taxi, kind):
+    assert taxi.index(kind(68)) == 68
+
+
+def test_actions_by_name_number_and_neither(taxi):
+    assert [taxi.action(name) for name in taxi.actions] == [0, 1, 2, 3, 4, 5]
+    assert (taxi.action("PICK UP "), taxi.action("4"), taxi.action(np.int64(4))) == (4, 4, 4)
+    with pytest.raises(
+        ValueError, match=r"no action 'fly'; the actions are south, north, east, west, pick up, drop off"
+    ):
+        taxi.action("fly")
+    for number in (6, -1, "6"):
+        with pytest.raises(ValueError, match=rf"no action {number}; the actions are 0 south, 1 north"):
+            taxi.action(number)
+
+
+def test_observations_that_do_not_start_at_zero_can_be_asked_about():
+    """The best action is asked for by the observation, not by the index taken for one."""
+    labels = labels_of(Shows(spaces.Discrete(5, start=-2)))
+    values = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    ledger = wf.Ledger(n_states=5, n_actions=2)
+    run = wf.Run(labels=labels, values=values, ledger=ledger)
+    assert (run.best(-2), run.best(0)) == (0, 1)
+    why = run.intention(-2)
+    assert (why.state, why.action, why.value) == (0, 0, 1.0)
+    last = run.intention(2)
+    assert (last.state, last.action) == (4, 1)
+
+
+def test_cartpole_seen_through_more_numbers_gets_plain_words():
+    env = binned(TimeAwareObservation(gym.make("CartPole-v1")), 2, [*BOUNDS, (0, 500)])
+    assert labels_of(env).words(0).startswith("x0 -2.4 to 0; x1 -2.5 to 0;")
+
+
+def test_endings_are_told_by_action_and_reward(blackjack, taxi):
+    names = {(action, reward): blackjack.ending(action, reward) for action in (0, 1) for reward in (-1.0, 0.0, 1.0)}
+    assert names == {
+        (0, 1.0): "won",
+        (0, 0.0): "drew",
+        (0, -1.0): "lost",
+        (1, -1.0): "bust",
+        (1, 0.0): None,
+        (1, 1.0): None,
+    }
+    assert blackjack.ending_names == ("bust", "won", "drew", "lost")
+    assert taxi.ending(5, 20.0) == "delivered"
+    assert Ending("any").fits(3, 0.1)
+    assert Labels.plain(2, 2).ending(0, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("rewards", "names"),
+    [
+        ((1, 0, 0), {0.0: "fell into a hole", 1.0: "reached the goal"}),
+        ((5, -2, -1), {-2.0: "fell into a hole", 5.0: "reached the goal"}),
+        ((1, 1, 0), {1.0: None}),
+    ],
+)
+def test_frozen_lake_ends_by_what_goal_and_holes_pay(rewards, names):
+    labels = labels_of(gym.make("FrozenLake-v1", reward_schedule=rewards))
+    assert {reward: labels.ending(2, reward) for reward in names} == names

@@ -1,0 +1,128 @@
+"""What a run answers, and what it says where it cannot."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+
+LAKE = wf.QLearning(step_size=0.5, discount=0.9, exploration=0.3)
+
+
+def test_an_intention_adds_up_and_says_so():
+    run = wf.train("CliffWalking-v1", LAKE, episodes=500, seed=0)
+    why = run.intention("row 3, column 0")
+    assert why.action == run.values[36].argmax()
+    assert why.value == run.values[36].max()
+    assert why.residual == abs(why.earnings.sum() - why.value) < 1e-12
+    assert why.visits.shape == why.earnings.shape == run.values.shape
+    text = str(why)
+    assert f"worth {why.value:.4f}" in text
+    assert "row 2, column 0: right" in text
+    assert f"{int(run.ledger.tries()[36, why.action]):,} times" in text
+
+
+def test_a_pair_never_tried_is_not_made_up():
+    run = wf.train("Taxi-v4", LAKE, episodes=2, seed=0)
+    state, action = np.argwhere(run.ledger.tries() == 0)[0]
+    why = run.intention(int(state), int(action))
+    assert why.visits.sum() == 0.0
+    assert "never tried" in str(why)
+
+
+def test_values_that_started_elsewhere_are_stated():
+    learner = wf.QLearning(step_size=0.1, discount=0.9, initial=5.0)
+    run = wf.train("FrozenLake-v1", learner, episodes=20, seed=0)
+    why = run.intention(0)
+    assert why.from_start > 1.0
+    assert why.earnings.sum() + why.from_start == pytest.approx(why.value, abs=1e-12)
+    assert "left of the values it started with" in str(why)
+
+
+def test_states_and_actions_by_any_name():
+    run = wf.train(wf.worlds.blackjack(), LAKE, episodes=200, seed=0)
+    ways = [
+        run.intention(state, action)
+        for state, action in (((10, 7, 0), 1), ("player 10, dealer 7, no usable ace", "hit"), (234, "1"))
+    ]
+    assert len({(why.state, why.action) for why in ways}) == 1
+    with pytest.raises(ValueError, match="the actions are stick, hit"):
+        run.intention((10, 7, 0), "fold")
+
+
+def test_evaluation_is_the_greedy_policy_with_an_interval():
+    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+    run = wf.train("Taxi-v4", learner, episodes=5_000, seed=0)
+    compiled = run.evaluate(200, seed=3)
+    assert 6.5 < compiled.mean < 9.5, "the best policy gets 7.93 on average"
+    assert compiled.low < compiled.mean < compiled.high
+    before = run.tables.copy()
+    python = wf.train("Taxi-v4", learner, episodes=5_000, seed=0, engine="python").evaluate(200, seed=3)
+    assert np.array_equal(compiled.returns, python.returns), "the same world, stepped by either engine"
+    assert np.array_equal(run.tables, before)
+    assert "95 % interval" in str(compiled)
+
+
+def test_own_loop_run_answers_what_it_can():
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=[[0.5], [0.0]], ledger=ledger)
+    assert run.intention(0).residual == 0.0
+    with pytest.raises(ValueError, match="own loop"):
+        run.evaluate()
+    with pytest.raises(ValueError, match="cannot go on"):
+        wf.train(run, episodes=1)
+    with pytest.raises(ValueError, match="needs the ledger"):
+        wf.Run(labels=run.labels, values=run.values).intention(0)
+    with pytest.raises(ValueError, match="values has shape"):
+        wf.Run(labels=run.labels, values=np.zeros((3, 3)))
+
+
+def test_questions_about_given_beliefs():
+    world = wf.worlds.chain()
+    exact = wf.ExactBeliefs(world, [0, 0, 1], discount=1.0)
+    values = [[exact.value(s, a) for a in range(2)] for s in range(3)]
+    run = wf.Run(labels=world.labels, values=values, beliefs=exact)
+    assert run.intention("the start", "up").residual == 0.0
+    assert run.intention("the start", "down").visits[2, 1] == 1.0
+
+
+def test_a_run_without_a_ledger_says_so():
+    run = wf.train("FrozenLake-v1", LAKE, episodes=20, seed=0, record=False)
+    assert run.ledger is None
+    with pytest.raises(ValueError, match="record=True"):
+        run.intention(0)
+
+
+def test_listeners_hear_every_line_once_and_in_order():
+    for engine in ("python", "compiled"):
+        heard = []
+        run = wf.train(
+            "FrozenLake-v1", LAKE, episodes=3_000, seed=0, engine=engine,
+            listeners=[lambda ledger, first, heard=heard: heard.append((first, len(ledger)))],
+        )  # fmt: skip
+        assert heard[0][0] == 0
+        assert heard[-1][1] == len(run.ledger)
+        assert all(one[1] == two[0] for one, two in itertools.pairwise(heard))
+
+
+def test_what_was_intended_earlier():
+    run = wf.train("CliffWalking-v1", LAKE, episodes=300, seed=0)
+    then = run.audit.as_of(episodes=10)
+    stopped = wf.train("CliffWalking-v1", LAKE, episodes=10, seed=0)
+    for action in range(4):
+        assert np.array_equal(then.visits(36, action), stopped.audit.visits(36, action))
+        assert then.value(36, action) == stopped.values[36, action]
+    with pytest.raises(ValueError, match="one of episodes= or lines="):
+        run.audit.as_of()
+
+
+def test_going_on_is_not_told_to_change_what_was_set():
+    run = wf.train("FrozenLake-v1", LAKE, episodes=5, seed=0)
+    with pytest.raises(ValueError, match="seed= was set when this run began"):
+        wf.train(run, episodes=5, seed=1)
+    with pytest.raises(ValueError, match="not a learner"):
+        wf.train("FrozenLake-v1", "q-learning", episodes=5)
+    with pytest.raises(ValueError, match="takes an environment's id"):
+        wf.train(7, LAKE, episodes=5)
