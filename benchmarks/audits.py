@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from cases import CASES, timed
-from report import Row, number
 
 import whatfor as wf
+from cases import CASES, timed
+from report import Row, number
 
 TAXI = CASES[0]
 EPISODES = 750_000  # somewhat more than MANY updates
@@ -26,6 +26,7 @@ Pairs = list[tuple[int, int]]
 def audit(scale: int) -> list[Row]:
     """The same questions at two points of one run, and what stands beside them."""
     ledger = _trained(TAXI.learner, scale)
+    wf.Audit(ledger[:10]).build_index()  # compiles
     few, many = wf.Audit(ledger[:FEW]), wf.Audit(ledger[: MANY // scale])
     building = {name: _seconds(audit.build_index, 1) for name, audit in (("few", few), ("many", many))}
     pairs = _pairs(few)

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from rich.console import Console
+
 import audits
 import big
 import report
 import starting
 import training
 from cases import QUICK
-from rich.console import Console
 
 SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "start": ("Compile time and cold start", starting.start),

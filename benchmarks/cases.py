@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 import whatfor as wf
-from whatfor.learners.schedules import exploration_at
+from whatfor.learners.schedules import explorations
 from whatfor.training.places import Engine, place_of
 from whatfor.training.session import Place, Session
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS
@@ -44,13 +44,11 @@ class Case:
 
     def session(self, place: Place, record: bool = True) -> Session:
         """A learner before its first episode."""
-        return Session.fresh(
-            place, self.learner, seed=0, time_out_ends=self.time_out_ends, replay=None, record=record
-        )
+        return Session.fresh(place, self.learner, seed=0, time_out_ends=self.time_out_ends, replay=None, record=record)
 
     def epsilons(self, episodes: int) -> np.ndarray:
         """The chance to explore in each episode, as train() computes it."""
-        return np.array([exploration_at(self.learner.exploration, i) for i in range(episodes)])
+        return explorations(self.learner.exploration, 0, episodes)
 
 
 CASES = (

@@ -45,19 +45,20 @@ class Row:
     def promised(self) -> str:
         """The target, to be read."""
         sign = "≤" if self.wanted == "at most" else "≥"
-        return "" if self.target is None else f"{sign} {number(self.target, self.digits)} {self.unit}"
+        target = "" if self.target is None else f"{self.target:,.0f}" if self.target >= 1e4 else f"{self.target:.3g}"
+        return target and f"{sign} {target} {self.unit}"
 
 
 def number(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, thousands apart.
 
-    >>> number(0.012345), number(1234567.8)
-    ('0.0123', '1,230,000')
+    >>> number(0.012), number(1.3), number(1234567.8)
+    ('0.0120', '1.30', '1,230,000')
     """
     rounded = float(f"{value:.{digits}g}")
-    if rounded == 0 or abs(rounded) < 1e-4:
-        return f"{rounded:.{digits - 1}g}"
-    return f"{rounded:,.0f}" if abs(rounded) >= 10 ** (digits - 1) else f"{rounded:,.{digits}g}"
+    if abs(rounded) < 1e-4:
+        return f"{rounded:.1e}"
+    return f"{rounded:,.0f}" if abs(rounded) >= 10 ** (digits - 1) else f"{rounded:#.{digits}g}"
 
 
 def show(console: Console, title: str, rows: Sequence[Row], seconds: float) -> None:

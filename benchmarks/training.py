@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 import numpy as np
+
+import whatfor as wf
 from cases import CASES, Case, timed, touch
 from plain import q_learning_with_belief_map
 from report import Row, number
-
-import whatfor as wf
 from whatfor.training.session import Place
 
 REPETITIONS = 7
@@ -39,7 +39,14 @@ def _with_and_without(case: Case, episodes: int) -> list[Row]:
     note = ", ".join(f"{name} {number(ns)}" for name, ns in nanoseconds.items()) + " ns a step"
     detail: dict[str, Any] = {"steps": steps, "ns_a_step": nanoseconds}
     return [
-        Row(f"{case.name}: time with ledger / without, warm", min(warm) / min(without), "×", 1.25, note=note, detail=detail),
+        Row(
+            f"{case.name}: time with ledger / without, warm",
+            min(warm) / min(without),
+            "×",
+            1.25,
+            note=note,
+            detail=detail,
+        ),
         Row(f"{case.name}: the same in memory never used before", min(cold) / min(without), "×"),
     ]
 
@@ -143,13 +150,22 @@ def _at_random(place: Place, steps: int) -> float:
 
 def line(scale: int) -> list[Row]:
     """Bytes that a ledger line takes."""
-    rows = []
-    for case in CASES:
-        session = case.session(case.place())
-        timed(session, case.epsilons(case.episodes // scale))
-        assert session.ledger is not None
-        lines, size = len(session.ledger), session.ledger.nbytes
-        breaks = len(session.ledger.breaks)
-        note = f"{lines:,} lines, {breaks:,} episode boundaries that no line says"
-        rows.append(Row(f"{case.name}: a ledger line", size / lines, "bytes", 16, digits=4, note=note))
-    return rows
+    return [_line(case, case.episodes // scale) for case in CASES]
+
+
+def _line(case: Case, episodes: int) -> Row:
+    session = case.session(case.place())
+    timed(session, case.epsilons(episodes))
+    ledger = session.ledger
+    assert ledger is not None
+    lines, breaks = len(ledger), len(ledger.breaks)
+    columns = sum(column.nbytes for column in ledger.lines if len(column) > 1)  # one of length 1 is a constant
+    note = f"{ledger.nbytes / lines:.5f} with the constants and {breaks:,} episode boundaries that no line says, over {lines:,} lines"
+    return Row(
+        f"{case.name}: a ledger line",
+        columns / lines,
+        "bytes",
+        16,
+        note=note,
+        detail={"bytes": ledger.nbytes, "lines": lines},
+    )

@@ -58,12 +58,13 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
             _flush(file)
         os.replace(part, folder / MANIFEST)
     except OSError as error:
-        for part in parts:
-            part.unlink(missing_ok=True)
         kept = "; the run saved there before is untouched" if (folder / MANIFEST).exists() else ""
         raise FolderError(
             f"could not save to {folder}: {error.strerror or error}{kept}. Free some space or choose another folder, and save again"
         ) from error
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
     _flush_folder(folder)
     current = {entry["file"] for entry in files.values()}
     for old in folder.iterdir():

@@ -43,12 +43,17 @@ class Axis:
 
     def search(self, text: str) -> str | None:
         """What a free text says of this axis: "name value", "name=value", or a value that only this axis has."""
-        named = re.search(rf"\b{re.escape(self.name.lower())}\s*[=:]?\s*([^,;=]+)", text.lower())
-        if named and self.find(named[1]) is not None:
+        words = sorted((self.word(at).lower() for at in range(self.size)), key=len, reverse=True)
+        ends = [word.split()[-1] for word in words if " " in word]
+        choices = "|".join(re.escape(word) for word in [*words, *ends])
+        named = re.search(rf"(?<!\w){re.escape(self.name.lower())}\s*[=:]?\s*(?:at\s+)?({choices})(?!\w)", text.lower())
+        if named:
             return named[1]
-        said = [value for value in self.values if re.search(rf"\b{re.escape(value.lower())}\b", text.lower())]
-        said = [value for value in said if self.find(value) is not None and not value.isdigit()]
-        return max(said, key=len, default=named[1] if named else None)
+        alone = re.search(rf"(?<!\w)({'|'.join(re.escape(word) for word in words)})(?!\w)", text.lower())
+        if alone and self.values and len(alone[1]) > 2:  # a letter or a number may be anything
+            return alone[1]
+        unknown = re.search(rf"(?<!\w){re.escape(self.name.lower())}\s*[=:]?\s*([^\s,;=]+)", text.lower())
+        return unknown[1] if unknown else None
 
 
 @dataclass(frozen=True)
@@ -133,9 +138,8 @@ class Labels:
         """
         if isinstance(observation, str):
             return self._parsed(observation)
-        if isinstance(observation, (int, np.integer)) or np.ndim(observation) == 0:
-            if isinstance(observation, (float, np.floating)) and observation != int(observation):
-                raise ValueError(f"{observation} is not a state: {self._example()}")
+        if np.ndim(observation) == 0:
+            self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             return self._checked(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
@@ -146,6 +150,7 @@ class Labels:
         if self.observed == "bins":
             inner = [np.digitize(x, axis.edges[1:-1]) for axis, x in zip(self.axes, numbers, strict=True)]
             return int(np.ravel_multi_index(inner, self.shape))
+        self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
         for axis, i in zip(self.axes, at, strict=True):
             if not 0 <= i < axis.size:
@@ -174,6 +179,11 @@ class Labels:
     def ending_names(self) -> tuple[str, ...]:
         """The names of endings, each once."""
         return tuple(dict.fromkeys(ending.name for ending in self.endings))
+
+    def _whole(self, numbers: Sequence[Any]) -> None:
+        for number in numbers:
+            if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
+                raise ValueError(f"{number} is not a whole number. {self._example()}")
 
     def _checked(self, index: int) -> int:
         if not 0 <= index < self.n_states:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
 import warnings
@@ -90,10 +91,10 @@ class Run:
 
     # -- what it knows ---------------------------------------------------------------------
 
-    @property
+    @cached_property
     def values(self) -> NDArray[np.float64]:
         """(S, A) The learner's own values; for several tables, their mean."""
-        mean: NDArray[np.float64] = self.tables.mean(axis=0)
+        mean: NDArray[np.float64] = self.tables[0] if len(self.tables) == 1 else self.tables.mean(axis=0)
         return mean
 
     @property
@@ -128,8 +129,11 @@ class Run:
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
-        index = self.labels.index(state)
-        tied = np.flatnonzero(self.policy[index])
+        return self._best(self.labels.index(state))
+
+    def _best(self, index: int) -> int:
+        worth = self.values[index]
+        tied = np.flatnonzero(worth == worth.max())
         dice = np.random.default_rng([int(self.settings.get("seed", 0)), index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
@@ -153,7 +157,7 @@ class Run:
     def intention(self, state: State, action: Action | None = None) -> Intention:
         """What the agent expects to follow; by default, its best action."""
         index = self.labels.index(state)
-        chosen = self.best(index) if action is None else self.labels.action(action)
+        chosen = self._best(index) if action is None else self.labels.action(action)
         tries = None if self.ledger is None else self._tries[index, chosen]
         return Intention.of(
             self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]), tries=tries
@@ -244,7 +248,9 @@ def train(
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
-    seed = secrets.randbits(32) if seed is None else seed
+    seed = secrets.randbits(32) if seed is None else operator.index(seed)
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must not be negative")
     session = Session.fresh(
         place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record
     )

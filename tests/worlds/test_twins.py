@@ -1,5 +1,7 @@
 """When a Gymnasium environment is stepped by its compiled twin, when not, and what the run says of it."""
 
+import re
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -75,7 +77,7 @@ def test_another_world_is_stepped_as_it_is_and_the_run_says_why(name):
     make, settings, reason = DIFFERENT[name]
     run = tried(make(), **settings)
     assert run.engine == "python"
-    assert pytest.importorskip("re").search(reason, run.engine_reason)
+    assert re.search(reason, run.engine_reason)
     plain = tried(make(), engine="python", **settings)
     assert np.array_equal(run.tables, plain.tables)
 
@@ -109,6 +111,7 @@ class Slope(gym.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.s, self.steps = (1 if self.lie == "start" else 0), 0
+        self.np_random.random()  # Gymnasium's tables draw where to start; the twin does
         return self.s, {}
 
     def step(self, a):

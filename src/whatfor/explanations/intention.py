@@ -11,6 +11,9 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.labels import Labels
 
+#: A residual below this, relative to the sum of |earnings|, is rounding.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Intention:
@@ -79,9 +82,7 @@ class Intention:
             lines.append("It expects nothing after that: the episode ends there.")
         lines.append("It expects to earn:")
         lines += [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
-        lines.append(
-            f"Together {self.earnings.sum() + self.from_start:.4f}; off by {self.residual:.1e} from the agent's own value{self._bound()}."
-        )
+        lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {self._judged()}.")
         return "\n".join(lines)
 
     def _paid(self, most: int = 5) -> list[tuple[str, float]]:
@@ -101,5 +102,10 @@ class Intention:
             paid.append(("left of the values it started with", self.from_start))
         return paid
 
-    def _bound(self) -> str:
-        return f" (weights below a tolerance were left out: {self.dropped:.1e} in all)" if self.dropped else ""
+    def _judged(self) -> str:
+        """How good the sum is, in words."""
+        exact = self.residual <= ROUNDING * max(1.0, float(np.abs(self.earnings).sum()))
+        judged = (
+            "the agent's own value, to rounding" if exact else f"off by {self.residual:.1e} from the agent's own value"
+        )
+        return judged + (f" (weights of {self.dropped:.1e} in all were too small to follow)" if self.dropped else "")

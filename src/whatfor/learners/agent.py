@@ -94,6 +94,8 @@ class TabularAgent:
                     **{name: _wider(getattr(memory, name), room) for name in ("pair", "next_state", "reward", "ending")}
                 )
         self.memory = memory
+        if self.rule.batch and memory.counters[EXPERIENCES] + AHEAD > np.iinfo(np.int32).max:
+            raise ValueError("a ledger can name 2**31 - 1 experiences under replay, and they are used up")
         if self.ledger is not None:
             store = self.ledger.writable()
             if store.used == 0 and self.memory.counters[LINES] == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -67,9 +66,6 @@ class Watch:
     def _show(self) -> None:
         self._shown_at = time.monotonic() + 0.1
         if self._bar is None:
-            if self.progress is None and not sys.stderr.isatty():
-                self.progress = False
-                return
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -80,7 +76,11 @@ class Watch:
                 TextColumn("episodes"),
                 TimeRemainingColumn(),
             )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            console = Console(stderr=True)
+            if self.progress is None and not (console.is_terminal or console.is_jupyter):
+                self.progress = False  # nobody is looking
+                return
+            self._bar = Progress(*columns, console=console, transient=True)
             self._bar.add_task("training", total=self.total)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], completed=self.done())

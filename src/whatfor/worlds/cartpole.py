@@ -90,5 +90,8 @@ def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
 
 def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:
     """Each bin as "low to high"."""
-    numbers = [f"{round(float(x), 2) + 0.0:g}{unit}" for x in edges]
+    for digits in range(2, 17):  # as many as it takes to tell all edges apart
+        numbers = [f"{round(float(x), digits) + 0.0:.{digits + 3}g}{unit}" for x in edges]
+        if len(set(numbers)) == len(numbers):
+            break
     return tuple(f"{low} to {high}" for low, high in pairwise(numbers))

@@ -17,8 +17,10 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 from gymnasium.wrappers import DiscretizeObservation, OrderEnforcing, PassiveEnvChecker, TimeLimit, TransformObservation
 
 from whatfor.labels import Axis, Ending, Labels
-from whatfor.worlds import blackjack as cards
-from whatfor.worlds import cartpole as poles
+from whatfor.worlds.blackjack import LABELS as BLACKJACK
+from whatfor.worlds.blackjack import blackjack
+from whatfor.worlds.cartpole import NAMES, cart_world, edges_of, interval_words
+from whatfor.worlds.cartpole import labels_of as cartpole_labels
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
@@ -28,6 +30,7 @@ OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 
 MOVES = ("left", "down", "right", "up")
 CHECKED_STEPS = 2_000
+FEW = 30  # too few counts to judge chances by
 LANDMARKS = ("R", "G", "Y", "B")
 
 FICKLE = (
@@ -90,16 +93,16 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
     if isinstance(core, TaxiEnv) and whole:
         return _taxi()
     if isinstance(core, BlackjackEnv) and whole:
-        return cards.LABELS
+        return BLACKJACK
     if isinstance(core, FrozenLakeEnv) and whole:
         return _grid(core.nrow, core.ncol, MOVES, _lake_endings(core))
     if isinstance(core, CliffWalkingEnv) and whole:
         return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal"),))
     bins = _bins(env)
     if bins is not None:
-        if isinstance(core, CartPoleEnv):
-            return poles.labels_of(poles.edges_of(bins))
-        return _plain_bins(poles.edges_of(bins), int(actions.n))
+        if isinstance(core, CartPoleEnv) and bins.n_dims == len(NAMES):
+            return cartpole_labels(edges_of(bins))
+        return _plain_bins(edges_of(bins), int(actions.n))
     return Labels(*_plain_axes(space, int(actions.n)))
 
 
@@ -126,9 +129,9 @@ def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
     """Goal and holes, told apart by what they pay."""
     tiles = np.asarray(core.desc).ravel()
     paid: dict[bytes, set[float]] = {b"H": set(), b"G": set()}
-    for actions in core.P.values():
+    for state, actions in core.P.items():
         for _, to, reward, ended in (entry for entries in actions.values() for entry in entries):
-            if ended and tiles[to] in paid:
+            if ended and tiles[to] in paid and tiles[state] not in paid:
                 paid[tiles[to]].add(float(reward))
     names = ((b"H", "fell into a hole"), (b"G", "reached the goal"))
     if paid[b"H"] & paid[b"G"]:
@@ -138,7 +141,7 @@ def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
 
 def _plain_bins(edges: list[Any], n_actions: int) -> Labels:
     axes = tuple(
-        Axis(f"x{i}", len(row) - 1, poles.interval_words(row), edges=tuple(float(x) for x in row))
+        Axis(f"x{i}", len(row) - 1, interval_words(row), edges=tuple(float(x) for x in row))
         for i, row in enumerate(edges)
     )
     return Labels(
@@ -200,27 +203,54 @@ def time_limit(env: gym.Env[Any, Any]) -> int | None:
 
 
 def _checked_table(core: Any, labels: Labels, limit: int | None) -> World:
-    """A stranger's table ``P``, after a walk that has seen nothing the table does not have."""
+    """A stranger's table ``P``, after a walk through the environment that the table explains."""
+    name = type(core).__name__
     chances = getattr(core, "initial_state_distrib", None)
     if chances is None:
         raise NoTwin(
-            f"{type(core).__name__} has a table P but no initial_state_distrib; build the world with whatfor.worlds.table(P, start=...)"
+            f"{name} has a table P but no initial_state_distrib; build the world with whatfor.worlds.table(P, start=...)"
         )
-    state = labels.index(core.reset(seed=0)[0])
-    dice = np.random.default_rng(0)
+    world = table(core.P, start=chances, labels=labels, max_steps=limit)
+    state, dice, starts = labels.index(core.reset(seed=0)[0]), np.random.default_rng(0), set()
+    starts.add(state)
+    seen: dict[tuple[int, int], dict[tuple[int, float, bool], int]] = {}
     for _ in range(CHECKED_STEPS):
         action = int(dice.integers(labels.n_actions))
-        seen, reward, ended, _, _ = core.step(action)
-        following = labels.index(seen)
-        if not any(
-            p > 0 and (to, float(r), bool(end)) == (following, float(reward), bool(ended))
-            for p, to, r, end in core.P[state][action]
-        ):
-            raise NoTwin(
-                f"its table P is not what {type(core).__name__} does: {labels.actions[action]!r} in {labels.words(state)!r} went elsewhere"
-            )
+        shown, reward, ended, cut, _ = core.step(action)
+        if cut:
+            raise NoTwin(f"{name} cuts its episodes itself, which its table P does not say")
+        following = labels.index(shown)
+        counts = seen.setdefault((state, action), {})
+        counts[following, float(reward), bool(ended)] = counts.get((following, float(reward), bool(ended)), 0) + 1
         state = labels.index(core.reset()[0]) if ended else following
-    return table(core.P, start=chances, labels=labels, max_steps=limit)
+        if ended:
+            starts.add(state)
+    if any(chances[start] == 0 for start in starts):
+        raise NoTwin(f"{name} starts where its initial_state_distrib says it never does")
+    for (at, action), counts in seen.items():
+        if not _explained(core.P[at][action], counts):
+            raise NoTwin(
+                f"its table P is not what {name} does: {labels.actions[action]!r} in {labels.words(at)!r} turned out otherwise"
+            )
+    return world
+
+
+def _explained(entries: Any, counts: dict[tuple[int, float, bool], int]) -> bool:
+    """Whether counts fit the chances of a table's entries; a fitting table fails once in a million pairs."""
+    from scipy.stats import chisquare
+
+    expected: dict[tuple[int, float, bool], float] = {}
+    for chance, to, reward, ended in entries:
+        if chance > 0:
+            key = (int(to), float(reward), bool(ended))
+            expected[key] = expected.get(key, 0.0) + float(chance)
+    if not counts.keys() <= expected.keys():
+        return False
+    total = sum(counts.values())
+    if len(expected) == 1 or total < FEW:
+        return True
+    observed = [counts.get(key, 0) for key in expected]
+    return bool(chisquare(observed, [chance * total for chance in expected.values()]).pvalue > 1e-6)
 
 
 def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
@@ -243,12 +273,12 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
             raise NoTwin(
                 "with natural=True or sab=True the pay depends on how a hand came about, which the observation does not show"
             )
-        world = cards.blackjack()
+        world = blackjack()
         return World(world.labels, world.arrays, limit, world.recipe)
     if type(core) is CartPoleEnv:
         if core.kinematics_integrator != "euler":
             raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled physics is Euler's")
-        return poles.cart_world(core, labels, limit, {})
+        return cart_world(core, labels, limit, {})
     if type(core) is TaxiEnv and core.fickle_passenger:
         raise NoTwin(FICKLE)
     if type(core) in (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv):

@@ -42,6 +42,7 @@ def table(
     if not np.issubdtype(following.dtype, np.integer):
         raise ValueError(f"next_state holds {following.dtype} numbers; states are whole numbers")
     shape = following.shape
+    _check_states(following, shape[0])
     if following.ndim == 3 and probability is None:
         raise ValueError("with several possibilities a pair, say how likely each is: probability= of the same shape")
     rewards = _fitting("reward", reward, shape, np.float64)
@@ -73,8 +74,11 @@ def _from_lists(
         raise ValueError(
             "a table without reward= is read as Gymnasium's P: P[state][action] = [(probability, next state, reward, terminated), ...]"
         ) from None
+    if not all(rows):
+        raise ValueError(f"every one of {n_states} states x {n_actions} actions needs at least one transition")
     first = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     chances, to, rewards, ended = (np.array(column) for column in zip(*flat, strict=True))
+    _check_states(to, n_states)
     return table_world(
         labels or Labels.plain(n_states, n_actions),
         first,
@@ -86,6 +90,13 @@ def _from_lists(
         max_steps=max_steps,
         recipe={"kind": "table"},
     )
+
+
+def _check_states(states: Any, n_states: int) -> None:
+    """Before they are made narrower: a number that is too large must not come out as another."""
+    outside = (states < 0) | (states >= n_states)
+    if outside.any():
+        raise ValueError(f"next state {states[outside][0]} is out of range: there are states 0 to {n_states - 1}")
 
 
 def _fitting(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> Any:

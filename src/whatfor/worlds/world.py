@@ -69,10 +69,6 @@ def table_world(
         where = int(np.flatnonzero(~np.isfinite(reward))[0])
         pair = int(np.searchsorted(first, where, side="right") - 1)
         raise ValueError(f"the reward of {_pair_words(labels, pair)} is {reward[where]}; rewards are finite numbers")
-    outside = (next_state < 0) | (next_state >= labels.n_states)
-    if outside.any():
-        where = int(np.flatnonzero(outside)[0])
-        raise ValueError(f"next state {next_state[where]} is out of range: there are states 0 to {labels.n_states - 1}")
     chance = probability
     if (counts > 1).any():
         total = np.add.reduceat(probability, first[:-1])

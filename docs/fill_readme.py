@@ -1,0 +1,48 @@
+"""Fill the README's marked places with what the commands really print: `make readme`.
+
+A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PLACE = re.compile(r"(<!-- (\w+): (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def example(file: Path) -> str:
+    """The code of an example."""
+    return f"```python\n{file.read_text().strip()}\n```\n"
+
+
+def output(file: Path) -> str:
+    """What an example prints."""
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=True, cwd=ROOT)
+    return f"```text\n{done.stdout.strip()}\n```\n"
+
+
+def table(file: Path) -> str:
+    """The rows of the benchmark, as it wrote them."""
+    result = json.loads(file.read_text())
+    lines = ["| what | measured | target | |", "| --- | --- | --- | --- |"]
+    lines += [f"| {row['what']} | {row['measured']} | {row['target']} | {'✓' if row['met'] else '' if row['met'] is None else '✗'} |" for row in result["rows"]]
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    return "\n".join([*lines, "", f"On {result['cpus']} cores; {versions}.", ""])
+
+
+KINDS = {"example": example, "output": output, "table": table}
+
+
+def filled(text: str) -> str:
+    """The text with every place filled anew."""
+    return PLACE.sub(lambda place: place[1] + KINDS[place[2]](ROOT / place[3]) + place[5], text)
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    readme.write_text(filled(readme.read_text()))

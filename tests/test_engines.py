@@ -1,0 +1,123 @@
+"""Both engines, bit for bit: the same learner in the same world learns the same and writes the same ledger."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor.worlds.cartpole import BINS, BOUNDS
+from whatfor.worlds.gymnasium import twin
+
+SETTINGS = {"step_size": 0.3, "discount": 0.95, "exploration": wf.linear(1.0, 0.1, episodes=40)}
+LEARNERS = {
+    "q": wf.QLearning(**SETTINGS),
+    "q, averaging": wf.QLearning(**{**SETTINGS, "step_size": wf.visit_count(0.7)}),
+    "q, from 2": wf.QLearning(**SETTINGS, initial=2.0),
+    "sarsa": wf.Sarsa(**SETTINGS),
+    "double q by episode": wf.DoubleQLearning(**SETTINGS, draw="episode"),
+    "double q by step": wf.DoubleQLearning(**SETTINGS, draw="step"),
+    "monte carlo": wf.MonteCarlo(**SETTINGS),
+    "lambda": wf.LambdaReturns(**SETTINGS, trail=0.7),
+}
+REPLAYS = {
+    "growing": wf.Replay(batch=2),
+    "ring": wf.Replay(capacity=100, batch=2, warmup=20),
+    "first": wf.Replay(capacity=150, keep="first"),
+}
+CASES = [(name, None) for name in LEARNERS] + [
+    (name, replay) for name in ("q", "double q by episode", "double q by step") for replay in REPLAYS
+]
+WORLDS = {
+    "taxi": lambda: "Taxi-v4",
+    "rainy taxi": lambda: gym.make("Taxi-v4", is_rainy=True),
+    "slippery lake": lambda: "FrozenLake-v1",
+    "cartpole": wf.worlds.cartpole,
+}
+
+
+def assert_same(one, other):
+    """Everything that a run holds, to the last bit."""
+    assert np.array_equal(one.tables, other.tables)
+    assert np.array_equal(one.history.returns, other.history.returns)
+    assert np.array_equal(one.history.lengths, other.history.lengths)
+    for name, mine, its in zip(one.ledger.lines._fields, one.ledger.lines, other.ledger.lines, strict=True):
+        assert np.array_equal(mine, its), name
+    assert np.array_equal(one.ledger.breaks, other.ledger.breaks)
+    assert np.array_equal(one.ledger.origins, other.ledger.origins)
+    assert one.ledger.endings == other.ledger.endings
+
+
+def trained(world, learner, replay=None, engine="auto", **more):
+    settings = {"episodes": 60, "seed": 7, "max_steps": 60, "replay": REPLAYS.get(replay), **more}
+    return wf.train(WORLDS[world](), LEARNERS[learner], engine=engine, **settings)
+
+
+@pytest.mark.parametrize("limit", ["bootstrap", "terminal"])
+@pytest.mark.parametrize(("learner", "replay"), CASES)
+@pytest.mark.parametrize("world", WORLDS)
+def test_engines_agree_bit_for_bit(world, learner, replay, limit):
+    """Gymnasium stepped from Python, and the compiled loop with the world inside."""
+    compiled = trained(world, learner, replay, time_limit=limit)
+    python = trained(world, learner, replay, "python", time_limit=limit)
+    assert (compiled.engine, python.engine) == ("compiled", "python")
+    assert_same(compiled, python)
+    assert len(compiled.ledger) > 0
+    assert compiled.audit.residual <= 1e-12 * max(1.0, np.abs(compiled.tables).max())
+
+
+def test_they_agree_over_many_blocks_of_random_numbers_and_lines():
+    """More steps than fit in one block of anything."""
+    world = twin(gym.make("FrozenLake-v1"))
+    for learner, replay in (("monte carlo", None), ("double q by step", "growing")):
+        runs = [
+            wf.train(world, LEARNERS[learner], episodes=9_000, seed=1, replay=REPLAYS.get(replay), engine=engine)
+            for engine in ("compiled", "python")
+        ]
+        assert runs[0].history.lengths.sum() > 1 << 16
+        assert_same(*runs)
+
+
+def test_cartpole_stepped_by_gymnasium_agrees_too():
+    settings = {"bins": BINS, "bounds": BOUNDS, "episodes": 60, "seed": 3}
+    compiled = wf.train("CartPole-v1", LEARNERS["sarsa"], **settings)
+    python = wf.train("CartPole-v1", LEARNERS["sarsa"], engine="python", **settings)
+    assert compiled.engine == "compiled"
+    assert_same(compiled, python)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_one_seed_one_run(engine):
+    first, again, other = (trained("slippery lake", "double q by step", "ring", engine, seed=seed) for seed in (1, 1, 2))
+    assert_same(first, again)
+    assert not np.array_equal(first.tables, other.tables)
+    assert not np.array_equal(first.history.lengths, other.history.lengths)
+
+
+def test_a_run_without_a_seed_knows_the_one_it_drew():
+    first, other = (trained("slippery lake", "q", seed=None) for _ in range(2))
+    assert first.settings["seed"] != other.settings["seed"]
+    assert_same(first, trained("slippery lake", "q", seed=first.settings["seed"]))
+
+
+def test_engines_evaluate_alike():
+    runs = [trained("slippery lake", "q", engine=engine, episodes=300) for engine in ("compiled", "python")]
+    played = [run.evaluate(50, seed=2) for run in runs]
+    assert np.array_equal(played[0].returns, played[1].returns)
+    assert np.array_equal(played[0].lengths, played[1].lengths)
+    assert not np.array_equal(played[0].lengths, runs[0].evaluate(50, seed=3).lengths)
+
+
+def test_listeners_hear_every_line_once():
+    for engine in ("compiled", "python"):
+        heard = []
+        run = wf.train(
+            "FrozenLake-v1",
+            LEARNERS["q"],
+            episodes=2_000,
+            seed=0,
+            engine=engine,
+            listeners=[lambda ledger, first, heard=heard: heard.append((first, len(ledger)))],
+        )
+        assert heard[0][0] == 0
+        assert [start for start, _ in heard[1:]] == [end for _, end in heard[:-1]]
+        assert heard[-1][1] == len(run.ledger)

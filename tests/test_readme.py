@@ -1,0 +1,41 @@
+"""The README shows what a reader will get."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def test_marked_places_are_what_the_commands_print():
+    sys.path.insert(0, str(ROOT / "docs"))
+    import fill_readme
+
+    assert len(fill_readme.PLACE.findall(README)) == 3
+    assert fill_readme.filled(README) == README, "run `make readme`"
+
+
+def test_python_blocks_run(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks[1:]:
+        (tmp_path / "out").mkdir(exist_ok=True)
+        subprocess.run([sys.executable, "-W", "error", "-c", block], check=True, cwd=tmp_path, timeout=120)
+
+
+def test_shell_commands_run(tmp_path):
+    commands = re.findall(r"^whatfor (.*)$", README, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        done = subprocess.run(
+            f"{sys.executable} -m whatfor {command}", shell=True, check=True, cwd=tmp_path, timeout=120, capture_output=True, text=True
+        )
+    assert "'east' is worth" in done.stdout
+
+
+def test_files_it_links_to_exist():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
