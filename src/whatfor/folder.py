@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-OURS = re.compile(r"\.?(run|arrays|ledger)-[0-9a-f]{16}\.(json|npz)(\.part)?")
+OURS = re.compile(r"\.?(run|arrays|ledger)-[0-9a-f]{16}\.(json|npz)(\.part)?|\.manifest\.json\.part")
 
 
 class FolderError(ValueError):
@@ -32,45 +32,59 @@ Contents = dict[str, Any]  # a name -> JSON data, or a dictionary of arrays
 def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[str, dict[str, NDArray[Any]]]) -> Path:
     """Write JSON documents and groups of arrays, all or nothing."""
     folder = Path(path)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        strangers = [file.name for file in folder.iterdir() if not OURS.fullmatch(file.name)]
-        if strangers:
-            raise FolderError(
-                f"{folder} holds other things ({strangers[0]}, ...) and no run; choose an empty or a new folder"
-            )
-    elif folder.exists() and not folder.is_dir():
-        raise FolderError(f"{folder} is a file; choose a folder")
-    parts: list[Path] = []
+    before = _files_before(folder)
+    written: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files = {}
         for name, document in documents.items():
-            files[name] = _keep(folder, name, "json", lambda file, d=document: file.write(_dumped(d)), parts)
+            files[name] = _keep(folder, name, "json", lambda file, d=document: file.write(_dumped(d)), written)
         for name, group in arrays.items():
             files[name] = _keep(
-                folder, name, "npz", lambda file, g=group: np.savez(file, allow_pickle=False, **g), parts
+                folder, name, "npz", lambda file, g=group: np.savez(file, allow_pickle=False, **g), written
             )
-        manifest = {"format": FORMAT, "files": files}
         part = folder / f".{MANIFEST}.part"
-        parts.append(part)
+        written.append(part)
         with part.open("wb") as file:
-            file.write(_dumped(manifest))
+            file.write(_dumped({"format": FORMAT, "files": files}))
             _flush(file)
         os.replace(part, folder / MANIFEST)
-    except OSError as error:
-        kept = "; the run saved there before is untouched" if (folder / MANIFEST).exists() else ""
+    except BaseException as error:
+        for mine in written:
+            if mine.name not in before:
+                mine.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        kept = "; the run saved there before is untouched" if before else ""
         raise FolderError(
             f"could not save to {folder}: {error.strerror or error}{kept}. Free some space or choose another folder, and save again"
         ) from error
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
     _flush_folder(folder)
     current = {entry["file"] for entry in files.values()}
     for old in folder.iterdir():
         if OURS.fullmatch(old.name) and old.name not in current:
             old.unlink(missing_ok=True)
     return folder
+
+
+def _files_before(folder: Path) -> set[str]:
+    """The files of the run that a folder holds; an error if it holds anything else."""
+    if not folder.exists():
+        return set()
+    if not folder.is_dir():
+        raise FolderError(f"{folder} is a file; choose a folder")
+    if (folder / MANIFEST).exists():
+        try:
+            _manifest(folder)
+        except FolderError as error:
+            raise FolderError(f"{error}; choose an empty or a new folder") from None
+        return {MANIFEST, *(entry["file"] for entry in _manifest(folder)["files"].values() if isinstance(entry, dict))}
+    strangers = [file.name for file in folder.iterdir() if not OURS.fullmatch(file.name)]
+    if strangers:
+        raise FolderError(
+            f"{folder} holds other things ({strangers[0]}, ...) and no run; choose an empty or a new folder"
+        )
+    return set()
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[str, NDArray[Any]]]]:
@@ -80,13 +94,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
         raise FolderError(f"there is no run at {folder}: no such folder")
     if not (folder / MANIFEST).is_file():
         raise FolderError(f"there is no run at {folder}: no {MANIFEST} in it")
-    manifest = _loaded(folder / MANIFEST)
-    version = manifest.get("format") if isinstance(manifest, dict) else None
-    if not isinstance(version, int) or not isinstance(manifest.get("files"), dict):
-        raise FolderError(f"{folder / MANIFEST} is not a run's manifest")
-    if version > FORMAT:
+    manifest = _manifest(folder)
+    if manifest["format"] > FORMAT:
         raise FolderError(
-            f"{folder} was written by a newer whatfor (format {version}, this one reads {FORMAT}): pip install --upgrade whatfor"
+            f"{folder} was written by a newer whatfor (format {manifest['format']}, this one reads {FORMAT}): pip install --upgrade whatfor"
         )
     documents, arrays = {}, {}
     for name, entry in manifest["files"].items():
@@ -98,15 +109,27 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
     return documents, arrays
 
 
-def _keep(folder: Path, name: str, ending: str, write: Any, parts: list[Path]) -> dict[str, Any]:
+def _manifest(folder: Path) -> dict[str, Any]:
+    manifest = _loaded(folder / MANIFEST)
+    if (
+        not isinstance(manifest, dict)
+        or type(manifest.get("format")) is not int
+        or not isinstance(manifest.get("files"), dict)
+    ):
+        raise FolderError(f"{folder / MANIFEST} is not a run's manifest")
+    return manifest
+
+
+def _keep(folder: Path, name: str, ending: str, write: Any, written: list[Path]) -> dict[str, Any]:
     """Write a file under the name of its contents."""
     part = folder / f".{name}-{os.urandom(8).hex()}.{ending}.part"
-    parts.append(part)
+    written.append(part)
     with part.open("wb") as file:
         write(file)
         _flush(file)
     digest = _digest(part)
     final = folder / f"{name}-{digest[:16]}.{ending}"
+    written.append(final)
     os.replace(part, final)
     return {"file": final.name, "sha256": digest, "bytes": final.stat().st_size}
 
@@ -130,8 +153,13 @@ def _checked(folder: Path, name: str, entry: Any) -> Path:
 
 def _arrays(file: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with file.open("rb") as opened:
+            arrays = np.load(opened, allow_pickle=False)
+            if not isinstance(arrays, np.lib.npyio.NpzFile):
+                raise FolderError(f"{file} cannot be read: it is not an npz file")
+            return {name: arrays[name] for name in arrays.files}
+    except FolderError:
+        raise
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if "pickle" in str(error).lower():
             raise FolderError(

@@ -24,7 +24,7 @@ from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
-from whatfor.learners.schedules import explorations
+from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.places import Bins, Bounds, Engine, place_again, place_of
@@ -228,6 +228,7 @@ def train(
     >>> run.values[0].tolist(), run.engine
     ([2.0, 2.0], 'compiled')
     """
+    episodes = operator.index(episodes)
     if episodes < 0:
         raise ValueError(f"episodes is {episodes}; it cannot be negative")
     if isinstance(world, Run):
@@ -258,7 +259,7 @@ def train(
         "learner": learner.to_json() if isinstance(learner, Tabular) else {"name": type(learner).__name__},
         "seed": seed,
         "time_limit": time_limit,
-        "replay": None if replay is None else asdict(replay),
+        "replay": None if replay is None else {name: to_json(value) for name, value in asdict(replay).items()},
         "engine": place.engine,
         "engine_reason": place.reason,
         "max_steps": place.max_steps,

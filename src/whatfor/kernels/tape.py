@@ -7,7 +7,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 1 << 15
+BLOCK = 1 << 17
+PERIOD = 1 << 128  # of PCG64
 
 
 class Tape:
@@ -33,16 +34,17 @@ class Tape:
             self.cursor[0] = 0
 
     def state(self) -> dict[str, Any]:
-        """All that decides the numbers to come, as JSON can hold it."""
-        at = int(self.cursor[0])
-        return {"generator": self.generator.bit_generator.state, "ahead": self.uniforms[at:].tolist()}
+        """The generator as it was before the numbers that nobody has read yet, as JSON can hold it."""
+        unread = len(self.uniforms) - int(self.cursor[0])
+        bits = np.random.PCG64()
+        bits.state = self.generator.bit_generator.state  # type: ignore[assignment]
+        bits.advance(PERIOD - unread)  # one step of the generator a number, so this is backwards
+        return cast(dict[str, Any], bits.state)
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Tape:
         """A tape that goes on where ``state()`` was taken."""
-        tape = cls(generator_from(state["generator"]))
-        tape.uniforms = np.array(state["ahead"], dtype=np.float64)
-        return tape
+        return cls(generator_from(state))
 
 
 def generator_from(state: dict[str, Any]) -> np.random.Generator:

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from whatfor.kernels.recursion import GOES_ON
 from whatfor.kernels.tape import Tape
-from whatfor.learners.observing import begin_episode, observe, steps_with_room
+from whatfor.learners.observing import begin_episode, most_draws, observe, steps_with_room
 from whatfor.learners.protocol import Transition
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TRAIL, Log, Memory, Rule
 from whatfor.ledger import Ledger
 
 #: Steps for which room is made at a time.
-AHEAD = 1 << 14
+AHEAD = 1 << 15
 
 
 class TabularAgent:
@@ -84,7 +84,7 @@ class TabularAgent:
         stored = int(self.memory.counters[STORED])
         per_step = max(1, self.rule.batch)
         self.tape.cursor[0] = self.memory.counters[CURSOR]
-        self.tape.need(AHEAD * (5 + 3 * self.rule.batch) + stored)
+        self.tape.need(AHEAD * most_draws(self.rule) + stored)
         self.memory.counters[CURSOR] = self.tape.cursor[0]
         memory = self.memory._replace(uniforms=self.tape.uniforms)
         if self.rule.method == TRAIL or self.rule.batch:
@@ -97,12 +97,11 @@ class TabularAgent:
         if self.rule.batch and memory.counters[EXPERIENCES] + AHEAD > np.iinfo(np.int32).max:
             raise ValueError("a ledger can name 2**31 - 1 experiences under replay, and they are used up")
         if self.ledger is not None:
-            store = self.ledger.writable()
-            if store.used == 0 and self.memory.counters[LINES] == 0:
-                store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
-                store.expect("discount", self.rule.discount)
-                store.expect("trail", self.rule.trail)
             self.settle()
+            store = self.ledger.writable()
+            store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
+            store.expect("discount", self.rule.discount)
+            store.expect("trail", self.rule.trail)
             store.reserve(AHEAD * per_step + stored, AHEAD, expected)
             self.log = _columns(self.ledger)
         self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1
@@ -146,11 +145,14 @@ def _columns(ledger: Ledger | None) -> Log:
             np.empty(0),
             np.empty(0),
             np.empty(0),
+            np.empty(0),
             np.empty(0, np.int32),
             np.empty((0, 2), np.int64),
         )
     store = ledger.writable()
-    return Log(store.cell, store.source, store.reward, store.step_size, store.trail, store.origin, store.breaks)
+    return Log(
+        store.cell, store.source, store.reward, store.step_size, store.discount, store.trail, store.origin, store.breaks
+    )
 
 
 def _wider(column: NDArray[Any], room: int) -> NDArray[Any]:

@@ -157,11 +157,17 @@ def observe(
 
 
 @inlined
+def most_draws(rule: Rule) -> int:
+    """Uniform numbers that one step may use, with the start of an episode before it."""
+    return 3 + 3 * rule.batch + (2 if rule.method == DOUBLE_Q else 0)
+
+
+@inlined
 def steps_with_room(rule: Rule, memory: Memory, log: Log) -> int:
     """For how many steps uniform numbers, lines, breaks and places for experience are sure to suffice."""
     stored = memory.counters[STORED]
     episode = stored if rule.method == TRAIL else 0  # steps that are still to be learned from
-    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // (5 + 3 * rule.batch)
+    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // most_draws(rule)
     if rule.learning and (rule.method == TRAIL or (rule.batch > 0 and rule.capacity == 0)):
         steps = min(steps, len(memory.pair) - stored)
     if rule.learning and rule.recording:

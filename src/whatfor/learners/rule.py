@@ -57,6 +57,7 @@ class Log(NamedTuple):
     source: NDArray[np.int32]
     reward: NDArray[np.float64]
     step_size: NDArray[np.float64]
+    discount: NDArray[np.float64]
     trail: NDArray[np.float64]
     origin: NDArray[np.int32]
     breaks: NDArray[np.int64]  # (room, 2): line and experience where an episode starts unsaid
@@ -160,6 +161,8 @@ def apply(
         log.reward[line] = reward
         if len(log.step_size) > 1:
             log.step_size[line] = step_size
+        if len(log.discount) > 1:
+            log.discount[line] = rule.discount
         if len(log.trail) > 1:
             log.trail[line] = trail
         if len(log.origin) > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -132,9 +133,11 @@ def explorations(exploration: float | Schedule, first: int, episodes: int) -> ND
 def to_json(value: Any) -> Any:
     """A parameter as JSON: numbers and text as they are, schedules by name; anything else only by its words."""
     if isinstance(value, (Constant, Linear, Exponential, VisitCount)):
-        return {"kind": type(value).__name__, **vars(value)}
-    if value is None or isinstance(value, (bool, int, float, str)):
+        return {"kind": type(value).__name__, **{name: to_json(number) for name, number in vars(value).items()}}
+    if value is None or isinstance(value, (bool, str)):
         return value
+    if isinstance(value, numbers.Real):
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
     return {"kind": "other", "words": repr(value)}
 
 

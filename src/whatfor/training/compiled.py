@@ -15,7 +15,7 @@ from whatfor.worlds.stepping import Arrays, begin, step
 
 DONE, NEEDS_ROOM, NEEDS_TRAIL, STEPS_SPENT = 0, 1, 2, 3
 
-#: Uniform numbers that a world may use in one step, at the most.
+#: Uniform numbers that a world may use in one step, with the start of an episode before it.
 WORLD_DRAWS = 4
 
 # Places in Stage.now.
@@ -43,12 +43,15 @@ def play(
     episode, state, action, length, running = now[EPISODE], now[STATE], now[ACTION], now[LENGTH], now[RUNNING]
     earned = stage.returns[episode] if running else 0.0
     epsilon = stage.epsilons[episode] if running else 0.0
-    steps = min(steps_with_room(rule, memory, log), (len(stage.uniforms) - stage.cursor[0]) // (2 * WORLD_DRAWS))
+    steps = steps_with_room(rule, memory, log)
     status = NEEDS_ROOM
     if steps > budget:
         steps, status = budget, STEPS_SPENT
     cut_needs_trail = rule.trail > 0.0 and rule.recording and not time_out_ends and len(log.trail) <= 1
     for _ in range(steps):
+        if len(stage.uniforms) - stage.cursor[0] < WORLD_DRAWS:
+            status = NEEDS_ROOM
+            break
         at_limit = length + 1 >= max_steps
         if at_limit and cut_needs_trail:
             status = NEEDS_TRAIL

@@ -91,7 +91,7 @@ def play_compiled(
             agent.expect_cut()
         else:
             agent.make_room(_expected_lines(agent, played, len(plan.epsilons)))
-            stepper.tape.need(BUDGET + 2 * WORLD_DRAWS)
+            stepper.tape.need(WORLD_DRAWS)
         stage = Stage(
             played.now,
             stepper.body,

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import gymnasium as gym
+import numpy as np
 
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
-from whatfor.worlds.gymnasium import NoTwin, binned, labels_of, made, time_limit, twin
+from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, labels_of, made, time_limit, twin
 from whatfor.worlds.world import World
 
 Engine = Literal["auto", "python", "compiled"]
@@ -56,6 +57,8 @@ def place_of(
     recipe = _recipe(env, bins, bounds)
     if bins is not None:
         env = binned(env, bins, bounds)
+    if not isinstance(world, str) and recipe["kind"] == "gymnasium" and not _same_again(env, recipe):
+        recipe = {**recipe, "kind": "object", "why": "it was changed after it was made"}
     labels, limit = labels_of(env), time_limit(env)
     if engine == "python":
         return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
@@ -68,6 +71,36 @@ def place_of(
             ) from None
         return _place(labels, None, env, "python", str(why), recipe, limit, max_steps)
     return _place(known.labels, known, env, "compiled", "the same world as the environment", recipe, limit, max_steps)
+
+
+def _same_again(env: Any, recipe: dict[str, Any]) -> bool:
+    """Whether making an environment again gives the same world; only those with a twin can be compared."""
+    if type(env.unwrapped) not in KNOWN:
+        return True
+    one, two = _twin_or_reason(env), _twin_or_reason(_env_from(recipe, render_mode=env.unwrapped.render_mode))
+    if isinstance(one, str) or isinstance(two, str):
+        return one == two
+    parts: Any = zip((*one.arrays.table, *one.arrays.cart), (*two.arrays.table, *two.arrays.cart), strict=True)
+    return one.labels == two.labels and all(np.array_equal(a, b) for a, b in parts)
+
+
+def _twin_or_reason(env: Any) -> World | str:
+    try:
+        return twin(env)
+    except NoTwin as why:
+        return str(why)
+
+
+def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
+    """The environment that a recipe describes."""
+    options = {**recipe["options"]}
+    if recipe.get("max_steps") is not None:
+        options["max_episode_steps"] = recipe["max_steps"]
+    if render_mode is not None:
+        options["render_mode"] = render_mode
+    env = made(recipe["id"], options)
+    bounds = recipe["bounds"] and [(float(low), float(high)) for low, high in recipe["bounds"]]
+    return env if recipe["bins"] is None else binned(env, recipe["bins"], bounds)
 
 
 def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
@@ -83,13 +116,7 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
         bounds = [(float(low), float(high)) for low, high in recipe["bounds"]]
         return place_of(cartpole(recipe["bins"], bounds, recipe["max_steps"]), max_steps=max_steps, engine=engine)
     if kind == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
-        options = {**recipe["options"]}
-        if recipe.get("max_steps") is not None:
-            options["max_episode_steps"] = recipe["max_steps"]
-        bounds = recipe["bounds"] and [(float(low), float(high)) for low, high in recipe["bounds"]]
-        return place_of(
-            made(recipe["id"], options), bins=recipe["bins"], bounds=bounds, max_steps=max_steps, engine=engine
-        )
+        return place_of(_env_from(recipe), max_steps=max_steps, engine=engine)
     raise ValueError(
         f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
     )
@@ -106,26 +133,29 @@ def _place(
     given: int | None,
 ) -> Place:
     limits = [limit for limit in (own, given) if limit is not None]
-    return Place(labels, world, env, engine, reason, recipe, min(limits) if limits else LONGEST)
+    return Place(labels, world, env, engine, reason, recipe, int(min(limits)) if limits else LONGEST)
 
 
 def _recipe(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
     """How to make an environment again, where that can be said without code."""
     spec = env.spec
+    seen: dict[str, Any] = {
+        "bins": bins if bins is None or isinstance(bins, int) else [int(b) for b in bins],
+        "bounds": None if bounds is None else [[float(low), float(high)] for low, high in bounds],
+    }
     if spec is None:
-        return {"kind": "object", "why": f"{type(env.unwrapped).__name__} is not registered with Gymnasium"}
+        return {"kind": "object", "why": f"{type(env.unwrapped).__name__} is not registered with Gymnasium", **seen}
     if spec.additional_wrappers:
-        return {"kind": "object", "why": f"it is wrapped in {spec.additional_wrappers[0].name}"}
+        return {"kind": "object", "why": f"it is wrapped in {spec.additional_wrappers[0].name}", **seen}
     options = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
     try:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError):
-        return {"kind": "object", "why": "it was made with options that a file cannot hold"}
+        return {"kind": "object", "why": "it was made with options that a file cannot hold", **seen}
     return {
         "kind": "gymnasium",
         "id": spec.id,
         "options": options,
         "max_steps": spec.max_episode_steps,
-        "bins": bins if bins is None or isinstance(bins, int) else [int(b) for b in bins],
-        "bounds": bounds and [[float(low), float(high)] for low, high in bounds],
+        **seen,
     }

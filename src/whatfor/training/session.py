@@ -13,6 +13,7 @@ from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
+from whatfor.learners.rule import Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_compiled, play_python
@@ -103,6 +104,7 @@ class Session:
             )
         labels = place.labels
         rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
+        arrays = fitting(arrays, rule, ledger, "replayed" if replay else learner.order)
         agent = TabularAgent.restored(rule, ledger, arrays, numbers["agent"])
         stepper = place.stepper(seed)
         stepper.restore(numbers["world"])
@@ -160,3 +162,22 @@ class Session:
                 heard = len(ledger)
 
         return tell
+
+
+def fitting(arrays: dict[str, NDArray[Any]], rule: Rule, ledger: Ledger | None, order: str) -> dict[str, NDArray[Any]]:
+    """What a learner had in hand, if a learner with these settings can take it up; compiled code does not check again."""
+    cells, stored = rule.n_tables * rule.n_states * rule.n_actions, len(arrays["pair"])
+    if len(arrays["values"]) != cells:
+        raise ValueError(
+            f"the run has {len(arrays['values'])} values, this learner in this world {cells}: it cannot take them up"
+        )
+    if rule.power > 0.0 and len(arrays["tries"]) != cells:
+        raise ValueError("the run did not count its visits, so it cannot go on with visit_count()")
+    keeps = rule.batch > 0 and (rule.capacity == 0 or stored <= rule.capacity)
+    if stored and not keeps:
+        raise ValueError(f"the run holds {stored} experiences to replay, which this learner cannot take up")
+    if ledger is not None and (ledger.n_tables, ledger.order) != (rule.n_tables, order):
+        raise ValueError(
+            f"the run's ledger is of another kind of learner ({ledger.n_tables} tables, {ledger.order}; now {rule.n_tables}, {order})"
+        )
+    return arrays if rule.power > 0.0 else {**arrays, "tries": arrays["tries"][:0]}

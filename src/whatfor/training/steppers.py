@@ -44,13 +44,13 @@ class WorldStepper:
 
     def reset(self) -> int:
         """Start an episode; its first state."""
-        self.tape.need(2 * WORLD_DRAWS)
+        self.tape.need(WORLD_DRAWS)
         self._state = int(begin(self.world.arrays, self.body, self.tape.uniforms, self.tape.cursor))
         return self._state
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
-        self.tape.need(2 * WORLD_DRAWS)
+        self.tape.need(WORLD_DRAWS)
         following, reward, ending = step(
             self.world.arrays,
             self.body,

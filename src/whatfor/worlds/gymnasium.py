@@ -26,6 +26,8 @@ from whatfor.worlds.world import World
 
 #: Wrappers that do not change what the agent sees or earns.
 PLAIN_WRAPPERS = (OrderEnforcing, PassiveEnvChecker, TimeLimit)
+#: Environments that have a compiled twin.
+KNOWN = (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv, BlackjackEnv, CartPoleEnv)
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 
 MOVES = ("left", "down", "right", "up")

@@ -1,0 +1,254 @@
+"""The command line: what it prints, what it leaves behind, and what it says to wrong words."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor import cli
+
+HEAVY = ("torch", "matplotlib", "numba", "gymnasium", "scipy")
+
+
+@pytest.fixture
+def whatfor(monkeypatch, capsys):
+    """Call the command line: exit code, output, errors."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back what main() replaces
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["whatfor", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def taxi(tmp_path_factory):
+    """A saved run, trained from a shell."""
+    folder = tmp_path_factory.mktemp("cli") / "taxi"
+    words = "train Taxi-v4 --learner q-learning --episodes 600 --seed 3 --step-size 0.4 --discount 0.9 --out"
+    done = subprocess.run(["whatfor", *words.split(), folder], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_train_saves_what_train_makes(taxi):
+    folder, said = taxi
+    run = wf.load(folder)
+    same = wf.train("Taxi-v4", wf.QLearning(step_size=0.4, discount=0.9), episodes=600, seed=3)
+    assert np.array_equal(run.tables, same.tables)
+    assert said.splitlines() == [
+        repr(same),
+        "engine compiled: the same world as the environment",
+        f"mean return of the last 100 episodes: {same.history.returns[-100:].mean():.4g}",
+        f"saved to {folder}",
+    ]
+
+
+@pytest.mark.parametrize("state", ["68", "taxi at row 0, column 3; passenger at Y; destination R", "(0, 3, 2, 0)"])
+@pytest.mark.parametrize("action", [None, "south", "0"])
+def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, state, action):
+    run = wf.load(taxi[0])
+    chosen = int(run.values[68].argmax()) if action is None else 0
+    code, said, _ = whatfor("explain", taxi[0], "--state", state, *(() if action is None else ("--action", action)))
+    assert code == 0
+    first, *rest = said.splitlines()
+    words, name = run.labels.words(68), run.labels.actions[chosen]
+    assert first == f"In '{words}', '{name}' is worth {run.values[68, chosen]:.4f} to the agent."
+    later = run.audit.visits(68, chosen)
+    later[68, chosen] = 0.0
+    s, a = np.unravel_index(later.argmax(), later.shape)
+    assert any(re.fullmatch(rf" +{later[s, a]:.3f}  {re.escape(run.labels.words(s))}: {run.labels.actions[a]}", line) for line in rest)
+    total, off = re.fullmatch(r"Together (\S+); off by (\S+) from the agent's own value.*\.", rest[-1]).groups()
+    assert float(total) == pytest.approx(run.values[68, chosen], abs=1e-4)
+    assert float(off) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("flags", "world", "learner", "settings"),
+    [
+        ("blackjack --learner monte-carlo --step-size visit-count", wf.worlds.blackjack, wf.MonteCarlo(step_size=wf.visit_count()), {}),
+        ("chain --learner sarsa --discount 1 --exploration 1", wf.worlds.chain, wf.Sarsa(discount=1.0, exploration=1.0), {}),
+        (
+            "cartpole --learner lambda-returns --trail 0.5 --time-limit terminal",
+            wf.worlds.cartpole,
+            wf.LambdaReturns(trail=0.5),
+            {"time_limit": "terminal"},
+        ),
+        (
+            "FrozenLake-v1 --learner double-q --option is_slippery=False --max-steps 20 --engine python",
+            lambda: gym.make("FrozenLake-v1", is_slippery=False),
+            wf.DoubleQLearning(),
+            {"max_steps": 20, "engine": "python"},
+        ),
+        (
+            "MountainCar-v0 --bins 4 5 --bounds -1.2 0.6 -0.07 0.07 --exploration exponential(1,0.1,0.9)",
+            lambda: "MountainCar-v0",
+            wf.QLearning(exploration=wf.exponential(1, 0.1, decay=0.9)),
+            {"bins": (4, 5), "bounds": [(-1.2, 0.6), (-0.07, 0.07)]},
+        ),
+        (
+            "Blackjack-v1 --option natural=false --option sab=false --exploration linear(1,0.1,10)",
+            lambda: gym.make("Blackjack-v1", natural=False, sab=False),
+            wf.QLearning(exploration=wf.linear(1, 0.1, episodes=10)),
+            {},
+        ),
+    ],
+)
+def test_flags_mean_what_they_say(whatfor, tmp_path, flags, world, learner, settings):
+    code, _, errors = whatfor("train", *flags.split(), "--episodes", 20, "--seed", 5, "--out", tmp_path / "run")
+    assert (code, errors) == (0, "")
+    run = wf.load(tmp_path / "run")
+    same = wf.train(world(), learner, episodes=20, seed=5, **settings)
+    assert np.array_equal(run.tables, same.tables)
+    assert run.settings["learner"] == learner.to_json()
+    assert (run.engine, run.engine_reason) == (same.engine, same.engine_reason)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("Nope-v0", "Nope"),
+        ("CartPole-v1", "bins=10"),
+        ("CartPole-v1 --bins 3 --bounds 1 2 3", "--bounds takes a low and a high for each number; 3 numbers were given"),
+        ("Taxi-v4 --discount 2", "discount is 2.0"),
+        ("Taxi-v4 --step-size much", "--step-size takes a number or \"visit-count\", not 'much'"),
+        ("Taxi-v4 --exploration linear(1,2)", "--exploration 'linear(1,2)': write e.g. \"linear(1, 0.1, 250)\""),
+        ("Taxi-v4 --exploration sometimes", "--exploration takes a number"),
+        ("Taxi-v4 --option rainy", "--option takes name=value, not 'rainy'"),
+        ("chain --option rainy=true", "--option is for Gymnasium environments; chain has none"),
+        ("Taxi-v4 --engine compiled --option fickle_passenger=true", "fickle_passenger=True"),
+        ("Taxi-v4 --episodes -3", "episodes is -3"),
+        ("Taxi-v4 --learner psychic", "q-learning"),
+        ("Taxi-v4 --episodes many", "many"),
+    ],
+)
+def test_wrong_words_get_one_clear_line_and_leave_nothing(whatfor, tmp_path, words, message):
+    code, said, errors = whatfor("train", *words.split(), "--out", tmp_path / "run")
+    assert (code, said) == (2, "")
+    assert message in errors
+    assert "Traceback" not in errors
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--state", "nowhere"], "does not say the row; row is one of 0, 1, 2, 3, 4"),
+        (["--state", "500"], "state 500 is out of range: there are states 0 to 499"),
+        (["--state", "68", "--action", "fly"], "the actions are south, north, east, west, pick up, drop off"),
+        ([], "--state"),
+    ],
+)
+def test_explain_tells_wrong_words_what_there_is(whatfor, taxi, words, message):
+    code, said, errors = whatfor("explain", taxi[0], *words)
+    assert (code, said) == (2, "")
+    assert message in errors
+
+
+def test_explain_of_nothing_and_of_a_broken_run(whatfor, taxi, tmp_path):
+    assert whatfor("explain", tmp_path / "nothing", "--state", 0) == (
+        2,
+        "",
+        f"whatfor: there is no run at {tmp_path / 'nothing'}: no such folder\n",
+    )
+    (tmp_path / "manifest.json").write_text("{")
+    code, _, errors = whatfor("explain", tmp_path, "--state", 0)
+    assert code == 2
+    assert "is not JSON" in errors
+
+
+def test_a_folder_with_other_things_is_refused_before_the_work(whatfor, tmp_path, monkeypatch):
+    (tmp_path / "thesis.tex").write_text("precious")
+    monkeypatch.setattr(wf, "train", lambda *_, **__: pytest.fail("hours of training for nothing"), raising=False)
+    code, _, errors = whatfor("train", "chain", "--episodes", 3, "--out", tmp_path)
+    assert code == 2
+    assert "thesis.tex" in errors
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+class Moody(gym.Env):
+    """Does something bad in its 30th step."""
+
+    observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
+
+    def __init__(self, mood):
+        self.mood, self.steps = mood, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps == 30 and self.mood == "fails":
+            raise OSError("the cable came out")
+        if self.steps == 30:
+            os.kill(os.getpid(), signal.SIGINT)
+        return 1, 1.0, self.steps % 7 == 0, False, {}
+
+
+@pytest.fixture
+def moody():
+    gym.register("Moody-v0", entry_point=Moody)
+    yield "Moody-v0"
+    del gym.registry["Moody-v0"]
+
+
+def test_a_world_that_fails_is_told_and_what_there_is_is_saved(whatfor, moody, tmp_path):
+    code, said, errors = whatfor("train", moody, "--option", "mood=fails", "--out", tmp_path / "run")
+    assert (code, said) == (2, "")
+    assert "OSError: the cable came out" in errors
+    assert f"saved to {tmp_path / 'run'}" in errors
+    assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 1]
+
+
+def test_ctrl_c_saves_what_there_is(whatfor, moody, tmp_path):
+    with pytest.warns(UserWarning, match="interrupted"):
+        code, said, _ = whatfor("train", moody, "--option", "mood=bored", "--out", tmp_path / "run")
+    assert code == 0
+    assert f"saved to {tmp_path / 'run'}" in said
+    assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 2]
+
+
+def test_warnings_are_one_line_too(tmp_path):
+    words = ["whatfor", "train", "Taxi-v3", "--episodes", "2", "--out", tmp_path / "run"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == "whatfor: Gymnasium has retired Taxi-v3; using Taxi-v4, whose world is the same\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["explain", "--help"]])
+def test_help_is_quick_because_nothing_heavy_is_imported(words):
+    script = f"""
+import sys
+sys.argv = ["whatfor", *{words!r}]
+from whatfor.cli import main
+try:
+    main()
+except SystemExit as stop:
+    print("left with", stop.code)
+print("imported", [name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "usage: whatfor" in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["left with 0", "imported []"]
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    script = f"import sys, whatfor; whatfor.__version__; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
