@@ -79,7 +79,11 @@ def assert_usable(run, tmp_path):
     assert len(more.history) == len(run.history) + 30
     assert more.stopped is None
     assert more.audit.residual <= 1e-12
-    later = wf.train(again, env=Moody(), episodes=30) if run.settings["world"]["kind"] == "object" else wf.train(again, episodes=30)
+    later = (
+        wf.train(again, env=Moody(), episodes=30)
+        if run.settings["world"]["kind"] == "object"
+        else wf.train(again, episodes=30)
+    )
     assert np.array_equal(later.tables, more.tables)
     assert np.array_equal(later.ledger.episode_starts, more.ledger.episode_starts)
 
@@ -183,7 +187,11 @@ def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
     [
         (wf.LambdaReturns(trail=1.5), {}, r"trail is 1.5; it must lie in \[0, 1\]"),
         (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5 in episode 0; .*\[0, 1\]"),
-        (wf.QLearning(exploration=wf.linear(1, -1, episodes=10)), {"episodes": 20}, r"exploration is -0\.\d+ in episode 6"),
+        (
+            wf.QLearning(exploration=wf.linear(1, -1, episodes=10)),
+            {"episodes": 20},
+            r"exploration is -0\.\d+ in episode 6",
+        ),
         (wf.QLearning(initial=math.nan), {}, "initial .*finite number"),
         (wf.QLearning(step_size=wf.visit_count(2.0)), {}, r"power=2.0.*\(0, 1\]"),
         (wf.DoubleQLearning(draw="day"), {}, "draw is 'episode' or 'step', not 'day'"),
@@ -220,7 +228,11 @@ def test_settings_that_make_no_sense_are_refused(learner, settings, message):
         (lambda: Moody(observations=spaces.Text(3)), {}, "observations must be countable"),
         (lambda: Moody(actions=spaces.Box(-1, 1)), {}, r"actions must be countable \(Discrete\)"),
         (lambda: Moody(actions=spaces.MultiDiscrete([2, 2])), {}, r"actions must be countable \(Discrete\)"),
-        (lambda: Moody(actions=spaces.Discrete(2, start=1)), {}, "actions must start at 0; this environment's start at 1"),
+        (
+            lambda: Moody(actions=spaces.Discrete(2, start=1)),
+            {},
+            "actions must start at 0; this environment's start at 1",
+        ),
         (lambda: gym.make_vec("Taxi-v4", num_envs=2), {}, "vector environment.*gymnasium.make"),
         (lambda: object(), {}, "train.. takes an environment's id, a gymnasium.Env"),
         (lambda: wf.worlds.chain(), {"bins": 3}, "a whatfor world has its states already"),

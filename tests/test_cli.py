@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import whatfor as wf
 from whatfor import cli
 
+COMMAND = Path(sys.executable).with_name("whatfor")
 HEAVY = ("torch", "matplotlib", "numba", "gymnasium", "scipy")
 
 
@@ -40,7 +42,7 @@ def taxi(tmp_path_factory):
     """A saved run, trained from a shell."""
     folder = tmp_path_factory.mktemp("cli") / "taxi"
     words = "train Taxi-v4 --learner q-learning --episodes 600 --seed 3 --step-size 0.4 --discount 0.9 --out"
-    done = subprocess.run(["whatfor", *words.split(), folder], capture_output=True, text=True, check=False)
+    done = subprocess.run([COMMAND, *words.split(), folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 
@@ -71,7 +73,10 @@ def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, st
     later = run.audit.visits(68, chosen)
     later[68, chosen] = 0.0
     s, a = np.unravel_index(later.argmax(), later.shape)
-    assert any(re.fullmatch(rf" +{later[s, a]:.3f}  {re.escape(run.labels.words(s))}: {run.labels.actions[a]}", line) for line in rest)
+    assert any(
+        re.fullmatch(rf" +{later[s, a]:.3f}  {re.escape(run.labels.words(s))}: {run.labels.actions[a]}", line)
+        for line in rest
+    )
     total, off = re.fullmatch(r"Together (\S+); off by (\S+) from the agent's own value.*\.", rest[-1]).groups()
     assert float(total) == pytest.approx(run.values[68, chosen], abs=1e-4)
     assert float(off) < 1e-10
@@ -80,8 +85,18 @@ def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, st
 @pytest.mark.parametrize(
     ("flags", "world", "learner", "settings"),
     [
-        ("blackjack --learner monte-carlo --step-size visit-count", wf.worlds.blackjack, wf.MonteCarlo(step_size=wf.visit_count()), {}),
-        ("chain --learner sarsa --discount 1 --exploration 1", wf.worlds.chain, wf.Sarsa(discount=1.0, exploration=1.0), {}),
+        (
+            "blackjack --learner monte-carlo --step-size visit-count",
+            wf.worlds.blackjack,
+            wf.MonteCarlo(step_size=wf.visit_count()),
+            {},
+        ),
+        (
+            "chain --learner sarsa --discount 1 --exploration 1",
+            wf.worlds.chain,
+            wf.Sarsa(discount=1.0, exploration=1.0),
+            {},
+        ),
         (
             "cartpole --learner lambda-returns --trail 0.5 --time-limit terminal",
             wf.worlds.cartpole,
@@ -123,7 +138,10 @@ def test_flags_mean_what_they_say(whatfor, tmp_path, flags, world, learner, sett
     [
         ("Nope-v0", "Nope"),
         ("CartPole-v1", "bins=10"),
-        ("CartPole-v1 --bins 3 --bounds 1 2 3", "--bounds takes a low and a high for each number; 3 numbers were given"),
+        (
+            "CartPole-v1 --bins 3 --bounds 1 2 3",
+            "--bounds takes a low and a high for each number; 3 numbers were given",
+        ),
         ("Taxi-v4 --discount 2", "discount is 2.0"),
         ("Taxi-v4 --step-size much", "--step-size takes a number or \"visit-count\", not 'much'"),
         ("Taxi-v4 --exploration linear(1,2)", "--exploration 'linear(1,2)': write e.g. \"linear(1, 0.1, 250)\""),
@@ -217,15 +235,17 @@ def test_a_world_that_fails_is_told_and_what_there_is_is_saved(whatfor, moody, t
 
 
 def test_ctrl_c_saves_what_there_is(whatfor, moody, tmp_path):
-    with pytest.warns(UserWarning, match="interrupted"):
-        code, said, _ = whatfor("train", moody, "--option", "mood=bored", "--out", tmp_path / "run")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, said, errors = whatfor("train", moody, "--option", "mood=bored", "--out", tmp_path / "run")
     assert code == 0
+    assert errors == "whatfor: training was interrupted in episode 5 of 5000; the run so far is returned\n"
     assert f"saved to {tmp_path / 'run'}" in said
     assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 2]
 
 
 def test_warnings_are_one_line_too(tmp_path):
-    words = ["whatfor", "train", "Taxi-v3", "--episodes", "2", "--out", tmp_path / "run"]
+    words = [COMMAND, "train", "Taxi-v3", "--episodes", "2", "--out", tmp_path / "run"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stderr == "whatfor: Gymnasium has retired Taxi-v3; using Taxi-v4, whose world is the same\n"

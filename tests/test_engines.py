@@ -87,7 +87,9 @@ def test_cartpole_stepped_by_gymnasium_agrees_too():
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 def test_one_seed_one_run(engine):
-    first, again, other = (trained("slippery lake", "double q by step", "ring", engine, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        trained("slippery lake", "double q by step", "ring", engine, seed=seed) for seed in (1, 1, 2)
+    )
     assert_same(first, again)
     assert not np.array_equal(first.tables, other.tables)
     assert not np.array_equal(first.history.lengths, other.history.lengths)

@@ -32,8 +32,14 @@ LEARNERS = {
     "monte carlo": wf.MonteCarlo(**SETTINGS),
     "lambda": wf.LambdaReturns(**SETTINGS, trail=0.7),
 }
-REPLAYS = {"growing": wf.Replay(batch=2), "ring": wf.Replay(capacity=100), "first": wf.Replay(capacity=150, keep="first")}
-CASES = [(name, None) for name in LEARNERS] + [(name, replay) for name in ("q", "double q by step") for replay in REPLAYS]
+REPLAYS = {
+    "growing": wf.Replay(batch=2),
+    "ring": wf.Replay(capacity=100),
+    "first": wf.Replay(capacity=150, keep="first"),
+}
+CASES = [(name, None) for name in LEARNERS] + [
+    (name, replay) for name in ("q", "double q by step") for replay in REPLAYS
+]
 SAVED = {"manifest.json", "run.json", "arrays.npz", "ledger.npz"}
 
 
@@ -524,7 +530,10 @@ FORGERIES = {
     "numbers above one": ("ring", lambda d: d["snapshot"]["agent"]["tape"].update(ahead=[1e7] * 20_000)),
     "a smaller buffer": ("ring", lambda d: d["settings"]["replay"].update(capacity=3)),
     "more tables": (None, lambda d: d["settings"]["learner"].update(name="DoubleQLearning")),
-    "counted step sizes": (None, lambda d: d["settings"]["learner"].update(step_size={"kind": "VisitCount", "power": 1.0})),
+    "counted step sizes": (
+        None,
+        lambda d: d["settings"]["learner"].update(step_size={"kind": "VisitCount", "power": 1.0}),
+    ),
     "another step size": (None, lambda d: d["settings"]["learner"].update(step_size=0.1)),
     "another order": (None, lambda d: d["settings"]["learner"].update(name="MonteCarlo")),
     "a larger world": (None, lambda d: d["settings"]["world"].update(id="Taxi-v4", options={})),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -289,13 +290,13 @@ class Ledger:
         for name, number in (("step_size", step_size), ("discount", discount), ("trail", trail)):
             if not 0.0 <= number <= 1.0:
                 raise ValueError(f"{name} is {number}; it must lie in [0, 1]")
-        source = self._source(
-            next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out
-        )
         if (origin is not None) != (self.order == "replayed"):
             raise ValueError(
                 "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
             )
+        source = self._source(
+            next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out
+        )
         self._own_store().append(cell, source, reward, step_size, discount, trail, origin)
 
     def new_episode(self) -> None:
@@ -336,6 +337,7 @@ class Ledger:
         return self._store
 
     def _cell(self, table: int, state: int, action: int) -> int:
+        state, action = operator.index(state), operator.index(action)
         if not 0 <= state < self.n_states:
             raise ValueError(f"state {state} is out of range: this ledger has states 0 to {self.n_states - 1}")
         if not 0 <= action < self.n_actions:
@@ -344,7 +346,7 @@ class Ledger:
             raise ValueError(
                 f"table {table} is out of range: this ledger has {self.n_tables}; say n_tables= when you make it"
             )
-        return (table * self.n_states + int(state)) * self.n_actions + int(action)
+        return (table * self.n_states + state) * self.n_actions + action
 
     def _source(
         self,

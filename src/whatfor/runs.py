@@ -242,7 +242,7 @@ def train(
     if time_limit not in ("bootstrap", "terminal"):
         raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
     learner = learner or QLearning()
-    if not isinstance(learner, Learner):
+    if not isinstance(learner, Learner) or isinstance(learner, type):
         raise ValueError(
             f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner says what one of your own lacks"
         )
@@ -276,7 +276,7 @@ def _go_on(
         raise ValueError(
             "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
         )
-    settings = run.settings
+    settings = {**run.settings}
     if env is not None:
         world = settings["world"]
         run._place = place_of(
@@ -288,6 +288,8 @@ def _go_on(
         )
     if learner is None:
         learner = run._learner if run._learner is not None else learner_from(settings["learner"])
+    elif isinstance(learner, Tabular):
+        settings["learner"] = learner.to_json()
     session = Session.restored(
         run._placed(),
         learner,

@@ -17,7 +17,9 @@ def as_lists(following, reward, ended, chance=None):
     chance = np.ones(following.shape) if chance is None else chance
     entries = np.stack([chance, following, reward, ended], axis=-1).reshape(*following.shape[:2], -1, 4)
     return {
-        s: {a: [(p, int(to), r, bool(end)) for p, to, r, end in entries[s, a].tolist()] for a in range(entries.shape[1])}
+        s: {
+            a: [(p, int(to), r, bool(end)) for p, to, r, end in entries[s, a].tolist()] for a in range(entries.shape[1])
+        }
         for s in range(entries.shape[0])
     }
 
@@ -28,7 +30,9 @@ def same(one, other):
 
 def test_a_certain_table_is_the_same_as_pairs_as_possibilities_and_as_lists():
     pairs = table(NEXT, REWARD, ENDED, start=2)
-    single = table(NEXT[..., None], REWARD[..., None], ENDED[..., None], probability=np.ones((3, 2, 1)), start=[0, 0, 1])
+    single = table(
+        NEXT[..., None], REWARD[..., None], ENDED[..., None], probability=np.ones((3, 2, 1)), start=[0, 0, 1]
+    )
     lists = table(as_lists(NEXT, REWARD, ENDED), start=2)
     assert same(pairs, single)
     assert same(pairs, lists)

@@ -62,7 +62,11 @@ DIFFERENT = {
     "states changed": (lambda: shuffled(gym.make("Taxi-v4")), {}, "TransformObservation"),
     "a limit of one's own": (lambda: Shorter(gym.make("Taxi-v4"), 5), {}, "Shorter"),
     "rendering": (lambda: gym.make("Taxi-v4", render_mode="rgb_array"), {}, "render_mode='rgb_array'"),
-    "fickle": (lambda: gym.make("Taxi-v4", fickle_passenger=True), {}, "fickle_passenger=True.*table P does not contain"),
+    "fickle": (
+        lambda: gym.make("Taxi-v4", fickle_passenger=True),
+        {},
+        "fickle_passenger=True.*table P does not contain",
+    ),
     "sab": (lambda: gym.make("Blackjack-v1"), {}, "sab=True"),
     "natural": (lambda: gym.make("Blackjack-v1", natural=True, sab=False), {}, "natural=True"),
     "subclass": (lambda: TimeLimit(OwnTaxi(), 20), {}, "OwnTaxi"),

@@ -140,7 +140,7 @@ def _recipe(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
     """How to make an environment again, where that can be said without code."""
     spec = env.spec
     seen: dict[str, Any] = {
-        "bins": bins if bins is None or isinstance(bins, int) else [int(b) for b in bins],
+        "bins": None if bins is None else np.asarray(bins, dtype=int).tolist(),
         "bounds": None if bounds is None else [[float(low), float(high)] for low, high in bounds],
     }
     if spec is None:

@@ -141,8 +141,11 @@ class Session:
                 stopped = error
         if isinstance(self.agent, TabularAgent):
             self.agent.settle(abandoned=stopped is not None and played.running)
-        for told in tell:
-            told()
+        try:
+            for told in tell:
+                told()
+        except Exception as error:
+            stopped = stopped or error
         self.cuts += played.cuts
         begun = played.episodes
         return Played(played.returns[:begun], played.lengths[:begun], played.now), stopped

@@ -72,13 +72,16 @@ def binned(
         )
     if not (low < high).all():
         raise ValueError("each of bounds must have its low side below its high side")
-    if not isinstance(bins, int) and len(bins) != size:
-        raise ValueError(f"bins has {len(bins)} numbers, an observation has {size}")
+    counts = [int(b) for b in np.ravel(bins)] * (size if np.ndim(bins) == 0 else 1)
+    if len(counts) != size:
+        raise ValueError(f"bins has {len(counts)} numbers, an observation has {size}")
+    if min(counts) < 1:
+        raise ValueError(f"bins is {bins}; at least one bin is needed for each number")
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
         env = TransformObservation(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
         env.whatfor_clips = True  # type: ignore[attr-defined]
-    return DiscretizeObservation(env, bins if isinstance(bins, int) else tuple(int(b) for b in bins))
+    return DiscretizeObservation(env, tuple(counts))
 
 
 def labels_of(env: gym.Env[Any, Any]) -> Labels:
