@@ -15,7 +15,7 @@ from whatfor.training.session import Place
 
 REPETITIONS = 7
 PLAIN_STEPS = 100_000
-PLAIN_REPETITIONS = 2
+PLAIN_REPETITIONS = 3
 
 
 def ledger(scale: int) -> list[Row]:
@@ -60,11 +60,11 @@ def _against_plain(case: Case, episodes: int, plain_steps: int) -> list[Row]:
     place, epsilons = case.place(), case.epsilons(episodes)
     warm, whole, by_hand = [], [], []
     _, steps = timed(case.session(place), epsilons)
-    for _ in range(REPETITIONS):
-        session = case.session(place)
-        touch(session, steps + (1 << 16))
-        warm.append(timed(session, epsilons)[0])
     for _ in range(PLAIN_REPETITIONS):
+        for _ in range(REPETITIONS):
+            session = case.session(place)
+            touch(session, steps + (1 << 16))
+            warm.append(timed(session, epsilons)[0])
         whole.append(_whole_call(case, episodes))
         by_hand.append(_plainly(case, plain_steps, epsilons))
     rate, plain_rate = steps / min(warm), plain_steps / min(by_hand)

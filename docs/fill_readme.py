@@ -30,7 +30,9 @@ def table(file: Path) -> str:
     """The rows of the benchmark, as it wrote them."""
     result = json.loads(file.read_text())
     lines = ["| what | measured | target | |", "| --- | --- | --- | --- |"]
-    lines += [f"| {row['what']} | {row['measured']} | {row['target']} | {'✓' if row['met'] else '' if row['met'] is None else '✗'} |" for row in result["rows"]]
+    for row in (row for rows in result["sections"].values() for row in rows):
+        met = {True: "met", False: "**missed**", None: ""}[row["met"]]
+        lines.append(f"| {row['what'].replace('|', chr(92) + '|')} | {row['measured']} | {row['promised']} | {met} |")
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     return "\n".join([*lines, "", f"On {result['cpus']} cores; {versions}.", ""])
 

@@ -180,6 +180,8 @@ def test_dense_maps_that_would_not_fit_are_refused():
 def test_long_ledgers_are_walked_and_the_error_is_stated():
     run = wf.train("Taxi-v4", TAXI, episodes=30_000, seed=0)
     state = run.labels.index("taxi at row 0, column 3; passenger at Y; destination R")
+    assert run.audit.row(state, run.best(state)).lines_read == len(run.ledger), "one question is not worth an index"
+    run.audit.build_index()
     walked = run.audit.row(state, run.best(state))
     exact = run.audit.row(state, run.best(state), method="scan")
     assert walked.lines_read < len(run.ledger) / 20
@@ -192,6 +194,7 @@ def test_long_ledgers_are_walked_and_the_error_is_stated():
         episodes=60_000,
         seed=0,
     )
+    falling.audit.build_index()
     first = falling.audit.row(0, 0)
     assert first.lines_read == len(falling.ledger), "with falling steps too much has weight: it reads everything"
     assert first.value_error == 0.0

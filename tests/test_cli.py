@@ -77,9 +77,18 @@ def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, st
         re.fullmatch(rf" +{later[s, a]:.3f}  {re.escape(run.labels.words(s))}: {run.labels.actions[a]}", line)
         for line in rest
     )
-    total, off = re.fullmatch(r"Together (\S+); off by (\S+) from the agent's own value.*\.", rest[-1]).groups()
+    total = re.fullmatch(r"Together (\S+): the agent's own value, to rounding.*\.", rest[-1])[1]
     assert float(total) == pytest.approx(run.values[68, chosen], abs=1e-4)
-    assert float(off) < 1e-10
+
+
+def test_explain_says_how_far_off_it_is(whatfor, taxi, tmp_path):
+    """Values that the ledger does not explain are not said to be explained."""
+    run = wf.load(taxi[0])
+    run.tables += 0.25
+    run.save(tmp_path / "wrong")
+    code, said, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
+    assert code == 0
+    assert "off by 2.5e-01 from the agent's own value" in said.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -266,6 +275,11 @@ print("imported", [name for name in {HEAVY!r} if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "usage: whatfor" in done.stdout
     assert done.stdout.splitlines()[-2:] == ["left with 0", "imported []"]
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "whatfor", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout == subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
 
 
 def test_importing_the_package_imports_nothing_heavy():

@@ -123,3 +123,15 @@ def test_listeners_hear_every_line_once():
         assert heard[0][0] == 0
         assert [start for start, _ in heard[1:]] == [end for _, end in heard[:-1]]
         assert heard[-1][1] == len(run.ledger)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_a_progress_bar_is_shown_and_changes_nothing(engine, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if standard error were a terminal
+    shown = trained("slippery lake", "q", engine=engine, progress=True)
+    told = capsys.readouterr()
+    assert "training" in told.err
+    assert "/60" in told.err
+    assert told.out == ""
+    assert_same(shown, trained("slippery lake", "q", engine=engine, progress=False))
+    assert capsys.readouterr().err == ""

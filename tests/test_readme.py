@@ -30,7 +30,13 @@ def test_shell_commands_run(tmp_path):
     assert len(commands) == 2
     for command in commands:
         done = subprocess.run(
-            f"{sys.executable} -m whatfor {command}", shell=True, check=True, cwd=tmp_path, timeout=120, capture_output=True, text=True
+            f"{sys.executable} -m whatfor {command}",
+            shell=True,
+            check=True,
+            cwd=tmp_path,
+            timeout=120,
+            capture_output=True,
+            text=True,
         )
     assert "'east' is worth" in done.stdout
 

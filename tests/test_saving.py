@@ -240,7 +240,7 @@ class Own(gym.Env):
 
 def test_somebodys_environment_is_asked_for_and_taken(tmp_path):
     half = through_disk(trained(Own(), episodes=20), tmp_path / "run")
-    with pytest.raises(ValueError, match="Own is not registered.*env="):
+    with pytest.raises(ValueError, match=r"Own is not registered.*env="):
         wf.train(half, episodes=30)
     assert_same(wf.train(half, env=Own(), episodes=30), trained(Own()))
 
@@ -376,10 +376,10 @@ def test_a_document_that_is_none_is_refused(kept, text):
 
 
 class Trap:
-    """Says so when somebody unpickles it."""
+    """Fails the test when somebody unpickles it."""
 
     def __reduce__(self):
-        return os._exit, (77,)
+        return pytest.fail, ("code from a pickle was run",)
 
 
 @pytest.mark.parametrize("group", ["arrays", "ledger"])
@@ -568,7 +568,7 @@ def test_a_forged_run_never_reaches_compiled_code(tmp_path):
 
 def test_a_folder_with_other_things_is_left_alone(run, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(wf.FolderError, match="holds other things .*thesis.tex.*choose an empty or a new folder"):
+    with pytest.raises(wf.FolderError, match=r"holds other things .*thesis.tex.*choose an empty or a new folder"):
         run.save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -606,7 +606,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_behind(tmp_path, monkeypatch, st
 
     with monkeypatch.context() as patch:
         patch.setattr(os, step, full)
-        with pytest.raises(wf.FolderError, match="could not save to .*: No space left on device.*save again"):
+        with pytest.raises(wf.FolderError, match=r"could not save to .*: No space left on device.*save again"):
             later.save(folder)
     assert {file.name for file in folder.iterdir()} == before
     if earlier:
@@ -627,6 +627,23 @@ def test_a_save_that_is_interrupted_leaves_nothing_behind(run, kept, monkeypatch
             wf.train(run, episodes=5).save(kept)
     assert {file.name for file in kept.iterdir()} == before
     assert_same(wf.load(kept), run)
+
+
+def test_an_interrupt_just_after_the_switch_leaves_the_new_run(tmp_path, monkeypatch):
+    """Ctrl-C may come between any two steps, also when the manifest already names the new files."""
+    run, later, folder, calls, real = small(3), small(5), tmp_path / "run", count(), os.replace
+    run.save(folder)
+
+    def interrupted(*arguments):
+        real(*arguments)
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            later.save(folder)
+    assert_same(wf.load(folder), later)
 
 
 def test_a_disk_that_is_really_full(tmp_path):

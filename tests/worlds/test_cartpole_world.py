@@ -8,6 +8,7 @@ import whatfor as wf
 from whatfor.training.steppers import EnvStepper, WorldStepper
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import binned, twin
+from whatfor.worlds.stepping import bin_of
 
 
 def heavy(core):
@@ -56,6 +57,21 @@ def test_it_moves_as_gymnasium_moves_it(name):
     assert longest > (20 if change is narrow else 100)
 
 
+def test_on_and_beside_the_edges_of_bins_it_sees_what_gymnasium_sees():
+    """Gymnasium bins the observation in single precision; the cart moves in double precision."""
+    world, env = wf.worlds.cartpole(), binned(gym.make("CartPole-v1"), BINS, BOUNDS)
+    bodies = []
+    for axis, edges in enumerate(env.bin_edges):
+        for edge in edges.astype(np.float64):
+            for near in (edge, np.nextafter(edge, -1), np.nextafter(edge, 1), edge - 1e-12, edge + 1e-12, edge - 1e-3):
+                body = np.zeros(4)
+                body[axis] = near
+                bodies.append(body)
+    theirs = [env.observation(env.env.observation(body.astype(np.float32))) for body in bodies]
+    assert [bin_of(world.arrays.cart, body) for body in bodies] == theirs
+    assert len(set(theirs)) > 8
+
+
 def test_the_papers_world_has_162_states_and_200_steps():
     world = wf.worlds.cartpole()
     run = wf.train(world, wf.QLearning(step_size=0.2, exploration=0.1), episodes=1_500, seed=0, time_limit="terminal")
@@ -88,5 +104,5 @@ def test_the_id_and_the_papers_world_learn_the_same():
 
 
 def test_it_has_no_table_and_says_what_to_do():
-    with pytest.raises(ValueError, match="no table of transitions.*simulation"):
+    with pytest.raises(ValueError, match=r"no table of transitions.*simulation"):
         _ = wf.worlds.cartpole().table

@@ -22,6 +22,9 @@ TOLERANCE = 1e-15
 #: Ledgers shorter than this are read whole: that is as quick as walking, and exact.
 SHORT = 200_000
 
+#: So many questions are answered by reading a long ledger whole: the index takes longer to build than that.
+BEFORE_INDEX = 4
+
 #: A walk over more than this share of the lines gives up; reading in order is quicker.
 WORTHWHILE = 1 / 16
 
@@ -73,6 +76,7 @@ class Audit:
             raise ValueError(
                 f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
             )
+        self._scans = 0
         self._peaks: dict[tuple[str, float | None], float] = {}
 
     # -- the protocol ----------------------------------------------------------------------
@@ -129,11 +133,16 @@ class Audit:
         if method not in ("auto", "scan", "walk"):
             raise ValueError(f"method is 'auto', 'scan' or 'walk', not {method!r}")
         asked, lines = self._asked(state, action), self._lines(discount)
-        if method == "walk" or (method == "auto" and len(self.ledger) > SHORT):
+        if method == "walk" or (method == "auto" and self._worth_walking()):
             row = self._walked(asked, lines, discount, patient=method == "walk")
             if row is not None:
                 return row
+        self._scans += 1
         return self._scanned([asked], lines)[0]
+
+    def _worth_walking(self) -> bool:
+        indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX
+        return indexed and len(self.ledger) > SHORT
 
     def rows(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Row]:
         """Several rows by one pass over the ledger, each exact."""
