@@ -15,7 +15,7 @@ from whatfor import folder
 from whatfor.folder import FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
-from whatfor.kernels.tables import Table
+from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
 from whatfor.ledger import ENDINGS, Ledger
@@ -46,7 +46,7 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
         arrays |= {f"snapshot_{name}": array for name, array in held.items()}
     world = run._place.world if run._place is not None else run._table
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
-        arrays |= {f"table_{name}": array for name, array in world.table._asdict().items()}
+        arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
         document["table"] = {"max_steps": world.max_steps}
     groups = {"arrays": arrays}
     if run.ledger is not None:
@@ -182,6 +182,7 @@ def _table_in(arrays: dict[str, NDArray[Any]], labels: Labels, max_steps: int | 
             GOES_ON + 1,
         ),
         _finite("start", start),
+        guide_to(start),
     )
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
 

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
 
+#: So many entries are looked through one by one: halving costs a wrong guess of the processor each time.
+FEW = 12
+
 
 class Table(NamedTuple):
     """What may follow each (state, action): entries ``first[s * A + a]`` to ``first[s * A + a + 1]``."""
@@ -19,25 +22,32 @@ class Table(NamedTuple):
     reward: NDArray[np.float64]  # (entries,)
     ending: NDArray[np.int32]  # (entries,) 0: goes on; else the code of how it ends
     start: NDArray[np.float64]  # (S,) summed up: where an episode starts
+    guide: NDArray[np.int32]  # (S + 1,) where in start to look for a number between i / S and (i + 1) / S
 
 
 @inlined
 def first_above(summed: NDArray[np.float64], begin: int, end: int, uniform: float) -> int:
     """The first entry above ``uniform``; the first of all if there is none, as Gymnasium has it."""
     low, high = begin, end
-    while low < high:
+    while high - low > FEW:
         middle = (low + high) // 2
         if summed[middle] > uniform:
             high = middle
         else:
             low = middle + 1
+    while low < end and summed[low] <= uniform:
+        low += 1
     return low if low < end else begin
 
 
 @inlined
 def start_state(table: Table, uniform: float) -> int:
-    """Where an episode starts."""
-    return first_above(table.start, 0, len(table.start), uniform)
+    """Where an episode starts: as ``first_above``, from where the guide points."""
+    states = len(table.start)
+    state = int(table.guide[int(uniform * states)])
+    while state < states and table.start[state] <= uniform:
+        state += 1
+    return state if state < states else 0
 
 
 @inlined
@@ -46,3 +56,9 @@ def step_table(table: Table, pair: int, uniform: float) -> int:
     if len(table.chance) == len(table.first) - 1:  # nothing is left to chance
         return pair
     return first_above(table.chance, table.first[pair], table.first[pair + 1], uniform)
+
+
+def guide_to(start: NDArray[np.float64]) -> NDArray[np.int32]:
+    """For each of S equal parts of [0, 1), where ``start_state`` begins to look; rounding must not make it too late."""
+    parts = np.arange(len(start) + 1) / len(start)
+    return np.searchsorted(start, parts - 1e-12, side="right").astype(np.int32)

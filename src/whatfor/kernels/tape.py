@@ -28,9 +28,13 @@ class Tape:
     def need(self, count: int) -> None:
         """Make sure that so many numbers can be read."""
         at = int(self.cursor[0])
-        if len(self.uniforms) - at < count:
-            fresh = self.generator.random(max(BLOCK, count))
-            self.uniforms = np.concatenate([self.uniforms[at:], fresh])
+        left = len(self.uniforms) - at
+        if left < count:
+            unread, room = self.uniforms[at:], max(BLOCK, count + count // 2)
+            if len(self.uniforms) < room:  # else in the memory it has: fresh memory costs as much as the numbers
+                self.uniforms = np.empty(room)
+            self.uniforms[:left] = unread
+            self.generator.random(out=self.uniforms[left:])
             self.cursor[0] = 0
 
     def state(self) -> dict[str, Any]:

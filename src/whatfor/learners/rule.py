@@ -87,22 +87,21 @@ def score(values: NDArray[np.float64], cell: int, pairs: int, both: bool) -> flo
 
 
 @inlined
-def greedy(
-    values: NDArray[np.float64], state: int, n_actions: int, first: int, both: bool, pairs: int, uniform: float
-) -> int:
-    """The best action by table ``first``, or by it and the next; ties are broken by ``uniform``."""
-    row = first * pairs + state * n_actions
-    chosen, ties, best = 0, 1, score(values, row, pairs, both)
-    for action in range(1, n_actions):
-        worth = score(values, row + action, pairs, both)
+def greedy(rule: Rule, memory: Memory, state: int, first: int, both: bool, uniform: float) -> int:
+    """The best action by table ``first``, or by it and the next; ``uniform`` breaks ties (-1: one is drawn for it)."""
+    pairs = rule.n_states * rule.n_actions
+    row = first * pairs + state * rule.n_actions
+    chosen, ties, best = 0, 1, score(memory.values, row, pairs, both)
+    for action in range(1, rule.n_actions):
+        worth = score(memory.values, row + action, pairs, both)
         if worth > best:
             chosen, ties, best = action, 1, worth
         elif worth == best:
             ties += 1
     if ties > 1:
-        skip = int(uniform * ties)
-        for action in range(chosen, n_actions):
-            if score(values, row + action, pairs, both) == best:
+        skip = int((draw(memory) if uniform < 0.0 else uniform) * ties)
+        for action in range(chosen, rule.n_actions):
+            if score(memory.values, row + action, pairs, both) == best:
                 if skip == 0:
                     return action
                 skip -= 1
@@ -121,15 +120,13 @@ def choose(rule: Rule, memory: Memory, state: int, epsilon: float, planned: int)
     if planned >= 0:
         return planned
     rest = (uniform - epsilon) / (1.0 - epsilon)
-    return greedy(memory.values, state, rule.n_actions, 0, rule.n_tables == 2, rule.n_states * rule.n_actions, rest)
+    return greedy(rule, memory, state, 0, rule.n_tables == 2, rest)
 
 
 @inlined
 def greedy_cell(rule: Rule, memory: Memory, state: int, judge: int, table: int) -> int:
     """The cell in ``table`` of the action that table ``judge`` finds best."""
-    pairs = rule.n_states * rule.n_actions
-    action = greedy(memory.values, state, rule.n_actions, judge, False, pairs, draw(memory))
-    return table * pairs + state * rule.n_actions + action
+    return (table * rule.n_states + state) * rule.n_actions + greedy(rule, memory, state, judge, False, -1.0)
 
 
 @inlined

@@ -125,4 +125,15 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
             return state
 
         return index
-    return labels.index
+    sides = [(axis.start, axis.size) for axis in labels.axes]
+
+    def index_of_numbers(seen: Any) -> int:
+        state = 0
+        for number, (start, size) in zip(seen, sides, strict=True):
+            at = int(number) - start
+            if not 0 <= at < size:
+                return labels.index(seen)  # which says what is wrong
+            state = state * size + at
+        return state
+
+    return index_of_numbers

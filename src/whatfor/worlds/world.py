@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.kernels.recursion import GOES_ON, TERMINATED
-from whatfor.kernels.tables import Table
+from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import Labels
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
 
 NO_CART = Cart(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.empty((4, 0)), np.ones(4, np.int64))
 NO_TABLE = Table(
-    np.zeros(1, np.int64), np.empty(0), np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32), np.empty(0)
+    np.zeros(1, np.int64),
+    np.empty(0),
+    np.empty(0, np.int32),
+    np.empty(0),
+    np.empty(0, np.int32),
+    np.empty(0),
+    np.zeros(1, np.int32),
 )
 
 
@@ -90,7 +96,8 @@ def table_world(
         for where in np.flatnonzero(terminated).tolist():
             name = labels.ending(int(pairs[where] % labels.n_actions), float(reward[where]))
             ending[where] = ending_code(labels, name)
-    table = Table(first.astype(np.int64), chance, next_state, reward, ending, np.cumsum(started))
+    summed = np.cumsum(started)
+    table = Table(first.astype(np.int64), chance, next_state, reward, ending, summed, guide_to(summed))
     return World(labels, Arrays(TABLE, table, NO_CART), **more)
 
 
