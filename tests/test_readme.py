@@ -14,7 +14,9 @@ def test_marked_places_are_what_the_commands_print():
     import fill_readme
 
     assert len(fill_readme.PLACE.findall(README)) == 3
-    assert fill_readme.filled(README) == README, "run `make readme`"
+    # How far rounding is off depends on the machine's vector width; everything else does not.
+    rounding = re.compile(r"residual \d\.\de-1\d")
+    assert rounding.sub("", fill_readme.filled(README)) == rounding.sub("", README), "run `make readme`"
 
 
 def test_python_blocks_run(tmp_path):

@@ -50,8 +50,13 @@ def train(
         engine: What steps the world.
         option: An option of the environment, as name=value; may be given several times.
     """
+    from pathlib import Path
+
     import whatfor as wf
+    from whatfor.folder import files_before
     from whatfor.worlds.gymnasium import made
+
+    files_before(Path(out))  # a folder that cannot be saved to is told before the work, not after it
 
     kinds: dict[str, Callable[..., Any]] = {
         "q-learning": wf.QLearning,

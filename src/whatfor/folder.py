@@ -11,6 +11,7 @@ import json
 import os
 import re
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ Contents = dict[str, Any]  # a name -> JSON data, or a dictionary of arrays
 def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[str, dict[str, NDArray[Any]]]) -> Path:
     """Write JSON documents and groups of arrays, all or nothing."""
     folder = Path(path)
-    before = _files_before(folder)
+    before = files_before(folder)
     written: list[Path] = []
+    whole = b""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files = {}
@@ -45,13 +47,16 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
             )
         part = folder / f".{MANIFEST}.part"
         written.append(part)
+        whole = _dumped({"format": FORMAT, "files": files})
         with part.open("wb") as file:
-            file.write(_dumped({"format": FORMAT, "files": files}))
+            file.write(whole)
             _flush(file)
         os.replace(part, folder / MANIFEST)
     except BaseException as error:
+        manifest = folder / MANIFEST
+        switched = manifest.is_file() and manifest.read_bytes() == whole  # Ctrl-C may come just after the switch
         for mine in written:
-            if mine.name not in before:
+            if mine.name not in before and not switched:
                 mine.unlink(missing_ok=True)
         if not isinstance(error, OSError):
             raise
@@ -67,7 +72,7 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
     return folder
 
 
-def _files_before(folder: Path) -> set[str]:
+def files_before(folder: Path) -> set[str]:
     """The files of the run that a folder holds; an error if it holds anything else."""
     if not folder.exists():
         return set()
@@ -190,7 +195,7 @@ def _flush(file: Any) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    if os.name == "posix":
+    with suppress(OSError):  # the run is saved either way; not every system can flush a folder
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

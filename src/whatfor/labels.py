@@ -41,19 +41,12 @@ class Axis:
             return None
         return at if 0 <= at < self.size else None
 
-    def search(self, text: str) -> str | None:
-        """What a free text says of this axis: "name value", "name=value", or a value that only this axis has."""
-        words = sorted((self.word(at).lower() for at in range(self.size)), key=len, reverse=True)
-        ends = [word.split()[-1] for word in words if " " in word]
-        choices = "|".join(re.escape(word) for word in [*words, *ends])
-        named = re.search(rf"(?<!\w){re.escape(self.name.lower())}\s*[=:]?\s*(?:at\s+)?({choices})(?!\w)", text.lower())
-        if named:
-            return named[1]
-        alone = re.search(rf"(?<!\w)({'|'.join(re.escape(word) for word in words)})(?!\w)", text.lower())
-        if alone and self.values and len(alone[1]) > 2:  # a letter or a number may be anything
-            return alone[1]
-        unknown = re.search(rf"(?<!\w){re.escape(self.name.lower())}\s*[=:]?\s*([^\s,;=]+)", text.lower())
-        return unknown[1] if unknown else None
+    @property
+    def said(self) -> str:
+        """A pattern of everything that means one of this axis's values."""
+        words = {value.lower() for value in self.values} | {value.lower().split()[-1] for value in self.values}
+        known = [re.escape(word) for word in sorted(words, key=len, reverse=True) if self.find(word) is not None]
+        return rf"(?:{'|'.join([*known, '-?[0-9]+'])})(?![\w.°])"
 
 
 @dataclass(frozen=True)
@@ -200,7 +193,7 @@ class Labels:
         for i, axis in enumerate(self.axes):
             pattern = pattern.replace(re.escape(f"{{{axis.name}}}".lower()), f"(?P<axis{i}>.+?)")
         found = re.fullmatch(pattern.replace(r"\ ", r"\s+"), text.strip().lower())
-        words = found.groupdict() if found else {f"axis{i}": axis.search(text) for i, axis in enumerate(self.axes)}
+        words = found.groupdict() if found else self._searched(text.lower())
         at = []
         for i, axis in enumerate(self.axes):
             word = words.get(f"axis{i}")
@@ -210,6 +203,34 @@ class Labels:
                 raise ValueError(f"{said}; {self._choices(axis)}. {self._example()}")
             at.append(value)
         return int(np.ravel_multi_index(at, self.shape))
+
+    def _searched(self, text: str) -> dict[str, str]:
+        """What a free text says of each axis. Every piece of it is read once, so that nothing is said of two axes."""
+        words: dict[str, str] = {}
+
+        def take(i: int, found: re.Match[str] | None) -> None:
+            nonlocal text
+            if found:
+                words.setdefault(f"axis{i}", found[1])
+                text = text[: found.start()] + ";" + text[found.end() :]
+
+        for i, axis in enumerate(self.axes):  # its name, or what stands before it in the template, and a value
+            names = "|".join(re.escape(name) for name in (self._leads.get(axis.name), axis.name.lower()) if name)
+            take(i, re.search(rf"(?<!\w)(?:{names})\s*[=:]?\s*(?:at\s+)?({axis.said})", text))
+        values = {value.lower() for axis in self.axes for value in axis.values if not value.isdigit()}
+        for value in sorted(values, key=len, reverse=True):  # a value that only one axis has
+            owners = [i for i, axis in enumerate(self.axes) if value in [word.lower() for word in axis.values]]
+            if len(owners) == 1:
+                take(owners[0], re.search(rf"(?<![\w.-])({re.escape(value)})(?![\w.°])", text))
+        for i, axis in enumerate(self.axes):  # what is no value, for the error
+            take(i, re.search(rf"(?<!\w){re.escape(axis.name.lower())}\s*[=:]?\s*([^\s,;=]+)", text))
+        return words
+
+    @cached_property
+    def _leads(self) -> dict[str, str]:
+        """What stands before each value in the template: "taxi at row", "column", ..."""
+        found = re.findall(r"([^{}]*){(.*?)}", self._template)
+        return {name: before.strip(" ,;:").lower() for before, name in found}
 
     def _choices(self, axis: Axis) -> str:
         words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]

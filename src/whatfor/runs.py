@@ -137,14 +137,16 @@ class Run:
         dice = np.random.default_rng([int(self.settings.get("seed", 0)), index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
-    def evaluate(self, episodes: int = 100, *, seed: int = 0) -> Evaluation:
-        """Play the greedy policy; returns with a 95 % interval for their mean."""
+    def evaluate(self, episodes: int = 100, *, seed: int = 0, env: Any = None) -> Evaluation:
+        """Play the greedy policy; returns with a 95 % interval for their mean.
+
+        ``env`` gives a loaded run its environment back where it cannot make one itself.
+        """
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; play at least one")
-        place = self._placed()
+        place = self._placed(env)
         rule = QLearning().rule(self.labels.n_states, self.labels.n_actions, None, recording=False)
-        generator = np.random.default_rng([seed, 2])
-        agent = TabularAgent(rule._replace(learning=False), None, generator)
+        agent = TabularAgent(rule._replace(learning=False), None, np.random.default_rng([seed, 2]))
         agent.memory.values[:] = self.values.ravel()
         session = Session(place, QLearning(), agent, place.stepper(seed), None, time_out_ends=True)
         played, error = session.play(np.zeros(episodes))
@@ -182,18 +184,28 @@ class Run:
             )
         return self.ledger
 
-    def _placed(self) -> Place:
-        """The world it was trained in."""
-        if self._place is None:
-            if "world" not in self.settings:
-                raise ValueError("this run does not know its world: it was made from an own loop")
-            self._place = place_again(
-                self.settings["world"],
-                self._table,
-                max_steps=self.settings["max_steps"],
-                engine=self.settings["engine"],
+    def _placed(self, env: Any = None) -> Place:
+        """The world it was trained in, made again or given back."""
+        settings = self.settings
+        if env is None and self._place is not None:
+            return self._place
+        if "world" not in settings:
+            raise ValueError("this run does not know its world: it was made from an own loop")
+        world, limits = settings["world"], {"max_steps": settings["max_steps"], "engine": settings["engine"]}
+        try:
+            if env is None:
+                place = place_again(world, self._table, **limits)
+            else:
+                place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), **limits)
+        except (TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ValueError(f"the run's settings do not describe a world: {type(error).__name__} {error}") from error
+        if (place.labels.n_states, place.labels.n_actions) != self.tables.shape[1:]:
+            raise ValueError(
+                f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
+                f"this world {place.labels.n_states} and {place.labels.n_actions}"
             )
-        return self._place
+        self._place = place
+        return place
 
 
 def train(
@@ -276,29 +288,24 @@ def _go_on(
         raise ValueError(
             "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
         )
-    settings = {**run.settings}
-    if env is not None:
-        world = settings["world"]
-        run._place = place_of(
-            env,
-            bins=world.get("bins"),
-            bounds=world.get("bounds"),
-            max_steps=settings["max_steps"],
-            engine=settings["engine"],
+    settings, place = {**run.settings}, run._placed(env)
+    try:
+        replay = None if settings["replay"] is None else Replay(**settings["replay"])
+        if learner is None:
+            learner = run._learner if run._learner is not None else learner_from(settings["learner"])
+        elif isinstance(learner, Tabular):
+            settings["learner"] = learner.to_json()
+        session = Session.restored(
+            place,
+            learner,
+            run._snapshot,
+            None if run.ledger is None else run.ledger.continued(),
+            seed=settings["seed"],
+            time_out_ends=settings["time_limit"] == "terminal",
+            replay=replay,
         )
-    if learner is None:
-        learner = run._learner if run._learner is not None else learner_from(settings["learner"])
-    elif isinstance(learner, Tabular):
-        settings["learner"] = learner.to_json()
-    session = Session.restored(
-        run._placed(),
-        learner,
-        run._snapshot,
-        None if run.ledger is None else run.ledger.continued(),
-        seed=settings["seed"],
-        time_out_ends=settings["time_limit"] == "terminal",
-        replay=None if settings["replay"] is None else Replay(**settings["replay"]),
-    )
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ValueError(f"the run's settings cannot be taken up: {type(error).__name__} {error}") from error
     return _trained(session, settings, run.history, episodes, listeners, progress)
 
 
@@ -316,6 +323,8 @@ def _trained(
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
     history = History(played.returns, played.lengths)
+    if error is None and not np.isfinite(session.agent.tables).all():
+        error = OverflowError("values are no longer finite numbers: the rewards are too large")
     stopped = None
     if error is not None:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.kernels.tables import start_state, step_table
 from whatfor.worlds import table
 
 NEXT = np.array([[1, 2], [2, 0], [2, 1]])
@@ -57,6 +58,21 @@ def test_what_is_drawn_has_the_chances_that_were_given():
     for reward, chance in ((1.0, 0.2), (2.0, 0.5), (3.0, 0.3)):
         share = (run.history.returns == reward).mean()
         assert abs(share - chance) < 5 * np.sqrt(chance * (1 - chance) / 10_000)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 12, 13, 50, 700])
+def test_a_number_picks_what_gymnasium_picks(size):
+    """Starts and steps, with entries of no chance among them, on and beside every boundary."""
+    dice = np.random.default_rng(size)
+    chance = dice.dirichlet(np.ones(size)) * (dice.random(size) < 0.7)
+    chance[dice.integers(size)] += 1.0 - chance.sum()
+    world = table([[[0] * size]] * size, 0.0, True, probability=[[chance]] * size, start=chance)
+    summed = np.cumsum(chance)
+    uniforms = np.concatenate([summed, np.nextafter(summed, 0), np.nextafter(summed, 1), dice.random(500), [0.0]])
+    for uniform in uniforms[uniforms < 1.0]:
+        entry = int(np.argmax(summed > uniform))
+        assert start_state(world.table, uniform) == entry
+        assert step_table(world.table, size - 1, uniform) == (size - 1) * size + entry
 
 
 def test_one_reward_or_end_may_stand_for_all():

@@ -105,7 +105,7 @@ class Intention:
     def _judged(self) -> str:
         """How good the sum is, in words."""
         exact = self.residual <= ROUNDING * max(1.0, float(np.abs(self.earnings).sum()))
-        judged = (
-            "the agent's own value, to rounding" if exact else f"off by {self.residual:.1e} from the agent's own value"
-        )
-        return judged + (f" (weights of {self.dropped:.1e} in all were too small to follow)" if self.dropped else "")
+        judged = f"off by {self.residual:.1e} from the agent's own value"
+        if exact:
+            judged = f"the agent's own value, to rounding (residual {self.residual:.1e})"
+        return judged + (f"; weights of {self.dropped:.1e} in all were too small to follow" if self.dropped else "")
