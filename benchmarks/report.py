@@ -81,6 +81,9 @@ def write(path: Path, sections: dict[str, list[Row]]) -> None:
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("whatfor", "numpy", "numba", "gymnasium")},
         "cpus": os.cpu_count(),
-        "sections": {name: [asdict(row) | {"met": row.met} for row in rows] for name, rows in sections.items()},
+        "sections": {
+            name: [asdict(row) | {"met": row.met, "measured": row.measured, "promised": row.promised} for row in rows]
+            for name, rows in sections.items()
+        },
     }
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

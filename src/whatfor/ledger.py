@@ -162,6 +162,11 @@ class Ledger:
         by_pair: NDArray[np.int64] = counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
         return by_pair
 
+    def tries_of(self, state: int, action: int) -> int:
+        """How often one pair was updated."""
+        cells = [self._cell(table, state, action) for table in range(self.n_tables)]
+        return sum(int(np.count_nonzero(self.lines.cell == cell)) for cell in cells)
+
     def values(self) -> NDArray[np.float64]:
         """(tables, S, A) The tables that these updates make, from the start they were given.
 

@@ -160,14 +160,10 @@ class Run:
         """What the agent expects to follow; by default, its best action."""
         index = self.labels.index(state)
         chosen = self._best(index) if action is None else self.labels.action(action)
-        tries = None if self.ledger is None else self._tries[index, chosen]
+        tries = None if self.ledger is None else self.ledger.tries_of(index, chosen)
         return Intention.of(
             self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]), tries=tries
         )
-
-    @cached_property
-    def _tries(self) -> NDArray[np.int64]:
-        return self._need_ledger("counting tries").tries()
 
     # -- keeping ---------------------------------------------------------------------------
 

@@ -77,6 +77,7 @@ class Audit:
                 f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
             )
         self._scans = 0
+        self._lost = False  # a walk had to give up: too many lines carry weight here
         self._peaks: dict[tuple[str, float | None], float] = {}
 
     # -- the protocol ----------------------------------------------------------------------
@@ -142,7 +143,7 @@ class Audit:
 
     def _worth_walking(self) -> bool:
         indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX
-        return indexed and len(self.ledger) > SHORT
+        return indexed and not self._lost and len(self.ledger) > SHORT
 
     def rows(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Row]:
         """Several rows by one pass over the ledger, each exact."""
@@ -192,6 +193,7 @@ class Audit:
             lines, first, order, asked, left, place, visits, earnings, endings, self.tolerance, limit
         )
         if read > limit:
+            self._lost = True
             return None
         return self._made(visits, earnings, endings, left, spread, dropped, discount, read)
 

@@ -85,12 +85,12 @@ def play_compiled(
     stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Played, look: Callable[[], None]
 ) -> None:
     """Play with the world inside the compiled loop."""
-    status = -1
+    status, before = -1, int(agent.memory.counters[LINES])
     while status != DONE:
         if status == NEEDS_TRAIL:
             agent.expect_cut()
         else:
-            agent.make_room(_expected_lines(agent, played, len(plan.epsilons)))
+            agent.make_room(_expected_lines(agent, played, plan, before))
             stepper.tape.need(WORLD_DRAWS)
         stage = Stage(
             played.now,
@@ -107,7 +107,10 @@ def play_compiled(
         look()
 
 
-def _expected_lines(agent: TabularAgent, played: Played, episodes: int) -> int:
-    """A guess at how long the ledger will get, from the episodes so far."""
-    done = int(played.now[EPISODE])
-    return 0 if done == 0 else int(1.1 * agent.memory.counters[LINES] / done * episodes)
+def _expected_lines(agent: TabularAgent, played: Played, plan: Plan, before: int) -> int:
+    """A generous guess at how long the ledger will get: room that is not used costs nothing, growing does."""
+    done, episodes = int(played.now[EPISODE]), len(plan.epsilons)
+    written = int(agent.memory.counters[LINES]) - before
+    per_step = max(1, agent.rule.batch)
+    likely = 4 * written * episodes // done if done else 0
+    return before + min(likely, episodes * plan.max_steps * per_step)
