@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench study readme clean
+.PHONY: demo test lint bench readme clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer
 	$(BIN)/python examples/taxi.py
@@ -21,11 +21,9 @@ lint: $(READY)  ## style, types, and the direction of imports
 bench: $(READY)  ## the ratios in the README, measured in one run
 	$(BIN)/python benchmarks/bench.py
 
-study: $(READY)  ## tests that take longer than CI allows
-	$(BIN)/python -m pytest -m study -o addopts="--doctest-modules --strict-markers -ra"
-
 readme: $(READY)  ## put what the commands print into the README, and the picture beside it
 	$(BIN)/python docs/fill_readme.py
+	mkdir -p docs/images
 	cp out/taxi.png docs/images/taxi.png
 
 $(READY): pyproject.toml constraints.txt

@@ -97,7 +97,11 @@ def test_an_environment_that_fails_leaves_the_run_so_far(mood, learner, replay, 
         wf.train(Moody(bad), LEARNERS[learner], episodes=100, seed=3, replay=replay)
     run = stopped.value.run
     assert message in run.stopped
-    assert run.history.lengths.sum() == 39, "every step until then"
+    if run.ledger.order == "backwards":  # an episode without an end taught it nothing, and is dropped
+        assert run.history.lengths.sum() == len(run.ledger) < 39
+    else:
+        assert run.history.lengths.sum() == 39, "every step until then"
+    assert run.ledger.n_episodes == len(run.history)
     whole = len(run.history) - 1
     assert np.array_equal(run.history.returns[:whole], calm.history.returns[:whole])
     assert 0 < len(run.ledger) <= 39 * (replay.batch if replay else 1)
@@ -137,7 +141,9 @@ def test_ctrl_c_in_the_middle_of_an_episode_returns_the_run_so_far(learner, repl
     with pytest.warns(UserWarning, match="interrupted in episode .* of 100; the run so far is returned"):
         run = wf.train(Moody(interrupts), LEARNERS[learner], episodes=100, seed=3, replay=replay)
     assert run.stopped.startswith("interrupted")
-    assert run.history.lengths.sum() == 40, "the step under way is finished"
+    if run.ledger.order != "backwards":
+        assert run.history.lengths.sum() == 40, "the step under way is finished"
+    assert run.ledger.n_episodes == len(run.history)
     assert signal.getsignal(signal.SIGINT) is before
     assert_usable(run, tmp_path)
 

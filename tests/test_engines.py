@@ -5,46 +5,16 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from sameness import CASES, LEARNERS, REPLAYS, assert_same_learning
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import twin
 
-SETTINGS = {"step_size": 0.3, "discount": 0.95, "exploration": wf.linear(1.0, 0.1, episodes=40)}
-LEARNERS = {
-    "q": wf.QLearning(**SETTINGS),
-    "q, averaging": wf.QLearning(**{**SETTINGS, "step_size": wf.visit_count(0.7)}),
-    "q, from 2": wf.QLearning(**SETTINGS, initial=2.0),
-    "sarsa": wf.Sarsa(**SETTINGS),
-    "double q by episode": wf.DoubleQLearning(**SETTINGS, draw="episode"),
-    "double q by step": wf.DoubleQLearning(**SETTINGS, draw="step"),
-    "monte carlo": wf.MonteCarlo(**SETTINGS),
-    "lambda": wf.LambdaReturns(**SETTINGS, trail=0.7),
-}
-REPLAYS = {
-    "growing": wf.Replay(batch=2),
-    "ring": wf.Replay(capacity=100, batch=2, warmup=20),
-    "first": wf.Replay(capacity=150, keep="first"),
-}
-CASES = [(name, None) for name in LEARNERS] + [
-    (name, replay) for name in ("q", "double q by episode", "double q by step") for replay in REPLAYS
-]
 WORLDS = {
     "taxi": lambda: "Taxi-v4",
     "rainy taxi": lambda: gym.make("Taxi-v4", is_rainy=True),
     "slippery lake": lambda: "FrozenLake-v1",
     "cartpole": wf.worlds.cartpole,
 }
-
-
-def assert_same(one, other):
-    """Everything that a run holds, to the last bit."""
-    assert np.array_equal(one.tables, other.tables)
-    assert np.array_equal(one.history.returns, other.history.returns)
-    assert np.array_equal(one.history.lengths, other.history.lengths)
-    for name, mine, its in zip(one.ledger.lines._fields, one.ledger.lines, other.ledger.lines, strict=True):
-        assert np.array_equal(mine, its), name
-    assert np.array_equal(one.ledger.breaks, other.ledger.breaks)
-    assert np.array_equal(one.ledger.origins, other.ledger.origins)
-    assert one.ledger.endings == other.ledger.endings
 
 
 def trained(world, learner, replay=None, engine="auto", **more):
@@ -60,7 +30,7 @@ def test_engines_agree_bit_for_bit(world, learner, replay, limit):
     compiled = trained(world, learner, replay, time_limit=limit)
     python = trained(world, learner, replay, "python", time_limit=limit)
     assert (compiled.engine, python.engine) == ("compiled", "python")
-    assert_same(compiled, python)
+    assert_same_learning(compiled, python)
     assert len(compiled.ledger) > 0
     assert compiled.audit.residual <= 1e-12 * max(1.0, np.abs(compiled.tables).max())
 
@@ -74,7 +44,7 @@ def test_they_agree_over_many_blocks_of_random_numbers_and_lines():
             for engine in ("compiled", "python")
         ]
         assert runs[0].history.lengths.sum() > 1 << 16
-        assert_same(*runs)
+        assert_same_learning(*runs)
 
 
 def test_cartpole_stepped_by_gymnasium_agrees_too():
@@ -82,7 +52,7 @@ def test_cartpole_stepped_by_gymnasium_agrees_too():
     compiled = wf.train("CartPole-v1", LEARNERS["sarsa"], **settings)
     python = wf.train("CartPole-v1", LEARNERS["sarsa"], engine="python", **settings)
     assert compiled.engine == "compiled"
-    assert_same(compiled, python)
+    assert_same_learning(compiled, python)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
@@ -90,7 +60,7 @@ def test_one_seed_one_run(engine):
     first, again, other = (
         trained("slippery lake", "double q by step", "ring", engine, seed=seed) for seed in (1, 1, 2)
     )
-    assert_same(first, again)
+    assert_same_learning(first, again)
     assert not np.array_equal(first.tables, other.tables)
     assert not np.array_equal(first.history.lengths, other.history.lengths)
 
@@ -98,7 +68,7 @@ def test_one_seed_one_run(engine):
 def test_a_run_without_a_seed_knows_the_one_it_drew():
     first, other = (trained("slippery lake", "q", seed=None) for _ in range(2))
     assert first.settings["seed"] != other.settings["seed"]
-    assert_same(first, trained("slippery lake", "q", seed=first.settings["seed"]))
+    assert_same_learning(first, trained("slippery lake", "q", seed=first.settings["seed"]))
 
 
 def test_engines_evaluate_alike():
@@ -133,5 +103,5 @@ def test_a_progress_bar_is_shown_and_changes_nothing(engine, capsys, monkeypatch
     assert "training" in told.err
     assert "/60" in told.err
     assert told.out == ""
-    assert_same(shown, trained("slippery lake", "q", engine=engine, progress=False))
+    assert_same_learning(shown, trained("slippery lake", "q", engine=engine, progress=False))
     assert capsys.readouterr().err == ""

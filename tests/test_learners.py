@@ -233,22 +233,28 @@ class OwnAgent:
     def observe(self, step):
         values, flaw = self.tables[0], self.learner.flaw
         best = int(values[step.next_state].argmax())
-        following = 0.0 if step.terminated else values[step.next_state, best]
+        ended = step.terminated if flaw == "forgets the limit" else step.following is None
+        following = 0.0 if ended else values[step.next_state, best]
         values[step.state, step.action] += 0.2 * (step.reward + 0.9 * following - values[step.state, step.action])
         if self.ledger is not None:
             if flaw == "learns from recording":
                 values[step.state, step.action] += 1e-3
             recorded = 0.3 if flaw == "wrong step size" else 0.2
-            where = (None, None) if step.terminated else (step.next_state, best)
+            where = (None, None) if ended else (step.next_state, best)
+            how = (step.ending or None) if ended else None
             if flaw != "forgets to record":
-                self.ledger.record(step.state, step.action, step.reward, *where, step_size=recorded, discount=0.9)
-            if step.truncated and flaw != "forgets the episode":
+                self.ledger.record(
+                    step.state, step.action, step.reward, *where, step_size=recorded, discount=0.9, ending=how
+                )
+            if step.truncated and not ended and flaw != "forgets the episode":
                 self.ledger.new_episode()
         return 99 if flaw == "impossible action" else self.act(step.next_state)
 
 
 def test_own_learner_keeps_the_contract_and_trains():
     check_learner(Own())
+    ended = wf.train(wf.testing.random_world(0), Own(), episodes=30, seed=0, max_steps=3, time_limit="terminal")
+    assert ended.ledger.timed_out.sum() > 0
     run = wf.train("FrozenLake-v1", Own(), episodes=20, seed=0)
     assert run.engine == "python"
     assert "Own" in run.engine_reason
@@ -263,6 +269,7 @@ def test_own_learner_keeps_the_contract_and_trains():
         ("learns from recording", "make other values"),
         ("forgets to record", "no update was recorded"),
         ("forgets the episode", "new_episode"),
+        ("forgets the limit", "bootstrap from transition.following"),
         ("impossible action", "chose action 99"),
     ],
 )

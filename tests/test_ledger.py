@@ -185,3 +185,76 @@ def test_own_loop_with_one_line_proves_where_it_was_put():
 
     assert loop(wrong=False) < 1e-15
     assert loop(wrong=True) > 1e-3
+
+
+def test_the_callers_tables_are_its_own():
+    """A loop that changes its table in place changes neither the start nor what an audit compares with."""
+    values = np.ones((2, 1))
+    ledger = wf.Ledger(n_states=2, n_actions=1, initial=values)
+    values[0, 0] += 0.5 * (4.0 - values[0, 0])
+    ledger.record(0, 0, 4.0, None, step_size=0.5, discount=0.9)
+    audit = wf.Audit(ledger, values=values)
+    assert audit.residual == 0.0
+    values[0, 0] += 0.5 * (4.0 - values[0, 0])
+    ledger.record(0, 0, 4.0, None, step_size=0.5, discount=0.9)
+    assert audit.residual == 0.0
+    assert wf.Audit(ledger, values=values).residual == 0.0
+
+
+def test_ledgers_that_were_never_written_branch_too():
+    empty = wf.Ledger(n_states=1, n_actions=1)
+    branch = empty.continued()
+    branch.record(0, 0, 1.0, None, **STEP)
+    assert (len(empty), len(branch)) == (0, 1)
+    part = small()[2:]
+    part.continued().record(0, 0, 1.0, None, **STEP)
+    assert len(part) == 2
+
+
+def test_a_listener_may_branch_the_ledger_it_hears_of():
+    branches = []
+
+    def listener(ledger, first):
+        branches.append(ledger.continued())
+        branches[-1].record(0, 0, 123.0, None, step_size=0.5, discount=0.5)
+
+    for engine in ("python", "compiled"):
+        run = wf.train("FrozenLake-v1", episodes=30, seed=0, engine=engine, listeners=[listener])
+        assert run.audit.residual == 0.0
+        assert branches[-1][-1].reward == 123.0
+        assert len(branches[-1]) == len(run.ledger) + 1
+
+
+def test_replay_in_an_own_loop_says_what_was_made_when():
+    ledger = wf.Ledger(n_states=2, n_actions=1, order="replayed")
+    ledger.record(0, 0, 1.0, None, origin=0, **STEP)
+    assert (ledger[0].episode, ledger[0].step) == (0, 0)
+    ledger.new_episode(experiences=5)
+    ledger.record(1, 0, 1.0, None, origin=4, **STEP)
+    ledger.record(1, 0, 1.0, None, origin=6, **STEP)
+    assert [episodes.tolist() for episodes in ledger.made()] == [[0, 0, 1], [0, 4, 1]]
+    assert ledger.applied().tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="experiences="):
+        ledger.new_episode()
+    with pytest.raises(ValueError, match="counted from 0"):
+        ledger.record(0, 0, 1.0, None, origin=-5, **STEP)
+
+
+def test_an_ending_is_one_thing():
+    ledger = small()
+    with pytest.raises(ValueError, match="did not time out"):
+        ledger.record(0, 0, 1.0, None, ending="won", timed_out=True, **STEP)
+    ledger.record(0, 0, 1.0, None, ending=-4, **STEP)
+    assert ledger[-1].ending == "won", "a transition's code"
+    with pytest.raises(ValueError, match="not the code of an ending"):
+        ledger.record(0, 0, 1.0, None, ending=-9, **STEP)
+
+
+def test_a_long_first_episode_that_is_cut_keeps_its_trail():
+    """The cut falls where room is made: the first line's missing trail must not be lost."""
+    for length in (32_766, 32_767, 32_768, 32_769):
+        world = wf.worlds.table(next_state=[[0]], reward=[[1.0]])
+        learner = wf.MonteCarlo(step_size=0.5, discount=0.5, initial=5.0)
+        run = wf.train(world, learner, episodes=1, seed=0, max_steps=length, engine="python")
+        assert run.ledger.lines.trail[0] == 0.0
+        assert run.audit.residual == 0.0

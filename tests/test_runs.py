@@ -1,7 +1,5 @@
 """What a run answers, and what it says where it cannot."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -29,6 +27,26 @@ def test_a_pair_never_tried_is_not_made_up():
     why = run.intention(int(state), int(action))
     assert why.visits.sum() == 0.0
     assert "never tried" in str(why)
+
+
+def test_an_end_is_said_only_where_one_was_learned():
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
+    values = ledger.values()
+    onward = wf.Run(labels=wf.Labels.plain(2, 1), values=values, ledger=ledger).intention(0)
+    assert "It has not learned what follows." in str(onward)
+    ledger.record(1, 0, 1.0, None, ending="won", step_size=0.5, discount=0.9)
+    last = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger).intention(1)
+    assert "It expects the episode to end there: won (0.50)." in str(last)
+    assert last.endings == {"won": 0.5}
+
+
+def test_a_step_that_comes_back_is_told_from_the_step_itself():
+    world = wf.worlds.table(next_state=[[0]], reward=[[1.0]])
+    run = wf.train(world, wf.QLearning(step_size=0.1, discount=0.5), episodes=1, seed=0, max_steps=8)
+    why = run.intention(0)
+    assert why.now == pytest.approx(1 - 0.9**8, abs=1e-12)
+    assert why.expected() == [(0, 0, pytest.approx(why.visits.sum() - why.now))]
 
 
 def test_values_that_started_elsewhere_are_stated():
@@ -93,18 +111,6 @@ def test_a_run_without_a_ledger_says_so():
     assert run.ledger is None
     with pytest.raises(ValueError, match="record=True"):
         run.intention(0)
-
-
-def test_listeners_hear_every_line_once_and_in_order():
-    for engine in ("python", "compiled"):
-        heard = []
-        run = wf.train(
-            "FrozenLake-v1", LAKE, episodes=3_000, seed=0, engine=engine,
-            listeners=[lambda ledger, first, heard=heard: heard.append((first, len(ledger)))],
-        )  # fmt: skip
-        assert heard[0][0] == 0
-        assert heard[-1][1] == len(run.ledger)
-        assert all(one[1] == two[0] for one, two in itertools.pairwise(heard))
 
 
 def test_what_was_intended_earlier():

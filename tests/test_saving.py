@@ -18,28 +18,10 @@ import pytest
 from gymnasium.wrappers import TimeLimit
 
 import whatfor as wf
+from sameness import CASES, LEARNERS, REPLAYS, assert_same_learning
 from whatfor.testing import random_world
 from whatfor.worlds.gymnasium import twin
 
-SETTINGS = {"step_size": 0.3, "discount": 0.95, "exploration": wf.linear(1.0, 0.1, episodes=40)}
-LEARNERS = {
-    "q": wf.QLearning(**SETTINGS),
-    "q, averaging": wf.QLearning(**{**SETTINGS, "step_size": wf.visit_count(0.7)}),
-    "q, from 2": wf.QLearning(**SETTINGS, initial=2.0),
-    "sarsa": wf.Sarsa(**SETTINGS),
-    "double q by episode": wf.DoubleQLearning(**SETTINGS),
-    "double q by step": wf.DoubleQLearning(**SETTINGS, draw="step"),
-    "monte carlo": wf.MonteCarlo(**SETTINGS),
-    "lambda": wf.LambdaReturns(**SETTINGS, trail=0.7),
-}
-REPLAYS = {
-    "growing": wf.Replay(batch=2),
-    "ring": wf.Replay(capacity=100),
-    "first": wf.Replay(capacity=150, keep="first"),
-}
-CASES = [(name, None) for name in LEARNERS] + [
-    (name, replay) for name in ("q", "double q by step") for replay in REPLAYS
-]
 SAVED = {"manifest.json", "run.json", "arrays.npz", "ledger.npz"}
 
 
@@ -62,19 +44,9 @@ def kept(run, tmp_path):
 
 def assert_same(one, other):
     """Everything that a run holds, to the last bit."""
-    assert np.array_equal(one.tables, other.tables)
-    assert np.array_equal(one.history.returns, other.history.returns)
-    assert np.array_equal(one.history.lengths, other.history.lengths)
+    assert_same_learning(one, other)
     assert (one.labels, one.stopped) == (other.labels, other.stopped)
     assert json.dumps(one.settings) == json.dumps(other.settings)
-    assert (one.ledger is None) == (other.ledger is None)
-    if one.ledger is not None:
-        for name, mine, its in zip(one.ledger.lines._fields, one.ledger.lines, other.ledger.lines, strict=True):
-            assert np.array_equal(mine, its), name
-        assert np.array_equal(one.ledger.breaks, other.ledger.breaks)
-        assert np.array_equal(one.ledger.origins, other.ledger.origins)
-        assert np.array_equal(one.ledger.initial_tables(), other.ledger.initial_tables())
-        assert (one.ledger.endings, one.ledger.order) == (other.ledger.endings, other.ledger.order)
 
 
 def through_disk(run, folder):

@@ -30,6 +30,7 @@ def train(
     time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
     engine: Literal["auto", "python", "compiled"] = "auto",
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    replace: bool = False,
 ) -> None:
     """Train an agent and save the run.
 
@@ -49,6 +50,7 @@ def train(
         time_limit: Bootstrap through a time limit, or treat it as an end.
         engine: What steps the world.
         option: An option of the environment, as name=value; may be given several times.
+        replace: Replace the run that the folder holds.
     """
     from pathlib import Path
 
@@ -56,7 +58,8 @@ def train(
     from whatfor.folder import files_before
     from whatfor.worlds.gymnasium import made
 
-    files_before(Path(out))  # a folder that cannot be saved to is told before the work, not after it
+    if files_before(Path(out)) and not replace:  # told before the work, not after it
+        raise ValueError(f"{out} holds a run already; choose another folder, or add --replace")
 
     kinds: dict[str, Callable[..., Any]] = {
         "q-learning": wf.QLearning,
@@ -161,6 +164,11 @@ def main() -> None:
     import warnings
 
     warnings.showwarning = lambda message, *_, **__: print(f"whatfor: {message}", file=sys.stderr)
+    if sys.argv[1:] == ["--version"]:
+        from whatfor import __version__
+
+        print(f"whatfor {__version__}")
+        return
     try:
         tyro.extras.subcommand_cli_from_dict({"train": train, "explain": explain}, prog="whatfor", description=__doc__)
     except (ValueError, ImportError) as error:

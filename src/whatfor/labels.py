@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers as numbers_abc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,7 +125,9 @@ class Labels:
         return np.array(seen) if self.observed == "array" else seen
 
     def index(self, observation: Any) -> int:
-        """The index of a state given as observation, as index, as values by axis, or in words.
+        """The index of a state given as observation, as values by axis, in words, or as an index.
+
+        A whole number is what the world shows: an index, but for a ``Discrete`` space that does not start at 0.
 
         >>> Labels((Axis("row", 2), Axis("column", 3)), ("go",), observed="tuple").index("row 1, column 2")
         5
@@ -134,6 +137,10 @@ class Labels:
         if np.ndim(observation) == 0:
             self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
+            if start and not start <= observation < start + self.n_states:
+                raise ValueError(
+                    f"state {observation} is out of range: the world shows {start} to {start + self.n_states - 1}"
+                )
             return self._checked(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
@@ -175,6 +182,8 @@ class Labels:
 
     def _whole(self, numbers: Sequence[Any]) -> None:
         for number in numbers:
+            if not isinstance(number, (numbers_abc.Real, np.ndarray)):
+                raise ValueError(f"{number!r} is not a state. {self._example()}")
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
                 raise ValueError(f"{number} is not a whole number. {self._example()}")
 
@@ -237,8 +246,9 @@ class Labels:
         return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")
 
     def _example(self) -> str:
-        middle = self.n_states // 2
-        return f"Write it like this: {self.words(middle)!r}, {self.observation(middle)!s} or {middle}"
+        some = self.n_states * 2 // 3
+        ways = dict.fromkeys([repr(self.words(some)), str(self.observation(some))])
+        return f"Write it like this: {' or '.join(ways)}"
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""

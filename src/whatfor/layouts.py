@@ -9,13 +9,9 @@ import numpy as np
 
 from whatfor.explanations.intention import Intention
 from whatfor.labels import Labels
+from whatfor.worlds.taxi import ABOARD, LANDMARKS, WALLS
 
 Rows = tuple[tuple[float, ...], ...]
-
-#: Taxi's board: landmarks, and the walls east of a cell.
-LANDMARKS = (("R", 0, 0), ("G", 0, 4), ("Y", 4, 0), ("B", 4, 3))
-WALLS = ((0, 1), (1, 1), (3, 0), (4, 0), (3, 2), (4, 2))
-ABOARD = 4
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.kernels.forwards import fold
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
 from whatfor.store import Store
 
 #: The names of the two endings every world has; others follow in the order in which they are met.
@@ -81,6 +81,10 @@ class Ledger:
         self._length: int | None = None  # a prefix; None: all of the store
         self._n_breaks: int | None = None  # as many of the store's breaks; None: as the lines tell
 
+    def __repr__(self) -> str:
+        tables = f", {self.n_tables} tables" if self.n_tables > 1 else ""
+        return f"Ledger({len(self):,} updates, {self.n_states:,} states, {self.n_actions} actions{tables})"
+
     # -- reading ---------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -95,6 +99,10 @@ class Ledger:
     def lines(self) -> Lines:
         """The columns, as the kernels read them."""
         return self._store.lines(len(self))
+
+    def lines_from(self, first: int) -> Lines:
+        """The columns from a line on: what is new to somebody who has read the ones before."""
+        return self._store.lines(len(self), first)
 
     @property
     def breaks(self) -> NDArray[np.int64]:
@@ -162,11 +170,6 @@ class Ledger:
         by_pair: NDArray[np.int64] = counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
         return by_pair
 
-    def tries_of(self, state: int, action: int) -> int:
-        """How often one pair was updated."""
-        cells = [self._cell(table, state, action) for table in range(self.n_tables)]
-        return sum(int(np.count_nonzero(self.lines.cell == cell)) for cell in cells)
-
     def values(self) -> NDArray[np.float64]:
         """(tables, S, A) The tables that these updates make, from the start they were given.
 
@@ -176,7 +179,7 @@ class Ledger:
         [[[0.5]]]
         """
         tables = self.initial_tables().reshape(-1, 1)
-        fold(self.lines, self.lines.reward, tables, np.zeros(1), np.empty(0))
+        fold(self.lines, self.lines.reward, tables, np.zeros(1))
         return tables.reshape(self.n_tables, self.n_states, self.n_actions)
 
     def initial_tables(self) -> NDArray[np.float64]:
@@ -218,7 +221,7 @@ class Ledger:
         if source >= 0:
             following = tuple(int(x) for x in np.unravel_index(source, pairs))  # type: ignore[assignment]
         a, g, trail = (float(column[i if len(column) > 1 else 0]) for column in lines[3:])
-        ending = self.endings[TIMED_OUT - source] if source <= TIMED_OUT else None
+        ending = self.endings[ending_place(source)] if source <= TIMED_OUT else None
         return Update(table, state, action, float(lines.reward[i]), *following, a, g, trail, ending, episode, step)
 
     def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -226,6 +229,8 @@ class Ledger:
         n = len(self)
         breaks = self.breaks[self.breaks[:, 0] < n] if n else self.breaks[:0]
         if self.order == "replayed":
+            if n and (len(breaks) == 0 or breaks[0, 1] > 0):  # nobody said where the first one starts
+                breaks = np.concatenate([np.zeros((1, 2), np.int64), breaks])
             return breaks[:, 0], breaks[:, 1]
         said = np.flatnonzero(self.ended)
         if self.order == "forwards":
@@ -278,14 +283,14 @@ class Ledger:
         table: int = 0,
         next_table: int | None = None,
         trail: float = 0.0,
-        ending: str | None = None,
+        ending: str | int | None = None,
         timed_out: bool = False,
         origin: int | None = None,
     ) -> None:
         """Write down one update, in the order in which the learner made it.
 
-        ``next_state=None``: the episode terminated here (``ending`` may say how; ``timed_out`` if a
-        time limit was treated as an end). ``next_action``: the action whose value was bootstrapped
+        ``next_state=None``: the episode terminated here (``ending`` may say how, by name or by a
+        transition's code; ``timed_out`` if a time limit was treated as an end). ``next_action``: the action whose value was bootstrapped
         from. ``next_table``: the table it was read from. ``trail`` > 0: the target was built on the
         target of the line before (1: Monte Carlo, and then ``next_action`` may be left out).
         """
@@ -299,20 +304,26 @@ class Ledger:
             raise ValueError(
                 "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
             )
+        if origin is not None and not 0 <= origin <= np.iinfo(np.int32).max:
+            raise ValueError(f"origin is {origin}; experiences are counted from 0")
         source = self._source(
             next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out
         )
         self._own_store().append(cell, source, reward, step_size, discount, trail, origin)
 
-    def new_episode(self) -> None:
+    def new_episode(self, experiences: int | None = None) -> None:
         """Say that the next update belongs to a new episode.
 
         Needed only where the last line does not say so itself: after a time limit that was
-        bootstrapped through, and under replay.
+        bootstrapped through, and before every episode under replay, where ``experiences`` is the
+        number of experiences made so far.
         """
+        if (experiences is not None) != (self.order == "replayed"):
+            raise ValueError(
+                "experiences= says how many were made before this episode: give it in a ledger with order='replayed', and only there"
+            )
         store = self._own_store()
-        experiences = int(store.origin[: store.used].max(initial=-1)) + 1 if self.order == "replayed" else store.used
-        store.add_break(store.used, experiences)
+        store.add_break(store.used, store.used if experiences is None else experiences)
 
     def writable(self) -> Store:
         """The columns themselves, for a loop that writes into them."""
@@ -320,17 +331,22 @@ class Ledger:
 
     def freeze(self) -> None:
         """Stop writing: from now on this ledger is what it is, and others may go on from it."""
+        self._hold()
         if self._store.writer is self:
-            self._length = self._store.used
-            self._n_breaks = self._store.n_breaks
             self._store.writer = None
 
     def continued(self) -> Ledger:
-        """A ledger that begins with these lines and takes more, leaving this one as it is."""
-        self.freeze()
+        """A ledger that begins with these lines and may take more, leaving this one as it is."""
+        if self._store.writer is not self:
+            self._hold()  # the other may become the store's writer
         later = self._prefix(len(self))
         later.endings = list(self.endings)
         return later
+
+    def _hold(self) -> None:
+        """Stay as long as it is now, whoever writes on."""
+        if self._length is None:
+            self._length, self._n_breaks = self._store.used, self._store.n_breaks
 
     def _own_store(self) -> Store:
         """The store, if this ledger is its newest state and nobody else writes to it; else a copy."""
@@ -359,14 +375,19 @@ class Ledger:
         next_action: int | None,
         table: int,
         trail: float,
-        ending: str | None,
+        ending: str | int | None,
         timed_out: bool,
     ) -> int:
         if next_state is None:
+            if timed_out and ending is not None:
+                raise ValueError(
+                    f"an episode that ended as {ending!r} did not time out: pass one of ending= and timed_out="
+                )
             return TIMED_OUT if timed_out else self.ending_code(ending)
         if ending is not None or timed_out:
             raise ValueError(
-                "an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out="
+                "an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out=. "
+                "To bootstrap through a time limit, record it as any other step, then call ledger.new_episode()"
             )
         if next_action is None:
             if trail == 1.0:
@@ -374,19 +395,23 @@ class Ledger:
             raise ValueError("next_action is missing: say which action's value the target was built on")
         return self._cell(table, next_state, next_action)
 
-    def ending_code(self, name: str | None) -> int:
-        """The code of an ending with this name; a new name gets a new code."""
-        if name is None:
+    def ending_code(self, ending: str | int | None) -> int:
+        """The code of an ending; a new name gets a new code, a transition's code is taken as it is."""
+        if isinstance(ending, int):
+            if not 0 <= ending_place(ending) < len(self.endings):
+                raise ValueError(f"{ending} is not the code of an ending of this ledger; give its name")
+            return ending
+        if ending is None:
             return TERMINATED
-        if name not in self.endings:
-            self.endings.append(name)
-        return TIMED_OUT - self.endings.index(name)
+        if ending not in self.endings:
+            self.endings.append(ending)
+        return ending_place(self.endings.index(ending))
 
 
 def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> NDArray[np.float64] | None:
     if initial is None:
         return None
-    tables = np.asarray(initial, dtype=np.float64)
+    tables = np.array(initial, dtype=np.float64)  # a copy: the caller may go on changing its own
     try:
         np.broadcast_to(tables, shape)
     except ValueError:

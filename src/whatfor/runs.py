@@ -160,10 +160,7 @@ class Run:
         """What the agent expects to follow; by default, its best action."""
         index = self.labels.index(state)
         chosen = self._best(index) if action is None else self.labels.action(action)
-        tries = None if self.ledger is None else self.ledger.tries_of(index, chosen)
-        return Intention.of(
-            self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]), tries=tries
-        )
+        return Intention.of(self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]))
 
     # -- keeping ---------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whatfor import folder
 from whatfor.folder import FolderError
 from whatfor.history import History
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import GOES_ON, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
@@ -114,7 +114,7 @@ def _ledger_in(data: dict[str, Any], columns: dict[str, NDArray[Any]], labels: L
     n, store = int(data["lines"]), ledger.writable()
     store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
     store.source = _within(
-        "source", _array(columns, "source", np.int32, 1, n), TIMED_OUT - len(ledger.endings) + 1, ledger.n_cells
+        "source", _array(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
     )
     store.reward = _finite("reward", _array(columns, "reward", np.float64, 1, n))
     for name in VARYING:
@@ -147,7 +147,7 @@ def _checked_snapshot(held: dict[str, NDArray[Any]], run: Run) -> dict[str, NDAr
     right |= {EXPERIENCES: counters[EXPERIENCES] >= 0, CURSOR: counters[CURSOR] >= 0, TABLE: counters[TABLE] in (0, 1)}
     if not all(right.values()):
         raise FolderError("the saved learner does not fit its ledger")
-    names = 2 if run.ledger is None else len(run.ledger.endings)
+    names = len(ENDINGS) + len(run.labels.ending_names)
     tries = _array(held, "tries", np.int64, 1)
     if len(tries) not in (0, cells):
         raise FolderError("the saved learner does not fit its tables")
@@ -158,7 +158,7 @@ def _checked_snapshot(held: dict[str, NDArray[Any]], run: Run) -> dict[str, NDAr
         "pair": _within("pair", held["pair"], 0, pairs),
         "next_state": _within("next_state", _array(held, "next_state", np.int32, 1, stored), 0, n_states),
         "reward": _finite("reward", _array(held, "reward", np.float64, 1, stored)),
-        "ending": _within("ending", _array(held, "ending", np.int32, 1, stored), TIMED_OUT - names + 1, GOES_ON + 1),
+        "ending": _within("ending", _array(held, "ending", np.int32, 1, stored), ending_place(names - 1), GOES_ON + 1),
     }
 
 
@@ -178,7 +178,7 @@ def _table_in(arrays: dict[str, NDArray[Any]], labels: Labels, max_steps: int | 
         _within(
             "ending",
             _array(arrays, "table_ending", np.int32, 1, entries),
-            TIMED_OUT - len(ENDINGS) - len(labels.ending_names) + 1,
+            ending_place(len(ENDINGS) + len(labels.ending_names) - 1),
             GOES_ON + 1,
         ),
         _finite("start", start),

@@ -55,7 +55,7 @@ class Store:
     def expect(self, name: str, value: float | None) -> None:
         """Prepare a column for lines that all hold ``value`` (None: for lines that differ)."""
         column: NDArray[np.float64] = getattr(self, name)
-        if self.used == 0 and value is not None:
+        if self.used == 0 and value is not None and len(column) <= 1:
             setattr(self, name, np.array([value], np.float64))
         elif len(column) <= 1 and (value is None or column[0] != value):
             full = np.empty(max(self.capacity, 2), np.float64)
@@ -95,14 +95,15 @@ class Store:
         breaks = self.breaks[: self.n_breaks]
         return breaks[: int(np.searchsorted(breaks[:, 0], line, side="right"))]
 
-    def lines(self, n: int) -> Lines:
-        """The first n lines, as the kernels read them."""
+    def lines(self, n: int, first: int = 0) -> Lines:
+        """Lines ``first`` to n, as the kernels read them."""
 
         def column(name: str) -> NDArray[np.float64]:
             values: NDArray[np.float64] = getattr(self, name)
-            return values[:n] if len(values) > 1 else values if len(values) else np.zeros(1)
+            return values[first:n] if len(values) > 1 else values if len(values) else np.zeros(1)
 
-        return Lines(self.cell[:n], self.source[:n], self.reward[:n], *(column(name) for name in VARYING))
+        own = slice(first, n)
+        return Lines(self.cell[own], self.source[own], self.reward[own], *(column(name) for name in VARYING))
 
     def bytes_of(self, n: int) -> int:
         """Bytes of the first n lines, without the room kept for more."""

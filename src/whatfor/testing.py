@@ -17,7 +17,7 @@ from whatfor.training.steppers import WorldStepper
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
-STATES, ACTIONS, EPISODES, LIMIT = 5, 3, 40, 25
+STATES, ACTIONS, EPISODES, LIMIT = 5, 3, 40, 8
 #: Identities hold to this, relative to the sum of |weight * reward|.
 EXACT = 1e-12
 
@@ -67,6 +67,17 @@ def check_learner(learner: Any, *, seed: int = 0) -> None:
         f"{len(played.lengths)} episodes were played, the ledger tells of {ledger.n_episodes}: after a truncation that is "
         "bootstrapped through, call ledger.new_episode()"
     )
+    assert not ledger.timed_out.any(), "a truncation that should be bootstrapped through was recorded as an end"
+    limited, limited_ledger, limited_played = _trained(learner, seed, time_out_ends=True)
+    assert limited_ledger is not None
+    assert limited_ledger.timed_out.sum() == limited_played.cuts, (
+        f"{limited_played.cuts} episodes were cut by a limit that counts as an end, {limited_ledger.timed_out.sum()} were recorded so: "
+        "bootstrap from transition.following (None: an end), and record ending=transition.ending"
+    )
+    residual = Audit(limited_ledger, values=limited.tables).residual
+    assert residual <= EXACT * scale, (
+        f"with a time limit as an end, the updates make other values (off by {residual:.2g})"
+    )
     again, _, _ = _trained(learner, seed)
     assert np.array_equal(again.tables, agent.tables), (
         "two runs with one seed differ: draw only from the generator that start() is given"
@@ -77,7 +88,9 @@ def check_learner(learner: Any, *, seed: int = 0) -> None:
     )
 
 
-def _trained(learner: Learner, seed: int, record: bool = True) -> tuple[Agent, Ledger | None, Played]:
+def _trained(
+    learner: Learner, seed: int, record: bool = True, time_out_ends: bool = False
+) -> tuple[Agent, Ledger | None, Played]:
     ledger = None
     if record:
         ledger = Ledger(
@@ -87,7 +100,7 @@ def _trained(learner: Learner, seed: int, record: bool = True) -> tuple[Agent, L
     epsilons = explorations(learner.exploration, 0, EPISODES)
     played = Played.nothing(EPISODES)
     stepper = _Checking(random_world(seed), seed)
-    play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends=False), played, lambda: None)
+    play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends), played, lambda: None)
     settle: Callable[[], None] = getattr(agent, "settle", lambda: None)
     settle()
     return agent, ledger, played

@@ -89,6 +89,12 @@ BROKEN = {
         "action = begin_episode(rule, memory, log, epsilon, state)\n            action = begin_episode(rule, memory, log, epsilon, state)",
         ["engines_agree"],
     ),
+    "a tape forgets what nobody has read": (
+        "kernels/tape.py",
+        "bits.advance(PERIOD - unread)",
+        "bits.advance(0)",
+        ["going_on_is_never_having_stopped"],
+    ),
     "a prefix is one line too long": (
         "ledger.py",
         "return self if episodes == len(starts) else self[: starts[episodes]]",

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.kernels.backwards import scan
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import Lines
-from whatfor.kernels.walk import index_by_cell, walk
+from whatfor.kernels.walk import index_by_cell, lines_before, walk
 from whatfor.ledger import Ledger
 
 #: Weights below this are dropped by the indexed walk; what that may change is stated with the answer.
@@ -46,6 +46,8 @@ class Row:
     visits_error: float  # the sum of visits,
     earnings_error: float  # the sum of |earnings|
     lines_read: int
+    tries: int  # how often the asked pair was updated
+    now: float  # the part of its own visits that is the asked step itself; 1 once the start is forgotten
 
     @property
     def total(self) -> float:
@@ -71,7 +73,7 @@ class Audit:
         self.ledger = ledger.continued()  # as it is now, whatever is appended later
         self.tolerance = tolerance
         shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
-        self.values: NDArray[np.float64] | None = None if values is None else np.asarray(values, dtype=np.float64)
+        self.values: NDArray[np.float64] | None = None if values is None else np.array(values, dtype=np.float64)
         if self.values is not None and self.values.shape not in (shape, shape[1:]):
             raise ValueError(
                 f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
@@ -92,6 +94,7 @@ class Audit:
 
     def value(self, state: int, action: int) -> float:
         """The learner's value where its table was given, else the one the ledger makes."""
+        self._asked(state, action)
         table = self.folded if self.values is None else self.values
         return float(table[..., state, action].mean())
 
@@ -174,12 +177,12 @@ class Audit:
         visits, earnings = np.zeros((cells, rows)), np.zeros((cells, rows))
         endings = np.zeros((len(self.ledger.endings), rows))
         spread = np.zeros(rows)
-        scan(lines, left, np.zeros(rows), visits, earnings, endings, spread, np.empty((0, rows)))
+        scan(lines, left, np.zeros(rows), visits, earnings, endings, spread)
         return [
             self._made(
-                visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), 0.0, None, len(self.ledger)
+                own, visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), read=len(self.ledger)
             )
-            for i in range(rows)
+            for i, own in enumerate(asked)
         ]
 
     def _walked(self, asked: NDArray[np.int64], lines: Lines, discount: float | None, patient: bool) -> Row | None:
@@ -195,36 +198,52 @@ class Audit:
         if read > limit:
             self._lost = True
             return None
-        return self._made(visits, earnings, endings, left, spread, dropped, discount, read)
+        return self._made(asked, visits, earnings, endings, left, spread, read=read, dropped=dropped, discount=discount)
 
     def _made(
         self,
+        asked: NDArray[np.int64],
         visits: NDArray[np.float64],
         earnings: NDArray[np.float64],
         endings: NDArray[np.float64],
         left: NDArray[np.float64],
         scale: float,
-        dropped: float,
-        discount: float | None,
+        *,
         read: int,
+        dropped: float = 0.0,
+        discount: float | None = None,
     ) -> Row:
         ledger = self.ledger
         shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
-        start = ledger.initial
         weight = left.reshape(shape)
+        own = [self._kept(int(cell)) for cell in asked]
+        error = [dropped * self._peak(name, discount) if dropped else 0.0 for name in ("value", "visits", "earnings")]
         return Row(
             visits=visits.reshape(shape).sum(axis=0),
             earnings=earnings.reshape(shape).sum(axis=0),
             endings=endings,
             left=weight,
-            from_start=0.0 if start is None else float((weight * start).sum()),
+            from_start=0.0 if ledger.initial is None else float((weight * ledger.initial).sum()),
             scale=scale,
             dropped=dropped,
-            value_error=dropped * self._peak("value", discount) if dropped else 0.0,
-            visits_error=dropped * self._peak("visits", discount) if dropped else 0.0,
-            earnings_error=dropped * self._peak("earnings", discount) if dropped else 0.0,
+            value_error=error[0],
+            visits_error=error[1],
+            earnings_error=error[2],
             lines_read=read,
+            tries=sum(tries for tries, _ in own),
+            now=1.0 - sum(kept for _, kept in own) / len(own),
         )
+
+    def _kept(self, cell: int) -> tuple[int, float]:
+        """How often a cell was updated, and the share of its start that its updates left."""
+        lines, n = self.ledger.lines, len(self.ledger)
+        if "_index" in self.__dict__:
+            first, order = self._index
+            own = order[first[cell] : lines_before(n, cell, first, order)]
+        else:
+            own = np.flatnonzero(lines.cell == cell)
+        steps = lines.step_size if len(lines.step_size) == 1 else lines.step_size[own]
+        return len(own), float((1.0 - steps[0]) ** len(own)) if len(steps) == 1 else float(np.prod(1.0 - steps))
 
     # -- what a walk needs -----------------------------------------------------------------
 
@@ -255,5 +274,5 @@ class Audit:
                 else np.zeros((self.ledger.n_cells, 1))
             )
             start = float(np.abs(tables).max())
-            self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1), np.empty(0)))
+            self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1)))
         return self._peaks[quantity, discount]

@@ -32,6 +32,7 @@ class BeliefMap:
         self.start = start
         self._maps: tuple[_Map, ...] = ()
         self._n_tables = 1
+        self._heard = 0  # lines
 
     @classmethod
     def from_ledger(cls, ledger: Ledger, *, start: ArrayLike | None = None) -> BeliefMap:
@@ -41,22 +42,23 @@ class BeliefMap:
         return beliefs
 
     def __call__(self, ledger: Ledger, first: int) -> None:
-        """Learn from the ledger's lines from ``first`` on."""
+        """Learn from the ledger's lines that it has not heard of yet, also those before it began to listen."""
         if not self._maps:
             self._maps = self._begin(ledger)
-        lines = ledger.lines
-        lines = lines._replace(
-            cell=lines.cell[first:],
-            source=lines.source[first:],
-            reward=lines.reward[first:],
-            step_size=lines.step_size[first if len(lines.step_size) > 1 else 0 :],
-            discount=lines.discount[first if len(lines.discount) > 1 else 0 :],
-            trail=lines.trail[first if len(lines.trail) > 1 else 0 :],
-        )
-        visits, earnings, values = self._maps
-        fold(lines, np.ones(1), visits.tables, visits.previous, np.empty(0))
-        fold(lines, lines.reward, earnings.tables, earnings.previous, np.empty(0))
-        fold(lines, lines.reward, values.tables, values.previous, np.empty(0))
+        if self._heard > len(ledger):
+            raise ValueError(
+                f"this map has heard {self._heard} lines, the ledger holds {len(ledger)}: it is another one"
+            )
+        lines = ledger.lines_from(self._heard)
+        self._heard = len(ledger)
+        visits, earnings, values, start = self._maps
+        for map_, amount in (
+            (visits, np.ones(1)),
+            (earnings, lines.reward),
+            (values, lines.reward),
+            (start, np.zeros(1)),
+        ):
+            fold(lines, amount, map_.tables, map_.previous)
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits, discounted as learned: the paper's belief map."""
@@ -69,6 +71,10 @@ class BeliefMap:
     def value(self, state: int, action: int) -> float:
         """The value that the updates make, the start of the tables included."""
         return float(self._row(2, state, action)[0, 0])
+
+    def from_start(self, state: int, action: int) -> float:
+        """The part of the value that is left of what the tables started with."""
+        return float(self._row(3, state, action)[0, 0])
 
     def _begin(self, ledger: Ledger) -> tuple[_Map, ...]:
         if (ledger.n_states, ledger.n_actions) != (self.labels.n_states, self.labels.n_actions):
@@ -85,8 +91,8 @@ class BeliefMap:
         visits = np.zeros((ledger.n_cells, pairs))
         if self.start is not None:
             visits.reshape(ledger.n_tables, pairs, pairs)[:] = np.asarray(self.start, dtype=np.float64)
-        values = ledger.initial_tables().reshape(-1, 1)
-        return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values)
+        values, start = ledger.initial_tables().reshape(-1, 1), ledger.initial_tables().reshape(-1, 1)
+        return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values), _Map(start)
 
     def _row(self, which: int, state: int, action: int) -> NDArray[np.float64]:
         labels = self.labels

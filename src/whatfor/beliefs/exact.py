@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from whatfor.kernels.tables import Table
 from whatfor.labels import Labels
 
 
+@runtime_checkable
 class Known(Protocol):
     """A world whose table of transitions is known."""
 
@@ -28,6 +29,7 @@ class Known(Protocol):
 class ExactBeliefs:
     """What a policy really leads to.
 
+    ``world``: a world with a table, or a Gymnasium environment (or id) whose table is known.
     ``policy``: an action for each state, or (S, A) chances.
 
     >>> from whatfor.worlds import chain
@@ -36,9 +38,9 @@ class ExactBeliefs:
     (2.0, [[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     """
 
-    def __init__(self, world: Known, policy: ArrayLike, *, discount: float) -> None:
-        if not 0.0 <= discount <= 1.0:
-            raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+    def __init__(self, world: Any, policy: ArrayLike, *, discount: float) -> None:
+        world = known(world)
+        _check_discount(discount)
         self.labels = world.labels
         self.discount = discount
         self.policy = _chances(policy, world.labels)
@@ -46,7 +48,8 @@ class ExactBeliefs:
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
-        pair = self.labels._checked(state) * self.labels.n_actions + self.labels.action(action)
+        state, action = self.labels._checked(state), self.labels.action(action)
+        pair = state * self.labels.n_actions + action
         arriving = np.asarray(self._onward[[pair]].todense()).ravel()
         endless = self._endless
         if endless is not None and arriving[endless].any():
@@ -114,8 +117,22 @@ def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.flo
     return onward, rewards.astype(np.float64).reshape(-1, n_actions)
 
 
+def known(world: Any) -> Known:
+    """The world itself, or the known world behind a Gymnasium environment."""
+    if isinstance(world, Known):
+        return world
+    from whatfor.worlds.gymnasium import made, twin
+
+    return twin(made(world) if isinstance(world, str) else world)
+
+
+def _check_discount(discount: float) -> None:
+    if not 0.0 <= discount <= 1.0:
+        raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+
+
 def value_iteration(
-    world: Known, *, discount: float, tolerance: float = 1e-13, most: int = 100_000
+    world: Any, *, discount: float, tolerance: float = 1e-13, most: int = 100_000
 ) -> NDArray[np.float64]:
     """(S, A) The values of the best policy, by value iteration.
 
@@ -123,6 +140,8 @@ def value_iteration(
     >>> value_iteration(chain(), discount=1.0)[0].tolist()
     [2.0, 2.0]
     """
+    world = known(world)
+    _check_discount(discount)
     onward, rewards = transition_matrix(world.table, world.labels.n_actions)
     values = np.zeros(rewards.shape)
     for _ in range(most):
@@ -154,6 +173,8 @@ def _chances(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
     given = np.asarray(policy)
     shape = (labels.n_states, labels.n_actions)
     if given.shape == (labels.n_states,):
+        if not np.isin(given, np.arange(labels.n_actions)).all():
+            raise ValueError(f"policy names actions that do not exist; there are 0 to {labels.n_actions - 1}")
         chances = np.zeros(shape)
         chances[np.arange(labels.n_states), given.astype(int)] = 1.0
         return chances

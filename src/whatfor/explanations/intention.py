@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.labels import Labels
 
 #: A residual below this, relative to the sum of |earnings|, is rounding.
 ROUNDING = 1e-12
+#: Visits below this are not worth a line.
+FAINT = 5e-4
 
 
 @dataclass(frozen=True)
@@ -30,37 +33,38 @@ class Intention:
     dropped: float  # weight an indexed walk left out; 0: exact
     visits_error: float  # a bound on what that can have changed in the sum of visits
     tries: int | None  # how often this action was learned from here; None: nobody counted
+    now: float  # the part of its own visits that is the asked step itself
+    endings: dict[str, float]  # expected ends by name, discounted as learned; empty where the source cannot tell
 
     @classmethod
-    def of(
-        cls, beliefs: Beliefs, labels: Labels, state: int, action: int, *, value: float, tries: int | None = None
-    ) -> Intention:
+    def of(cls, beliefs: Beliefs, labels: Labels, state: int, action: int, *, value: float) -> Intention:
         """Ask beliefs about one action."""
+        told: tuple[float, float, int | None, float, dict[str, float]]
         if isinstance(beliefs, Audit):
             row = beliefs.row(state, action)
-            visits, earnings, from_start = row.visits, row.earnings, row.from_start
-            dropped, visits_error = row.dropped, row.visits_error
+            ends = {
+                name: float(weight) for name, weight in zip(beliefs.ledger.endings, row.endings, strict=True) if weight
+            }
+            made = (row.visits, row.earnings, row.from_start)
+            told = (row.dropped, row.visits_error, row.tries, row.now, ends)
         else:
-            visits, earnings, from_start = beliefs.visits(state, action), beliefs.earnings(state, action), 0.0
-            dropped = visits_error = 0.0
+            visits = beliefs.visits(state, action)
+            start = beliefs.from_start(state, action) if isinstance(beliefs, BeliefMap) else 0.0
+            made = (visits, beliefs.earnings(state, action), start)
+            told = (0.0, 0.0, None, min(1.0, float(visits[state, action])), {})
+        visits, earnings, from_start = made
         residual = abs(float(earnings.sum()) + from_start - value)
-        return cls(
-            labels, state, action, visits, earnings, value, from_start, residual, dropped, visits_error,
-            None if tries is None else int(tries),
-        )  # fmt: skip
+        return cls(labels, state, action, visits, earnings, value, from_start, residual, *told)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
         """The most expected pairs after this one: state, action, visits; the most expected first."""
         later = self.visits.copy()
-        later[self.state, self.action] = max(0.0, later[self.state, self.action] - self._now)
+        later[self.state, self.action] = max(0.0, later[self.state, self.action] - self.now)
         order = np.argsort(-later, axis=None, kind="stable")[:most]
         pairs = [(int(at) // later.shape[1], int(at) % later.shape[1]) for at in order]
-        return [(state, action, float(later[state, action])) for state, action in pairs if later[state, action] > 1e-9]
-
-    @property
-    def _now(self) -> float:
-        """The weight of the asked step itself in its own visits: 1, less what still rests on the start."""
-        return min(1.0, float(self.visits[self.state, self.action]))
+        return [
+            (state, action, float(later[state, action])) for state, action in pairs if later[state, action] >= FAINT
+        ]
 
     def __str__(self) -> str:
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
@@ -78,10 +82,13 @@ class Intention:
                 f"  {visits:6.3f}  {self.labels.words(state)}: {self.labels.actions[action]}"
                 for state, action, visits in following
             ]
+        elif self.endings:
+            ends = ", ".join(f"{name} ({weight:.2f})" for name, weight in self.endings.items())
+            lines.append(f"It expects the episode to end there: {ends}.")
         else:
-            lines.append("It expects nothing after that: the episode ends there.")
-        lines.append("It expects to earn:")
-        lines += [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
+            lines.append("It has not learned what follows.")
+        paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
+        lines += ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
         lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {self._judged()}.")
         return "\n".join(lines)
 
@@ -97,7 +104,7 @@ class Intention:
         rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
         others = int((self.earnings != 0).sum()) - len(paid)
         if others > 0:
-            paid.append((f"at {others} other places", rest))
+            paid.append((f"at the {others} other places it expects to pass", rest))
         if self.from_start:
             paid.append(("left of the values it started with", self.from_start))
         return paid

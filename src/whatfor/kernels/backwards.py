@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, mask
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, ending_place, mask
 
 
 @compiled
@@ -24,7 +24,6 @@ def scan(
     earnings: NDArray[np.float64],  # (cells, rows): receives the sum of m * r
     endings: NDArray[np.float64],  # (endings, rows): receives m of the lines that ended an episode
     spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, what rounding is measured against
-    weights: NDArray[np.float64],  # (n, rows) or (0, rows): receives m itself
 ) -> None:
     """Read every line once, for several asked values at a time."""
     a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
@@ -52,7 +51,5 @@ def scan(
             if j >= 0:
                 left[j, row] += g * (1.0 - trail) * m
             elif j <= TIMED_OUT:
-                endings[TIMED_OUT - j, row] += m
+                endings[ending_place(j), row] += m
             carry[row] = g * trail * m
-            if len(weights) > 0:
-                weights[i, row] = m

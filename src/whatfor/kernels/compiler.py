@@ -39,14 +39,15 @@ def _cache_folder() -> str:
     shared between versions would run old code.
     """
     given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    root = (Path(given) if given else Path.home() / ".cache") / "whatfor"
-    folder = root / source_hash()
     try:
+        root = (Path(given) if given else Path.home() / ".cache") / "whatfor"
+        folder = root / source_hash()
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)  # in use, so not the first to go
         by_age = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in by_age[KEPT_CACHES:]:
             shutil.rmtree(old, ignore_errors=True)
-    except OSError:
+    except (OSError, RuntimeError):  # no place to write, no home: compile anew each time
         return ""
     return str(folder)
 

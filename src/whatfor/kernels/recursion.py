@@ -22,6 +22,16 @@ TIMED_OUT = -2  # a time limit, treated as an end
 TERMINATED = -3  # the world ended the episode; codes below it are endings with a name
 
 
+@inlined
+def ending_place(code: int) -> int:
+    """Where an ending with this code stands in a ledger's list of names; and the other way round.
+
+    >>> ending_place(TIMED_OUT), ending_place(TERMINATED), ending_place(2)
+    (0, 1, -4)
+    """
+    return TIMED_OUT - code
+
+
 class Lines(NamedTuple):
     """Updates as columns, in the order in which they were applied.
 

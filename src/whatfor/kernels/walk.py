@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import allocating, compiled, inlined
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, mask
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, ending_place, mask
 
 
 @compiled
@@ -113,7 +113,7 @@ def walk(
                         heapq.heappush(heap, -order[place[j]])
                 left[j] += given
         elif j <= TIMED_OUT:
-            endings[TIMED_OUT - j] += m
+            endings[ending_place(j)] += m
         carry = g * trail * m
         if carry != 0.0:
             trailing = i - 1

@@ -54,10 +54,10 @@ class TabularAgent:
     def observe(self, step: Transition) -> int:
         """Learn from a step, write it down, and choose the next action (-1 after the last)."""
         last = step.terminated or step.truncated
+        if self.safe <= 0:
+            self.make_room()
         if last and step.ending == GOES_ON:
             self.expect_cut()
-        if self.safe == 0:
-            self.make_room()
         self.safe -= 1
         return observe(
             self.rule, self.memory, self.log, self.epsilon,

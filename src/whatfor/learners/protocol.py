@@ -25,6 +25,11 @@ class Transition(NamedTuple):
     truncated: bool
     ending: int = GOES_ON  # how the learner should take it: 0 goes on (bootstrap), else a code of the ledger
 
+    @property
+    def following(self) -> int | None:
+        """The state to bootstrap from; None where the learner should take this for an end."""
+        return self.next_state if self.ending == GOES_ON else None
+
 
 @runtime_checkable
 class Agent(Protocol):

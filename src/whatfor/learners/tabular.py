@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -52,7 +53,7 @@ class Tabular:
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
         trail = getattr(self, "trail", 0.0)
         for name, number in (("step_size", step_size), ("discount", self.discount), ("trail", trail)):
-            if not 0.0 <= number <= 1.0:
+            if not isinstance(number, numbers.Real) or not 0.0 <= float(number) <= 1.0:
                 raise ValueError(f"{name} is {number}; it must lie in [0, 1]")
         if counted and not 0.0 < power <= 1.0:
             raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")

@@ -76,9 +76,10 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look
             state = next_state
             played.returns[episode] = earned
             played.lengths[episode] = length
+            if last:
+                now[EPISODE] += 1
+                now[RUNNING] = 0
             look()
-        now[EPISODE] += 1
-        now[RUNNING] = 0
 
 
 def play_compiled(

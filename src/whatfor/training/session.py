@@ -13,7 +13,7 @@ from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
-from whatfor.learners.rule import Rule
+from whatfor.learners.rule import TRAIL, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_compiled, play_python
@@ -148,6 +148,13 @@ class Session:
             stopped = stopped or error
         self.cuts += played.cuts
         begun = played.episodes
+        if (
+            stopped is not None
+            and played.running
+            and isinstance(self.agent, TabularAgent)
+            and self.agent.rule.method == TRAIL
+        ):
+            begun -= 1  # an episode that is learned from at its end, and had none, is in no ledger
         return Played(played.returns[:begun], played.lengths[:begun], played.now), stopped
 
     def _teller(self, listener: Listener) -> Callable[[], None]:

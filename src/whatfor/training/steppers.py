@@ -117,7 +117,10 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
         n_states = labels.n_states
 
         def index(seen: Any) -> int:
-            state = int(seen) - start
+            try:
+                state = int(seen) - start
+            except (TypeError, ValueError):
+                raise ValueError(f"the environment showed {seen!r}, which is not a state") from None
             if not 0 <= state < n_states:
                 raise ValueError(
                     f"the environment showed state {seen}, which is out of range: {start} to {start + n_states - 1}"

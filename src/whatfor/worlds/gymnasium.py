@@ -14,7 +14,14 @@ from gymnasium.envs.toy_text.blackjack import BlackjackEnv
 from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
-from gymnasium.wrappers import DiscretizeObservation, OrderEnforcing, PassiveEnvChecker, TimeLimit, TransformObservation
+from gymnasium.wrappers import (
+    DiscretizeObservation,
+    OrderEnforcing,
+    PassiveEnvChecker,
+    RecordEpisodeStatistics,
+    TimeLimit,
+    TransformObservation,
+)
 
 from whatfor.labels import Axis, Ending, Labels
 from whatfor.worlds.blackjack import LABELS as BLACKJACK
@@ -22,10 +29,13 @@ from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import NAMES, cart_world, edges_of, interval_words
 from whatfor.worlds.cartpole import labels_of as cartpole_labels
 from whatfor.worlds.table import table
+from whatfor.worlds.taxi import LABELS as TAXI
 from whatfor.worlds.world import World
 
 #: Wrappers that do not change what the agent sees or earns.
 PLAIN_WRAPPERS = (OrderEnforcing, PassiveEnvChecker, TimeLimit)
+#: Wrappers under which states and actions keep their meaning.
+NAME_KEEPING = (*PLAIN_WRAPPERS, gym.RewardWrapper, RecordEpisodeStatistics)
 #: Environments that have a compiled twin.
 KNOWN = (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv, BlackjackEnv, CartPoleEnv)
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
@@ -33,7 +43,6 @@ OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 MOVES = ("left", "down", "right", "up")
 CHECKED_STEPS = 2_000
 FEW = 30  # too few counts to judge chances by
-LANDMARKS = ("R", "G", "Y", "B")
 
 FICKLE = (
     "this taxi's passenger changes its mind (fickle_passenger=True): the environment's table P does not contain that, "
@@ -62,6 +71,8 @@ def binned(
     size = int(np.prod(space.shape))
     low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
     if bounds is not None:
+        if np.shape(bounds) != (np.size(bounds) // 2, 2):
+            raise ValueError(f"bounds takes a (low, high) pair for each number, e.g. [(-1, 1), (0, 5)], not {bounds!r}")
         if len(bounds) != size:
             raise ValueError(f"bounds has {len(bounds)} pairs, an observation has {size} numbers")
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
@@ -94,9 +105,9 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
             f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
         )
     core, space = env.unwrapped, env.observation_space
-    whole = space == core.observation_space
+    whole = all(isinstance(layer, NAME_KEEPING) for layer in _layers(env))
     if isinstance(core, TaxiEnv) and whole:
-        return _taxi()
+        return TAXI
     if isinstance(core, BlackjackEnv) and whole:
         return BLACKJACK
     if isinstance(core, FrozenLakeEnv) and whole:
@@ -105,25 +116,12 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
         return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal"),))
     bins = _bins(env)
     if bins is not None:
-        if isinstance(core, CartPoleEnv) and bins.n_dims == len(NAMES):
+        below = [layer for layer in _layers(env)[1 + _layers(env).index(bins) :] if not _clips(layer)]
+        known = isinstance(core, CartPoleEnv) and all(isinstance(layer, NAME_KEEPING) for layer in below)
+        if known and bins.n_dims == len(NAMES):
             return cartpole_labels(edges_of(bins))
         return _plain_bins(edges_of(bins), int(actions.n))
     return Labels(*_plain_axes(space, int(actions.n)))
-
-
-def _taxi() -> Labels:
-    return Labels(
-        axes=(
-            Axis("row", 5),
-            Axis("column", 5),
-            Axis("passenger", 5, (*(f"at {mark}" for mark in LANDMARKS), "aboard")),
-            Axis("destination", 4, LANDMARKS),
-        ),
-        actions=("south", "north", "east", "west", "pick up", "drop off"),
-        template="taxi at row {row}, column {column}; passenger {passenger}; destination {destination}",
-        endings=(Ending("delivered"),),
-        kind="taxi",
-    )
 
 
 def _grid(rows: int, columns: int, actions: tuple[str, ...], endings: tuple[Ending, ...]) -> Labels:
@@ -189,6 +187,11 @@ def _layers(env: gym.Env[Any, Any]) -> list[Any]:
         layers.append(env)
         env = env.env
     return layers
+
+
+def _clips(layer: Any) -> bool:
+    """Whether a wrapper is ``binned``'s own."""
+    return type(layer) is TransformObservation and getattr(layer, "whatfor_clips", False)
 
 
 def _bins(env: gym.Env[Any, Any]) -> Any:
@@ -267,8 +270,7 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     core: Any = env.unwrapped
     below_bins = isinstance(env, DiscretizeObservation)
     for layer in _layers(env)[1:] if below_bins else _layers(env):
-        clips = below_bins and type(layer) is TransformObservation and getattr(layer, "whatfor_clips", False)
-        if type(layer) not in PLAIN_WRAPPERS and not clips:
+        if type(layer) not in PLAIN_WRAPPERS and not (below_bins and _clips(layer)):
             raise NoTwin(f"the wrapper {type(layer).__name__} may change the world")
     if core.render_mode is not None:
         raise NoTwin(f"it renders (render_mode={core.render_mode!r})")
@@ -276,7 +278,8 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     if type(core) is BlackjackEnv:
         if core.natural or core.sab:
             raise NoTwin(
-                "with natural=True or sab=True the pay depends on how a hand came about, which the observation does not show"
+                "with natural=True or sab=True (the id's default) the pay depends on how a hand came about, which the observation "
+                "does not show; gymnasium.make('Blackjack-v1', sab=False) is the paper's game, and compiled"
             )
         world = blackjack()
         return World(world.labels, world.arrays, limit, world.recipe)

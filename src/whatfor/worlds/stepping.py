@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.recursion import GOES_ON, TERMINATED
 from whatfor.kernels.tables import Table, start_state, step_table
 
 TABLE, CARTPOLE = 0, 1
 
-#: CartPole's fall is its labels' first named ending.
-FELL = -4
+#: CartPole's fall is the first ending with a name.
+FELL = TERMINATED - 1
 
 
 class Cart(NamedTuple):
