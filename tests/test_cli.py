@@ -286,3 +286,17 @@ def test_importing_the_package_imports_nothing_heavy():
     script = f"import sys, whatfor; whatfor.__version__; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_run_is_replaced_only_when_told(whatfor, tmp_path):
+    words = ("train", "chain", "--out", tmp_path / "run", "--episodes")
+    assert whatfor(*words, 5)[0] == 0
+    code, _, error = whatfor(*words, 7)
+    assert (code, "add --replace" in error) == (2, True)
+    assert len(wf.load(tmp_path / "run").history) == 5
+    assert whatfor(*words, 7, "--replace")[0] == 0
+    assert len(wf.load(tmp_path / "run").history) == 7
+
+
+def test_version(whatfor):
+    assert whatfor("--version") == (0, f"whatfor {wf.__version__}\n", "")

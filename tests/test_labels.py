@@ -6,7 +6,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.wrappers import DiscretizeObservation, TimeAwareObservation
+from gymnasium.wrappers import (
+    DiscretizeObservation,
+    TimeAwareObservation,
+    TransformAction,
+    TransformObservation,
+    TransformReward,
+)
 
 import whatfor as wf
 from whatfor.labels import Ending, Labels
@@ -291,3 +297,21 @@ def test_endings_are_told_by_action_and_reward(blackjack, taxi):
 def test_frozen_lake_ends_by_what_goal_and_holes_pay(rewards, names):
     labels = labels_of(gym.make("FrozenLake-v1", reward_schedule=rewards))
     assert {reward: labels.ending(2, reward) for reward in names} == names
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda env: TransformObservation(env, lambda seen: 499 - seen, env.observation_space),
+        lambda env: TransformAction(env, lambda action: 5 - action, env.action_space),
+    ],
+)
+def test_names_are_not_kept_where_a_wrapper_may_change_what_they_mean(wrapped):
+    labels = labels_of(wrapped(gym.make("Taxi-v4")))
+    assert labels.words(68) == "state 68"
+    assert labels.actions[0] == "action 0"
+
+
+def test_names_are_kept_where_only_rewards_change():
+    labels = labels_of(TransformReward(gym.make("Taxi-v4"), lambda reward: 2 * reward))
+    assert labels.words(68).startswith("taxi at row 0, column 3")

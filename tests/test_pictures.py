@@ -35,6 +35,14 @@ def test_taxi_is_shown_on_its_board(taxi):
     assert json.loads(json.dumps(board.to_json()))["layout"] == "board"
 
 
+def test_the_readmes_caption_is_true(taxi):
+    """All but the route itself: less than 0.2 % of the weight."""
+    visits = taxi.intention(START).visits
+    route = np.sort(visits.ravel())[::-1][:13]
+    assert 1 - route.sum() / visits.sum() < 0.002
+    assert route.min() > 0.2
+
+
 def test_walls_are_gymnasiums(taxi):
     """A wall on a cell's east side: moving east leaves the taxi where it is."""
     board = layout_of(taxi.intention(START))

@@ -112,6 +112,14 @@ def test_numpy_numbers_are_numbers(number, tmp_path):
     assert_same(through_disk(run, tmp_path / "run"), trained(seed=7, episodes=7, max_steps=7))
 
 
+def test_a_run_without_a_ledger_comes_back_too(tmp_path):
+    """Blackjack's endings have names of their own, which the replay buffer holds."""
+    world = wf.worlds.blackjack()
+    run = wf.train(world, wf.QLearning(), episodes=50, seed=0, record=False, replay=wf.Replay())
+    again = through_disk(run, tmp_path / "run")
+    assert_same(wf.train(again, episodes=20), wf.train(run, episodes=20))
+
+
 # -- going on --------------------------------------------------------------------------------
 
 
