@@ -33,8 +33,11 @@ def table(file: Path) -> str:
     for section, row in ((name, row) for name, rows in result["sections"].items() for row in rows):
         if row["target"] is None and section not in ("start", "ledger"):
             continue  # the whole list is what `make bench` prints
+        what = row["what"].replace("|", chr(92) + "|")
+        if section == "big":
+            what = f"1,000 × 1,000 grid: {what}"
         met = {True: "met", False: "**missed**", None: ""}[row["met"]]
-        lines.append(f"| {row['what'].replace('|', chr(92) + '|')} | {row['measured']} | {row['promised']} | {met} |")
+        lines.append(f"| {what} | {row['measured']} | {row['promised']} | {met} |")
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     return "\n".join([*lines, "", f"On {result['cpus']} cores; {versions}.", ""])
 
