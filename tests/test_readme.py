@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
@@ -25,6 +27,16 @@ def test_python_blocks_run(tmp_path):
     for block in blocks[1:]:
         (tmp_path / "out").mkdir(exist_ok=True)
         subprocess.run([sys.executable, "-W", "error", "-c", block], check=True, cwd=tmp_path, timeout=120)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_python_blocks_of_the_pages_run(page, tmp_path):
+    """The code is written to a file: dataclasses look their module up."""
+    for i, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)):
+        script = tmp_path / f"block{i}.py"
+        script.write_text(block)
+        subprocess.run([sys.executable, "-W", "error", script], check=True, cwd=tmp_path, timeout=120)
+    assert page.name == "architecture.md" or (tmp_path / "block0.py").exists(), "a page of examples has examples"
 
 
 def test_shell_commands_run(tmp_path):

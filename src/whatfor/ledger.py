@@ -15,6 +15,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.episodes import origins_of, starts_of
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
 from whatfor.store import Store
@@ -119,17 +120,9 @@ class Ledger:
     @property
     def origins(self) -> NDArray[np.int64]:
         """(n,) Which experience each line was learned from, counted from the start of training."""
-        n = len(self)
         if self.order == "replayed":
-            return self._store.origin[:n].astype(np.int64)
-        lines = np.arange(n)
-        if self.order == "forwards":
-            return lines
-        starts = self.episode_starts
-        ends = np.append(starts[1:], n)
-        episode = np.searchsorted(starts, lines, side="right") - 1
-        origins: NDArray[np.int64] = starts[episode] + ends[episode] - 1 - lines
-        return origins
+            return self._store.origin[: len(self)].astype(np.int64)
+        return origins_of(self.order, len(self), self.episode_starts)
 
     @property
     def episode_starts(self) -> NDArray[np.int64]:
@@ -226,20 +219,7 @@ class Ledger:
 
     def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First line and first experience of every episode."""
-        n = len(self)
-        breaks = self.breaks[self.breaks[:, 0] < n] if n else self.breaks[:0]
-        if self.order == "replayed":
-            if n and (len(breaks) == 0 or breaks[0, 1] > 0):  # nobody said where the first one starts
-                breaks = np.concatenate([np.zeros((1, 2), np.int64), breaks])
-            return breaks[:, 0], breaks[:, 1]
-        said = np.flatnonzero(self.ended)
-        if self.order == "forwards":
-            said = said + 1  # an ended line is an episode's last
-        starts = np.union1d(breaks[:, 0], said)
-        starts = starts[starts < n]
-        if n and (len(starts) == 0 or starts[0] != 0):
-            starts = np.concatenate([[0], starts])
-        return starts, starts
+        return starts_of(self.order, self.ended, self.breaks)
 
     def _prefix(self, stop: int) -> Ledger:
         part = copy.copy(self)

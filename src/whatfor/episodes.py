@@ -1,0 +1,47 @@
+"""Which lines of a ledger belong to which episode."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def starts_of(
+    order: str, ended: NDArray[np.bool_], breaks: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First line and first experience of every episode.
+
+    A line that ended its episode says so itself; ``breaks`` (line, experience) are the other starts.
+
+    >>> starts_of("forwards", np.array([False, True, False]), np.empty((0, 2), np.int64))[0].tolist()
+    [0, 2]
+    """
+    n = len(ended)
+    breaks = breaks[breaks[:, 0] < n]
+    if order == "replayed":
+        if n and (len(breaks) == 0 or breaks[0, 1] > 0):  # nobody said where the first one starts
+            breaks = np.concatenate([np.zeros((1, 2), np.int64), breaks])
+        return breaks[:, 0], breaks[:, 1]
+    said = np.flatnonzero(ended)
+    if order == "forwards":
+        said = said + 1  # an ended line is an episode's last
+    starts = np.union1d(breaks[:, 0], said)
+    starts = starts[starts < n]
+    if n and (len(starts) == 0 or starts[0] != 0):
+        starts = np.concatenate([[0], starts])
+    return starts, starts
+
+
+def origins_of(order: str, n: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) The experience behind each line, where lines follow the steps of their episode or run against them.
+
+    >>> origins_of("backwards", 3, np.array([0, 2])).tolist()
+    [1, 0, 2]
+    """
+    lines = np.arange(n)
+    if order == "forwards":
+        return lines
+    ends = np.append(starts[1:], n)
+    episode = np.searchsorted(starts, lines, side="right") - 1
+    origins: NDArray[np.int64] = starts[episode] + ends[episode] - 1 - lines
+    return origins
