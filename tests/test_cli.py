@@ -1,5 +1,6 @@
 """The command line: what it prints, what it leaves behind, and what it says to wrong words."""
 
+import json
 import os
 import re
 import signal
@@ -300,3 +301,13 @@ def test_a_run_is_replaced_only_when_told(whatfor, tmp_path):
 
 def test_version(whatfor):
     assert whatfor("--version") == (0, f"whatfor {wf.__version__}\n", "")
+
+
+def test_explain_compares_and_speaks_json(whatfor, taxi):
+    folder, _ = taxi
+    run = wf.load(folder)
+    question = ("explain", folder, "--state", "68", "--action", "south")
+    assert whatfor(*question, "--instead", "north")[1].strip() == str(run.contrast(68, "south", "north"))
+    code, said, _ = whatfor(*question, "--json")
+    assert code == 0
+    assert json.loads(said) == json.loads(json.dumps(run.intention(68, "south").to_json()))

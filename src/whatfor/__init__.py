@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from whatfor import testing, worlds
     from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, value_iteration
-    from whatfor.explanations import Intention
+    from whatfor.explanations import Contrast, Intention, Outcomes
     from whatfor.folder import FolderError
     from whatfor.labels import Axis, Ending, Labels
     from whatfor.learners import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "value_iteration"),
-    "whatfor.explanations": ("Intention",),
+    "whatfor.explanations": ("Contrast", "Intention", "Outcomes"),
     "whatfor.folder": ("FolderError",),
     "whatfor.labels": ("Axis", "Ending", "Labels"),
     "whatfor.learners": (
@@ -60,6 +60,7 @@ __all__ = [
     "Axis",
     "BeliefMap",
     "Beliefs",
+    "Contrast",
     "DoubleQLearning",
     "Ending",
     "ExactBeliefs",
@@ -69,6 +70,7 @@ __all__ = [
     "LambdaReturns",
     "Ledger",
     "MonteCarlo",
+    "Outcomes",
     "QLearning",
     "Replay",
     "Run",

@@ -105,17 +105,30 @@ def train(
     print(f"saved to {out}")
 
 
-def explain(run: tyro.conf.Positional[str], /, state: str, action: str | None = None) -> None:
-    """Say what a saved agent expects of an action.
+def explain(
+    run: tyro.conf.Positional[str],
+    /,
+    state: str,
+    action: str | None = None,
+    instead: str | None = None,
+    json: bool = False,
+) -> None:
+    """Say what a saved agent expects of an action, or why it takes it and not another.
 
     Args:
         run: The folder of a saved run.
         state: The state: in words, as numbers in brackets, or as an index.
         action: The action, by name or number; by default the best.
+        instead: Another action to compare it with.
+        json: Print JSON instead of sentences.
     """
+    from json import dumps
+
     import whatfor as wf
 
-    print(wf.load(run).intention(state, action))
+    asked = wf.load(run)
+    answer = asked.intention(state, action) if instead is None else asked.contrast(state, action, instead)
+    print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
 
 
 def _step_size(text: str) -> Any:

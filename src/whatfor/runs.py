@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.explanations.intention import Intention
+from whatfor.explanations import Contrast, Intention, Outcomes
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
@@ -159,8 +159,29 @@ class Run:
     def intention(self, state: State, action: Action | None = None) -> Intention:
         """What the agent expects to follow; by default, its best action."""
         index = self.labels.index(state)
+        return self._intention(index, self._best(index) if action is None else self.labels.action(action))
+
+    def contrast(self, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
+        """Why one action and not another; by default, the best against the second best."""
+        index = self.labels.index(state)
+        if self.labels.n_actions < 2:
+            raise ValueError("there is only one action, so there is nothing to compare it with")
+        first = self._best(index) if chosen is None else self.labels.action(chosen)
+        others = self.values[index].copy()
+        others[first] = -np.inf
+        second = int(others.argmax()) if instead is None else self.labels.action(instead)
+        if first == second:
+            raise ValueError(f"{self.labels.actions[first]!r} cannot be compared with itself; name another action")
+        return Contrast.of(self._intention(index, first), self._intention(index, second))
+
+    def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
+        """How the agent expects the episode to end; by default, after its best action."""
+        index = self.labels.index(state)
         chosen = self._best(index) if action is None else self.labels.action(action)
-        return Intention.of(self.beliefs, self.labels, index, chosen, value=float(self.values[index, chosen]))
+        return Outcomes.of(self.audit, self.labels, index, chosen)
+
+    def _intention(self, index: int, action: int) -> Intention:
+        return Intention.of(self.beliefs, self.labels, index, action, value=float(self.values[index, action]))
 
     # -- keeping ---------------------------------------------------------------------------
 

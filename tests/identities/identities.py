@@ -196,6 +196,46 @@ def going_on_is_never_having_stopped(case: Case) -> None:
     assert half.audit.residual == 0.0, "the half is what it was"
 
 
+def contrast_parts_sum_to_the_gap(case: Case) -> None:
+    run = case.run()
+    for s in range(run.labels.n_states):
+        contrast = run.contrast(s)
+        assert contrast.residual <= EXACT * max(contrast.at_stake, 1e-3)
+        both = contrast.gained + contrast.shared, contrast.lost + contrast.shared
+        assert np.abs(both[0] - contrast.chosen.visits).max() <= EXACT * max(1.0, both[0].sum())
+        assert np.abs(both[1] - contrast.instead.visits).max() <= EXACT * max(1.0, both[1].sum())
+
+
+def reasons_are_enough_and_none_too_many(case: Case) -> None:
+    """Removing any one of the reasons leaves what speaks against the action the stronger side."""
+    run = case.run()
+    for s in range(run.labels.n_states):
+        contrast = run.contrast(s)
+        amounts = [amount for *_, amount in contrast.reasons]
+        against = contrast.parts[contrast.parts < 0].sum() + min(contrast.start_part, 0.0)
+        if contrast.gap > EXACT * contrast.at_stake and contrast.start_part <= 0.0:
+            assert amounts, "the better action has reasons"
+        if amounts:
+            assert sum(amounts) + against > 0.0
+            assert sum(amounts) - min(amounts) + against <= 0.0
+
+
+def outcomes_and_the_unknown_are_certain(case: Case) -> None:
+    run = case.run()
+    for s, a in pairs(run):
+        outcomes = run.outcomes(s, a)
+        assert outcomes.residual <= EXACT
+        assert all(chance > 0.0 for chance in outcomes.chances.values())
+
+
+def weights_times_rewards_are_the_value(case: Case) -> None:
+    run = case.run()
+    for s, a in pairs(run):
+        weights, row = run.audit.weights(s, a), run.audit.row(s, a, method="scan")
+        account = float(weights @ run.ledger.lines.reward) + row.from_start
+        assert abs(account - run.values[s, a]) <= EXACT * max(row.scale, 1e-3)
+
+
 ALL = (
     ledger_makes_the_learners_table,
     earnings_sum_to_the_value,
@@ -209,6 +249,10 @@ ALL = (
     many_rows_are_single_rows,
     prefixes_are_what_was_then,
     going_on_is_never_having_stopped,
+    contrast_parts_sum_to_the_gap,
+    reasons_are_enough_and_none_too_many,
+    outcomes_and_the_unknown_are_certain,
+    weights_times_rewards_are_the_value,
 )
 
 #: One of each, for the broken kernels.

@@ -39,13 +39,18 @@ BROKEN = {
         "kernels/backwards.py",
         "left[k, row] *= 1.0 - a",
         "left[k, row] *= 1.0",
-        ["earnings_sum_to_the_value", "kernels_are_the_oracle", "chances_and_what_is_left_sum_to_one"],
+        [
+            "earnings_sum_to_the_value",
+            "kernels_are_the_oracle",
+            "chances_and_what_is_left_sum_to_one",
+            "outcomes_and_the_unknown_are_certain",
+        ],
     ),
     "scan forgets the trail": (
         "kernels/backwards.py",
         "carry[row] = g * trail * m",
         "carry[row] = 0.0",
-        ["earnings_sum_to_the_value", "chances_and_what_is_left_sum_to_one"],
+        ["earnings_sum_to_the_value", "chances_and_what_is_left_sum_to_one", "weights_times_rewards_are_the_value"],
     ),
     "scan of many rows reads the first": (
         "kernels/backwards.py",
@@ -74,8 +79,8 @@ BROKEN = {
     "a line has the wrong reward": (
         "learners/rule.py",
         "log.reward[line] = reward",
-        "log.reward[line] = reward + 1e-9",
-        ["ledger_makes_the_learners_table", "earnings_sum_to_the_value"],
+        "log.reward[line] = reward + 1e-9 * line",
+        ["ledger_makes_the_learners_table", "earnings_sum_to_the_value", "contrast_parts_sum_to_the_gap"],
     ),
     "recording takes part in learning": (
         "learners/rule.py",
@@ -88,6 +93,12 @@ BROKEN = {
         "action = begin_episode(rule, memory, log, epsilon, state)",
         "action = begin_episode(rule, memory, log, epsilon, state)\n            action = begin_episode(rule, memory, log, epsilon, state)",
         ["engines_agree"],
+    ),
+    "a reason too many is given": (
+        "explanations/contrast.py",
+        "if weight > 0.0 or self.parts[state, action] <= 0.0:",
+        "if self.parts[state, action] <= 0.0:",
+        ["reasons_are_enough_and_none_too_many"],
     ),
     "a tape forgets what nobody has read": (
         "kernels/tape.py",

@@ -144,6 +144,16 @@ class Audit:
         self._scans += 1
         return self._scanned([asked], lines)[0]
 
+    def weights(self, state: int, action: int, *, discount: float | None = None) -> NDArray[np.float64]:
+        """(n,) The weight of every line in the value of a pair: weights times rewards sum to it, less what is left of the start."""
+        lines, cells = self._lines(discount), self.ledger.n_cells
+        asked = self._asked(state, action)
+        left, made, weights = np.zeros((cells, 1)), np.zeros((cells, 1)), np.zeros((len(self.ledger), 1))
+        left[asked] = 1.0 / len(asked)
+        endings = np.zeros((len(self.ledger.endings), 1))
+        scan(lines, left, np.zeros(1), made, np.zeros((cells, 1)), endings, weights, np.zeros(1))
+        return weights[:, 0]
+
     def _worth_walking(self) -> bool:
         indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX
         return indexed and not self._lost and len(self.ledger) > SHORT
@@ -177,7 +187,7 @@ class Audit:
         visits, earnings = np.zeros((cells, rows)), np.zeros((cells, rows))
         endings = np.zeros((len(self.ledger.endings), rows))
         spread = np.zeros(rows)
-        scan(lines, left, np.zeros(rows), visits, earnings, endings, spread)
+        scan(lines, left, np.zeros(rows), visits, earnings, endings, np.empty((0, rows)), spread)
         return [
             self._made(
                 own, visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), read=len(self.ledger)

@@ -1,5 +1,8 @@
 """Answers, one file a question."""
 
+from whatfor.explanations.contrast import Contrast
+from whatfor.explanations.explanation import Explanation
 from whatfor.explanations.intention import Intention
+from whatfor.explanations.outcomes import Outcomes
 
-__all__ = ["Intention"]
+__all__ = ["Contrast", "Explanation", "Intention", "Outcomes"]

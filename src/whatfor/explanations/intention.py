@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +11,15 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.protocol import Beliefs
+from whatfor.explanations.explanation import ROUNDING, Explanation
 from whatfor.labels import Labels
 
-#: A residual below this, relative to the sum of |earnings|, is rounding.
-ROUNDING = 1e-12
 #: Visits below this are not worth a line.
 FAINT = 5e-4
 
 
 @dataclass(frozen=True)
-class Intention:
+class Intention(Explanation):
     """The future that an agent expects of one action, adding up to its value."""
 
     labels: Labels
@@ -66,22 +66,18 @@ class Intention:
             (state, action, float(later[state, action])) for state, action in pairs if later[state, action] >= FAINT
         ]
 
-    def __str__(self) -> str:
+    def sentences(self) -> list[str]:
+        """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         lines = [f"In {here!r}, {doing!r} is worth {self.value:.4f} to the agent."]
         if self.tries == 0:
-            return "\n".join(
-                [*lines, "It has never tried that, so it has no expectation: the value is what it started with."]
-            )
+            return [*lines, "It has never tried that, so it has no expectation: the value is what it started with."]
         if self.tries is not None:
             lines.append(f"It has learned from that {self.tries:,} times.")
         following = self.expected()
         if following:
             lines.append("It then expects, most of all (visits, discounted as learned):")
-            lines += [
-                f"  {visits:6.3f}  {self.labels.words(state)}: {self.labels.actions[action]}"
-                for state, action, visits in following
-            ]
+            lines += [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
         elif self.endings:
             ends = ", ".join(f"{name} ({weight:.2f})" for name, weight in self.endings.items())
             lines.append(f"It expects the episode to end there: {ends}.")
@@ -90,17 +86,30 @@ class Intention:
         paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
         lines += ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
         lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {self._judged()}.")
-        return "\n".join(lines)
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """State, action, value and what it is made of; maps as their pairs that are not zero, the largest first."""
+        return {
+            "question": "intention",
+            "state": self.state,
+            "action": self.action,
+            "value": self.value,
+            "residual": self.residual,
+            "from_start": self.from_start,
+            "dropped": self.dropped,
+            "tries": self.tries,
+            "endings": self.endings,
+            "visits": self._map(self.visits),
+            "earnings": self._map(self.earnings),
+            "sentences": self.sentences(),
+        }
 
     def _paid(self, most: int = 5) -> list[tuple[str, float]]:
         """The largest earnings by pair, and the rest in one line."""
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
-        paid = [
-            (f"{self.labels.words(s)}: {self.labels.actions[a]}", float(self.earnings[s, a]))
-            for s, a in pairs
-            if self.earnings[s, a]
-        ]
+        paid = [(self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if self.earnings[s, a]]
         rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
         others = int((self.earnings != 0).sum()) - len(paid)
         if others > 0:

@@ -23,6 +23,7 @@ def scan(
     visits: NDArray[np.float64],  # (cells, rows): receives the sum of m
     earnings: NDArray[np.float64],  # (cells, rows): receives the sum of m * r
     endings: NDArray[np.float64],  # (endings, rows): receives m of the lines that ended an episode
+    weights: NDArray[np.float64],  # (n, rows), or (0, rows) if nobody asks: receives m itself
     spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, what rounding is measured against
 ) -> None:
     """Read every line once, for several asked values at a time."""
@@ -53,3 +54,5 @@ def scan(
             elif j <= TIMED_OUT:
                 endings[ending_place(j), row] += m
             carry[row] = g * trail * m
+            if len(weights) > 0:
+                weights[i, row] = m

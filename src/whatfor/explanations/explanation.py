@@ -1,0 +1,46 @@
+"""What every answer can do: say itself in sentences, as JSON, and in a notebook."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.labels import Labels
+
+#: A residual below this, relative to the sum of |earnings|, is rounding.
+ROUNDING = 1e-12
+
+
+class Explanation(ABC):
+    """The answer to one question: numbers, their labels, and how far they are off. Frozen; never draws."""
+
+    labels: Labels
+    residual: float
+
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """The answer in words, a line each."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON can hold it; ``question`` says which form it has."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def _pair(self, state: int, action: int) -> str:
+        """A state and an action in words."""
+        return f"{self.labels.words(state)}: {self.labels.actions[action]}"
+
+    def _map(self, numbers: NDArray[np.float64]) -> list[dict[str, Any]]:
+        """The pairs of an (S, A) map that are not zero, the largest first."""
+        order = np.argsort(-np.abs(numbers), axis=None, kind="stable")[: np.count_nonzero(numbers)]
+        pairs = [divmod(int(at), numbers.shape[1]) for at in order]
+        return [{"state": s, "action": a, "number": float(numbers[s, a])} for s, a in pairs]

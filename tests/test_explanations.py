@@ -1,0 +1,111 @@
+"""Contrasts and outcomes on fixed cases, also for what must not be said."""
+
+import json
+
+import pytest
+
+import whatfor as wf
+
+TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+
+
+@pytest.fixture(scope="module")
+def taxi():
+    return wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    learner = wf.QLearning(step_size=1.0, discount=1.0, exploration=1.0)
+    return wf.train(wf.worlds.chain(), learner, episodes=100, seed=0)
+
+
+def test_a_tie_is_said_to_be_one_and_the_futures_are_told_apart(chain):
+    """Theorem 1: one value, two futures."""
+    contrast = chain.contrast("the start", "up", "down")
+    assert (contrast.gap, contrast.tied, contrast.different) == (0.0, True, True)
+    text = str(contrast)
+    assert "equally good (2.0000)" in text
+    assert "different futures" in text
+    assert "more than" not in text
+    assert contrast.gained[1].sum() == 1.0
+    assert contrast.lost[2].sum() == 1.0
+    assert contrast.parts[1, 0] == 2.0
+    assert contrast.parts[2, 1] == -2.0
+
+
+def test_a_wall_is_a_bounce(taxi):
+    """North of row 0 is a wall: it expects to be back where it is, at least once (0.9, one step later)."""
+    contrast = taxi.contrast(START, "south", "north")
+    assert contrast.comes_back(contrast.instead) > 0.85
+    assert contrast.comes_back(contrast.chosen) == pytest.approx(0.0, abs=0.01)
+    assert "After 'north' it expects to be back here" in str(contrast)
+    assert "After 'south'" not in str(contrast)
+
+
+def test_the_gap_is_the_difference_of_the_agents_own_values(taxi):
+    index = taxi.labels.index(START)
+    contrast = taxi.contrast(START)
+    ordered = sorted(taxi.values[index])
+    assert contrast.gap == ordered[-1] - ordered[-2]
+    assert f"worth {contrast.gap:.4f} more" in str(contrast)
+
+
+def test_the_worse_action_has_no_reasons(taxi):
+    contrast = taxi.contrast(START, "north", "south")
+    assert contrast.gap < 0
+    assert contrast.reasons == []
+    assert "'south' is worth" in str(contrast)
+    assert "For 'north'" not in str(contrast)
+
+
+def test_outcomes_are_named_by_the_world_or_by_the_last_step(taxi, chain):
+    assert taxi.outcomes(START).chances == {"delivered": pytest.approx(1.0)}
+    outcomes = chain.outcomes("the start", "up")
+    assert outcomes.chances == {"up in the upper node (+2)": 1.0}
+    assert "100.0%  up in the upper node (+2)" in str(outcomes)
+
+
+def test_what_was_never_tried_is_unknown():
+    run = wf.train("Taxi-v4", TAXI, episodes=1, seed=0)
+    state, action = next((s, a) for s in range(500) for a in range(6) if run.ledger.tries()[s, a] == 0)
+    outcomes = run.outcomes(state, action)
+    assert (outcomes.chances, outcomes.unknown) == ({}, 1.0)
+    assert "never tried" in str(outcomes)
+    other = (action + 1) % 6
+    assert "never tried" in str(run.contrast(state, other, action))
+
+
+def test_few_tries_leave_a_share_unknown():
+    world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True)
+    run = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=5, seed=0)
+    outcomes = run.outcomes(0)
+    assert outcomes.unknown == pytest.approx(0.9**5)
+    assert "59.0%  unknown" in str(outcomes)
+
+
+def test_answers_are_json_and_html(taxi):
+    for answer in (taxi.intention(START), taxi.contrast(START), taxi.outcomes(START)):
+        form = json.loads(json.dumps(answer.to_json()))
+        assert form["sentences"] == str(answer).splitlines()
+        assert form["residual"] == answer.residual
+        assert answer._repr_html_().startswith("<pre>")
+    parts = taxi.contrast(START).to_json()["parts"]
+    assert sum(part["number"] for part in parts) == pytest.approx(taxi.contrast(START).gap, abs=1e-9)
+
+
+def test_labels_cannot_smuggle_markup_into_a_notebook():
+    labels = wf.Labels((wf.Axis("state", 1, ("<script>alert(1)</script>",)),), ("go",), template="{state}")
+    run = wf.Run(labels=labels, values=[[0.0]], ledger=wf.Ledger(n_states=1, n_actions=1))
+    assert "<script>" not in run.intention(0)._repr_html_()
+
+
+def test_wrong_questions_are_told(chain):
+    with pytest.raises(ValueError, match="cannot be compared with itself"):
+        chain.contrast("the start", "up", "up")
+    one = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.0]], ledger=wf.Ledger(n_states=1, n_actions=1))
+    with pytest.raises(ValueError, match="only one action"):
+        one.contrast(0)
+    with pytest.raises(ValueError, match="needs the ledger"):
+        wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).outcomes(0)
