@@ -85,8 +85,22 @@ def test_few_tries_leave_a_share_unknown():
     assert "59.0%  unknown" in str(outcomes)
 
 
+def test_a_timeline_is_the_way_step_by_step(taxi):
+    """Taxi is deterministic: undiscounted, each step of the route has chance 1, and the 13th delivers."""
+    timeline = taxi.timeline(START, horizon=20, discount=1.0)
+    likeliest = timeline.visits.reshape(20, -1).max(axis=1)
+    assert likeliest[:13] == pytest.approx([1.0] * 13, abs=1e-3)
+    assert likeliest[13] < 1e-3
+    drop = divmod(int(timeline.visits[12].argmax()), 6)
+    assert taxi.labels.words(drop[0]) == "taxi at row 0, column 0; passenger aboard; destination R"
+    assert taxi.labels.actions[drop[1]] == "drop off"
+    assert " 12  1.000  taxi at row 0, column 0; passenger aboard; destination R: drop off" in str(timeline)
+    with pytest.raises(ValueError, match="horizon is 0; ask for at least one step"):
+        taxi.timeline(START, horizon=0)
+
+
 def test_answers_are_json_and_html(taxi):
-    for answer in (taxi.intention(START), taxi.contrast(START), taxi.outcomes(START)):
+    for answer in (taxi.intention(START), taxi.contrast(START), taxi.outcomes(START), taxi.timeline(START)):
         form = json.loads(json.dumps(answer.to_json()))
         assert form["sentences"] == str(answer).splitlines()
         assert form["residual"] == answer.residual

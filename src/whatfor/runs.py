@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.explanations import Contrast, Intention, Outcomes
+from whatfor.explanations import Contrast, Intention, Outcomes, Timeline
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
@@ -179,6 +179,14 @@ class Run:
         index = self.labels.index(state)
         chosen = self._best(index) if action is None else self.labels.action(action)
         return Outcomes.of(self.audit, self.labels, index, chosen)
+
+    def timeline(
+        self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
+    ) -> Timeline:
+        """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
+        index = self.labels.index(state)
+        chosen = self._best(index) if action is None else self.labels.action(action)
+        return Timeline.of(self.audit, self.labels, index, chosen, horizon=horizon, discount=discount)
 
     def _intention(self, index: int, action: int) -> Intention:
         return Intention.of(self.beliefs, self.labels, index, action, value=float(self.values[index, action]))

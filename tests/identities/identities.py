@@ -236,6 +236,21 @@ def weights_times_rewards_are_the_value(case: Case) -> None:
         assert abs(account - run.values[s, a]) <= EXACT * max(row.scale, 1e-3)
 
 
+def timeline_and_remainder_are_the_visits(case: Case) -> None:
+    """Together the visits; and each slice what a map learned beside, one for each depth, holds."""
+    run, horizon = case.run(), 3
+    ledger, n_pairs = run.ledger, run.values.size
+    maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, horizon)
+    maps = maps.reshape(ledger.n_tables, n_pairs, horizon + 1, n_pairs).mean(axis=0)
+    for s, a in pairs(run):
+        timeline = run.timeline(s, a, horizon=horizon)
+        scale = max(1.0, timeline.visits.sum() + timeline.remainder.sum())
+        assert timeline.residual <= EXACT * scale
+        expected = maps[s * run.labels.n_actions + a].reshape(horizon + 1, *run.values.shape)
+        assert np.abs(timeline.visits - expected[:-1]).max() <= EXACT * scale
+        assert np.abs(timeline.remainder - expected[-1]).max() <= EXACT * scale
+
+
 ALL = (
     ledger_makes_the_learners_table,
     earnings_sum_to_the_value,
@@ -253,6 +268,7 @@ ALL = (
     reasons_are_enough_and_none_too_many,
     outcomes_and_the_unknown_are_certain,
     weights_times_rewards_are_the_value,
+    timeline_and_remainder_are_the_visits,
 )
 
 #: One of each, for the broken kernels.

@@ -40,3 +40,21 @@ def backwards(lines: Lines, asked: dict[int, float], n_cells: int):
         carry = g * trail * m
         weights.append(m)
     return np.array(weights[::-1]), w
+
+
+def by_depth(lines: Lines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarray:
+    """(cells, horizon + 1, pairs) Visits by steps ahead, learned forwards: a bootstrap looks one step further."""
+
+    def ahead(later):
+        shifted = np.zeros_like(later)
+        shifted[1:] = later[:-1]
+        shifted[-1] += later[-1]
+        return shifted
+
+    tables, target = np.zeros((n_cells, horizon + 1, n_pairs)), np.zeros((horizon + 1, n_pairs))
+    for k, j, _, a, g, trail in columns(lines):
+        bootstrap = ahead(tables[j]) if j >= 0 else 0.0
+        target = g * ((1 - trail) * bootstrap + trail * ahead(target))
+        target[0, k % n_pairs] += 1.0
+        tables[k] = tables[k] + a * (target - tables[k])
+    return tables

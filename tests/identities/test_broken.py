@@ -94,6 +94,12 @@ BROKEN = {
         "action = begin_episode(rule, memory, log, epsilon, state)\n            action = begin_episode(rule, memory, log, epsilon, state)",
         ["engines_agree"],
     ),
+    "a trail looks no step ahead": (
+        "kernels/backwards.py",
+        "carry[ahead] += g * trail * moved[depth]",
+        "carry[depth] += g * trail * moved[depth]",
+        ["timeline_and_remainder_are_the_visits"],
+    ),
     "a reason too many is given": (
         "explanations/contrast.py",
         "if weight > 0.0 or self.parts[state, action] <= 0.0:",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.kernels.backwards import scan
+from whatfor.kernels.backwards import scan, scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import Lines
 from whatfor.kernels.walk import index_by_cell, lines_before, walk
@@ -153,6 +153,17 @@ class Audit:
         endings = np.zeros((len(self.ledger.endings), 1))
         scan(lines, left, np.zeros(1), made, np.zeros((cells, 1)), endings, weights, np.zeros(1))
         return weights[:, 0]
+
+    def visits_by_depth(
+        self, state: int, action: int, horizon: int, *, discount: float | None = None
+    ) -> NDArray[np.float64]:
+        """(horizon + 1, S, A) Expected visits by steps ahead; the last slice is all that lies beyond the horizon."""
+        ledger, asked = self.ledger, self._asked(state, action)
+        left, visits = np.zeros((ledger.n_cells, horizon + 1)), np.zeros((ledger.n_cells, horizon + 1))
+        left[asked, 0] = 1.0 / len(asked)
+        scan_by_depth(self._lines(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), visits)
+        by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
+        return np.moveaxis(by_table.sum(axis=0), -1, 0)
 
     def _worth_walking(self) -> bool:
         indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX

@@ -56,3 +56,41 @@ def scan(
             carry[row] = g * trail * m
             if len(weights) > 0:
                 weights[i, row] = m
+
+
+@compiled
+def scan_by_depth(
+    lines: Lines,
+    left: NDArray[np.float64],  # (cells, depths): weight of the asked value on each cell, by steps ahead
+    carry: NDArray[np.float64],  # (depths,): zeros
+    moved: NDArray[np.float64],  # (depths,): room
+    visits: NDArray[np.float64],  # (cells, depths): receives m; the last depth takes all that lies deeper
+) -> None:
+    """As ``scan`` for one row, telling apart how many steps ahead a weight lies.
+
+    A bootstrap and a trail each look one step further ahead.
+    """
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    depths = left.shape[1]
+    for i in range(len(lines.cell) - 1, -1, -1):
+        k = lines.cell[i]
+        touched = False
+        for depth in range(depths):
+            if left[k, depth] != 0.0 or carry[depth] != 0.0:
+                touched = True
+        if not touched:
+            continue
+        j = lines.source[i]
+        a = lines.step_size[i & a_mask]
+        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
+        trail = lines.trail[i & l_mask]
+        for depth in range(depths):
+            moved[depth] = a * left[k, depth] + carry[depth]
+            left[k, depth] *= 1.0 - a
+            visits[k, depth] += moved[depth]
+            carry[depth] = 0.0
+        for depth in range(depths):
+            ahead = min(depth + 1, depths - 1)
+            if j >= 0:
+                left[j, ahead] += g * (1.0 - trail) * moved[depth]
+            carry[ahead] += g * trail * moved[depth]
