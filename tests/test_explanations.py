@@ -49,7 +49,11 @@ def test_the_gap_is_the_difference_of_the_agents_own_values(taxi):
     contrast = taxi.contrast(START)
     ordered = sorted(taxi.values[index])
     assert contrast.gap == ordered[-1] - ordered[-2]
-    assert f"worth {contrast.gap:.4f} more" in str(contrast)
+    text = str(contrast)
+    assert f"worth {contrast.gap:.4f} more" in text
+    other = taxi.labels.actions[contrast.instead.action]
+    assert f"spared: {START}: {other}" in text, "a cost that only the other action expects is not called earned"
+    assert "spared: taxi at row 0, column 0; passenger aboard; destination R: drop off" not in text
 
 
 def test_the_worse_action_has_no_reasons(taxi):

@@ -115,11 +115,16 @@ class Contrast(Explanation):
         reasons = self.reasons
         if reasons and not self.tied:
             lines.append(f"For {one!r}, outweighing all that speaks against it:")
-            lines += [f"  {amount:+7.3f}  {self._pair(s, a)}" for s, a, amount in reasons[:MOST_REASONS]]
+            lines += [f"  {amount:+7.3f}  {self._reason(s, a)}" for s, a, amount in reasons[:MOST_REASONS]]
             if len(reasons) > MOST_REASONS:
                 rest = sum(amount for *_, amount in reasons[MOST_REASONS:])
                 lines.append(f"  {rest:+7.3f}  at {len(reasons) - MOST_REASONS} other places")
         return lines
+
+    def _reason(self, state: int, action: int) -> str:
+        """A pair in favour of the chosen action: something earned there, or a cost that only the other expects."""
+        spared = "" if self.chosen.earnings[state, action] > 0.0 else "spared: "
+        return spared + self._pair(state, action)
 
     def to_json(self) -> dict[str, Any]:
         """Both actions, the gap and its parts, and what is gained, lost and shared."""
