@@ -103,8 +103,48 @@ def test_a_timeline_is_the_way_step_by_step(taxi):
         taxi.timeline(START, horizon=0)
 
 
+def test_an_average_rests_on_all_its_experiences_equally():
+    """With steps of 1/n the value is a mean: n equal weights, its standard error, and all of the noise is luck."""
+    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.3, 0.7]]])
+    run = wf.train(world, wf.QLearning(step_size=wf.visit_count(), discount=1.0), episodes=400, seed=0)
+    account = run.provenance(0)
+    assert account.weights == pytest.approx(1 / 400)
+    assert account.effective == pytest.approx(400)
+    assert account.standard_error == pytest.approx(run.history.returns.std() / 20, rel=1e-6)
+    assert account.luck == pytest.approx(0.0, abs=1e-12), "the mean of the rewards seen is the value itself"
+    assert account.stale == 0.0
+    assert account.episodes.tolist() == list(range(400))
+
+
+def test_a_constant_step_rests_on_few_experiences():
+    world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True)
+    run = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0)
+    assert run.provenance(0).effective == pytest.approx(19.0, abs=0.01), "(2 - a) / a"
+
+
+def test_stale_weight_fades_with_training():
+    shares = [wf.train("Taxi-v4", TAXI, episodes=n, seed=0).provenance(START).stale for n in (300, 20_000)]
+    assert shares[0] > 0.02 > shares[1]
+
+
+def test_telling_episodes_are_real_and_ranked(taxi):
+    account = taxi.provenance(START)
+    telling = account.telling()
+    assert len(telling) == 5
+    amounts = [abs(amount) for _, amount in telling]
+    assert amounts == sorted(amounts, reverse=True)
+    assert all(0 <= episode < len(taxi.history) for episode, _ in telling)
+    assert f"episode {telling[0][0]:,}" in str(account)
+
+
 def test_answers_are_json_and_html(taxi):
-    for answer in (taxi.intention(START), taxi.contrast(START), taxi.outcomes(START), taxi.timeline(START)):
+    for answer in (
+        taxi.intention(START),
+        taxi.contrast(START),
+        taxi.outcomes(START),
+        taxi.timeline(START),
+        taxi.provenance(START),
+    ):
         form = json.loads(json.dumps(answer.to_json()))
         assert form["sentences"] == str(answer).splitlines()
         assert form["residual"] == answer.residual

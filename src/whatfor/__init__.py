@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from whatfor import testing, worlds
     from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, value_iteration
-    from whatfor.explanations import Contrast, Intention, Outcomes, Timeline
+    from whatfor.explanations import Contrast, Intention, Outcomes, Provenance, Timeline
     from whatfor.folder import FolderError
     from whatfor.labels import Axis, Ending, Labels
     from whatfor.learners import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "value_iteration"),
-    "whatfor.explanations": ("Contrast", "Intention", "Outcomes", "Timeline"),
+    "whatfor.explanations": ("Contrast", "Intention", "Outcomes", "Provenance", "Timeline"),
     "whatfor.folder": ("FolderError",),
     "whatfor.labels": ("Axis", "Ending", "Labels"),
     "whatfor.learners": (
@@ -71,6 +71,7 @@ __all__ = [
     "Ledger",
     "MonteCarlo",
     "Outcomes",
+    "Provenance",
     "QLearning",
     "Replay",
     "Run",

@@ -172,7 +172,7 @@ class Ledger:
         [[[0.5]]]
         """
         tables = self.initial_tables().reshape(-1, 1)
-        fold(self.lines, self.lines.reward, tables, np.zeros(1))
+        fold(self.lines, self.lines.reward, tables, np.zeros(1), np.empty(0))
         return tables.reshape(self.n_tables, self.n_states, self.n_actions)
 
     def initial_tables(self) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.explanations import Contrast, Intention, Outcomes, Timeline
+from whatfor.explanations import Contrast, Intention, Outcomes, Provenance, Timeline
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
@@ -187,6 +187,12 @@ class Run:
         index = self.labels.index(state)
         chosen = self._best(index) if action is None else self.labels.action(action)
         return Timeline.of(self.audit, self.labels, index, chosen, horizon=horizon, discount=discount)
+
+    def provenance(self, state: State, action: Action | None = None) -> Provenance:
+        """Which experience a value is made of; by default, that of the best action."""
+        index = self.labels.index(state)
+        chosen = self._best(index) if action is None else self.labels.action(action)
+        return Provenance.of(self.audit, self.labels, index, chosen, value=float(self.values[index, chosen]))
 
     def _intention(self, index: int, action: int) -> Intention:
         return Intention.of(self.beliefs, self.labels, index, action, value=float(self.values[index, action]))

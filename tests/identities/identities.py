@@ -231,9 +231,29 @@ def outcomes_and_the_unknown_are_certain(case: Case) -> None:
 def weights_times_rewards_are_the_value(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
-        weights, row = run.audit.weights(s, a), run.audit.row(s, a, method="scan")
-        account = float(weights @ run.ledger.lines.reward) + row.from_start
-        assert abs(account - run.values[s, a]) <= EXACT * max(row.scale, 1e-3)
+        account = run.provenance(s, a)
+        assert account.residual <= EXACT * max(float(account.weights @ np.abs(account.rewards)), 1e-3)
+        assert np.array_equal(account.rewards, run.ledger.lines.reward)
+
+
+def influence_is_what_deletion_takes_away(case: Case) -> None:
+    """Replaying the ledger without an update, for methods whose updates stand alone: exactly weight times TD error."""
+    run = case.run()
+    lines, ledger = run.ledger.lines, run.ledger
+    if ledger.order == "backwards" or len(ledger) == 0:
+        return
+    shape = ledger.initial_tables().shape
+    for i in range(0, len(ledger), max(1, len(ledger) // 5)):
+        keep = np.arange(len(ledger)) != i
+        kept = lines._replace(
+            **{f: getattr(lines, f)[keep] for f in lines._fields if len(getattr(lines, f)) == len(ledger)}
+        )
+        start = ledger.initial_tables().reshape(-1, 1)
+        without = oracle.forwards(kept, start, lambda k, r: r).reshape(shape).mean(axis=0)
+        for s, a in pairs(run):
+            taken = run.values[s, a] - without[s, a]
+            influence = run.provenance(s, a).influence[i]
+            assert abs(influence - taken) <= 1e-10 * max(1.0, np.abs(run.values).max())
 
 
 def timeline_and_remainder_are_the_visits(case: Case) -> None:
@@ -268,6 +288,7 @@ ALL = (
     reasons_are_enough_and_none_too_many,
     outcomes_and_the_unknown_are_certain,
     weights_times_rewards_are_the_value,
+    influence_is_what_deletion_takes_away,
     timeline_and_remainder_are_the_visits,
 )
 

@@ -100,6 +100,12 @@ BROKEN = {
         "carry[depth] += g * trail * moved[depth]",
         ["timeline_and_remainder_are_the_visits"],
     ),
+    "the error is measured after the update": (
+        "kernels/forwards.py",
+        "errors[i] = previous[0] - before",
+        "errors[i] = previous[0] - tables[k, 0]",
+        ["influence_is_what_deletion_takes_away"],
+    ),
     "a reason too many is given": (
         "explanations/contrast.py",
         "if weight > 0.0 or self.parts[state, action] <= 0.0:",

@@ -154,6 +154,21 @@ class Audit:
         scan(lines, left, np.zeros(1), made, np.zeros((cells, 1)), endings, weights, np.zeros(1))
         return weights[:, 0]
 
+    @cached_property
+    def errors(self) -> NDArray[np.float64]:
+        """(n,) The TD error of every update at the moment it was made: its target less the value it found."""
+        tables, errors = self.ledger.initial_tables().reshape(-1, 1), np.empty(len(self.ledger))
+        fold(self.ledger.lines, self.ledger.lines.reward, tables, np.zeros(1), errors)
+        return errors
+
+    @cached_property
+    def final_errors(self) -> NDArray[np.float64]:
+        """(n,) The error every update would find now: its target from the final values, less the final value."""
+        still = self.ledger.lines._replace(step_size=np.zeros(1))  # a step of 0 is a target only
+        errors = np.empty(len(self.ledger))
+        fold(still, still.reward, self.folded.reshape(-1, 1).copy(), np.zeros(1), errors)
+        return errors
+
     def visits_by_depth(
         self, state: int, action: int, horizon: int, *, discount: float | None = None
     ) -> NDArray[np.float64]:
@@ -295,5 +310,5 @@ class Audit:
                 else np.zeros((self.ledger.n_cells, 1))
             )
             start = float(np.abs(tables).max())
-            self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1)))
+            self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1), np.empty(0)))
         return self._peaks[quantity, discount]

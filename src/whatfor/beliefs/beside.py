@@ -58,7 +58,7 @@ class BeliefMap:
             (values, lines.reward),
             (start, np.zeros(1)),
         ):
-            fold(lines, amount, map_.tables, map_.previous)
+            fold(lines, amount, map_.tables, map_.previous, np.empty(0))
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits, discounted as learned: the paper's belief map."""

@@ -15,6 +15,7 @@ def fold(
     amount: NDArray[np.float64],  # (n,) or (1,): what each line adds up
     tables: NDArray[np.float64],  # (cells, width): changed in place
     previous: NDArray[np.float64],  # (width,): the target of the line before; changed in place
+    errors: NDArray[np.float64],  # (n,), or (0,) if nobody asks: receives target - value of column 0
 ) -> float:
     """Repeat the updates for another cumulant: ``amount[i]`` at column ``cell % width``.
 
@@ -33,10 +34,13 @@ def fold(
         trail = lines.trail[i & l_mask]
         cumulant = amount[i & c_mask]
         own = k % width
+        before = tables[k, 0]
         for x in range(width):
             added = cumulant if x == own else 0.0
             bootstrap = tables[j, x] if j >= 0 else 0.0
             previous[x] = target(added, g, trail, bootstrap, previous[x])
             tables[k, x] = moved(tables[k, x], previous[x], a)
         peak = max(peak, abs(previous[0]))
+        if len(errors) > 0:
+            errors[i] = previous[0] - before
     return peak

@@ -1,0 +1,130 @@
+"""Which experience a value is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.audit import Audit
+from whatfor.explanations.explanation import Explanation
+from whatfor.labels import Labels
+
+MOST_EPISODES = 5
+
+
+@dataclass(frozen=True)
+class Provenance(Explanation):
+    """The account of a value: weights of updates, which times their rewards sum to it.
+
+    The account is not the influence: what deleting an update would change is its weight times its TD error, and by
+    that episodes are ranked.
+    """
+
+    labels: Labels
+    state: int
+    action: int
+    value: float
+    weights: NDArray[np.float64]  # (n,) weight of every update
+    rewards: NDArray[np.float64]  # (n,)
+    influence: NDArray[np.float64]  # (n,) weight times TD error at that moment: what deleting the update takes away
+    episodes: NDArray[np.int64]  # (n,) in which the experience was made
+    steps: NDArray[np.int64]  # (n,)
+    from_start: float  # the part of the value that is left of what the tables started with
+    effective: float  # so many equally weighted updates would be as many: (sum of weights)^2 / sum of squares
+    standard_error: float  # sampling error that the spread of the updates implies; too small for rarely tried actions
+    stale: float  # share of the weight that flowed through actions the agent would no longer take
+    luck: float  # the part of the value that is rewards above or below their mean
+    residual: float  # |weights times rewards + from_start - value|
+
+    @classmethod
+    def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float) -> Provenance:
+        """Ask the ledger."""
+        lines, weights = audit.ledger.lines, audit.weights(state, action)
+        episodes, steps = audit.ledger.made()
+        from_start = audit.row(state, action, method="scan").from_start
+        account = float(weights @ lines.reward) + from_start
+        squares = float(weights @ weights)
+        pairs = lines.cell % (labels.n_states * labels.n_actions)
+        counts = np.maximum(np.bincount(pairs, minlength=labels.n_states * labels.n_actions), 1)
+        mean = np.bincount(pairs, weights=lines.reward, minlength=len(counts)) / counts
+        return cls(
+            labels=labels,
+            state=state,
+            action=action,
+            value=value,
+            weights=weights,
+            rewards=lines.reward,
+            influence=weights * audit.errors,
+            episodes=episodes,
+            steps=steps,
+            from_start=from_start,
+            effective=float(weights.sum()) ** 2 / squares if squares else 0.0,
+            standard_error=float(np.sqrt(((weights * audit.final_errors) ** 2).sum())),
+            stale=_stale(audit, weights),
+            luck=float(weights @ (lines.reward - mean[pairs])),
+            residual=abs(account - value),
+        )
+
+    def telling(self, most: int = MOST_EPISODES) -> list[tuple[int, float]]:
+        """The most telling episodes and what each contributes by its influence; the largest first."""
+        if len(self.episodes) == 0:
+            return []
+        by_episode = np.bincount(self.episodes, weights=self.influence)
+        order = np.argsort(-np.abs(by_episode), kind="stable")[:most]
+        return [(int(episode), float(by_episode[episode])) for episode in order if by_episode[episode]]
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        here, doing = self.labels.words(self.state), self.labels.actions[self.action]
+        used = np.unique(self.episodes[self.weights > 0.0])
+        if len(used) == 0:
+            return [f"In {here!r}, {doing!r} was never learned from: its value is what it started with."]
+        lines = [
+            f"In {here!r}, the value {self.value:.4f} of {doing!r} was learned in {len(used):,} episodes, "
+            f"the first {used[0]:,}, the last {used[-1]:,}; its updates weigh as {self.effective:.0f} equal ones would.",
+            f"Their spread implies a standard error of {self.standard_error:.2g}"
+            f"; {self.stale:.0%} of the weight went through actions it would no longer take; luck made {self.luck:+.3g} of it.",
+            "The most telling episodes (what forgetting each would take away):",
+        ]
+        return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in self.telling()]
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, and the updates that carry weight, the heaviest first."""
+        order = np.argsort(-self.weights, kind="stable")[: np.count_nonzero(self.weights)]
+        names = ("effective", "standard_error", "stale", "luck", "from_start", "value", "residual")
+        return {
+            "question": "provenance",
+            "state": self.state,
+            "action": self.action,
+            **{name: getattr(self, name) for name in names},
+            "updates": [
+                {
+                    "episode": int(self.episodes[i]),
+                    "step": int(self.steps[i]),
+                    "weight": float(self.weights[i]),
+                    "reward": float(self.rewards[i]),
+                    "influence": float(self.influence[i]),
+                }
+                for i in order
+            ],
+            "sentences": self.sentences(),
+        }
+
+
+def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
+    """The share of bootstrapped weight that went through actions which are no longer the best."""
+    lines, ledger = audit.ledger.lines, audit.ledger
+    used = np.flatnonzero((lines.source >= 0) & (weights > 0.0))
+    if len(used) == 0:
+        return 0.0
+    discount = np.broadcast_to(lines.discount, len(ledger))[used]
+    trail = np.broadcast_to(lines.trail, len(ledger))[used]
+    passed = weights[used] * discount * (1.0 - trail)
+    values = audit.folded.sum(axis=0)
+    pairs = lines.source[used] % values.size
+    best = values.ravel()[pairs] >= values.max(axis=1)[pairs // ledger.n_actions]
+    total = float(passed.sum())
+    return float(passed[~best].sum()) / total if total else 0.0
