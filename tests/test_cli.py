@@ -308,6 +308,7 @@ def test_explain_compares_and_speaks_json(whatfor, taxi):
     run = wf.load(folder)
     question = ("explain", folder, "--state", "68", "--action", "south")
     assert whatfor(*question, "--instead", "north")[1].strip() == str(run.contrast(68, "south", "north"))
+    assert whatfor(*question, "--as-of", 50)[1].strip() == str(run.as_of(50).intention(68, "south"))
     code, said, _ = whatfor(*question, "--json")
     assert code == 0
     assert json.loads(said) == json.loads(json.dumps(run.intention(68, "south").to_json()))

@@ -122,6 +122,12 @@ def test_what_was_intended_earlier():
         assert then.value(36, action) == stopped.values[36, action]
     with pytest.raises(ValueError, match="one of episodes= or lines="):
         run.audit.as_of()
+    earlier = run.as_of(10)
+    assert np.array_equal(earlier.tables, stopped.tables)
+    assert np.array_equal(earlier.history.returns, stopped.history.returns)
+    assert str(earlier.intention(36)) == str(stopped.intention(36))
+    with pytest.raises(ValueError, match="holds 300 episodes"):
+        run.as_of(301)
 
 
 def test_going_on_is_not_told_to_change_what_was_set():

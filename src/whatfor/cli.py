@@ -111,6 +111,7 @@ def explain(
     state: str,
     action: str | None = None,
     instead: str | None = None,
+    as_of: int | None = None,
     json: bool = False,
 ) -> None:
     """Say what a saved agent expects of an action, or why it takes it and not another.
@@ -120,13 +121,14 @@ def explain(
         state: The state: in words, as numbers in brackets, or as an index.
         action: The action, by name or number; by default the best.
         instead: Another action to compare it with.
+        as_of: Ask it as it was after so many episodes.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
     import whatfor as wf
 
-    asked = wf.load(run)
+    asked = wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
     answer = asked.intention(state, action) if instead is None else asked.contrast(state, action, instead)
     print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
 

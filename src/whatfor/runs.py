@@ -154,6 +154,12 @@ class Run:
             raise error
         return Evaluation.of(played.returns, played.lengths)
 
+    def as_of(self, episodes: int) -> Run:
+        """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
+        earlier = self._need_ledger("looking back").until(episodes)
+        history = History(self.history.returns[:episodes], self.history.lengths[:episodes])
+        return Run(labels=self.labels, values=earlier.values(), ledger=earlier, history=history, settings=self.settings)
+
     # -- questions -------------------------------------------------------------------------
 
     def intention(self, state: State, action: Action | None = None) -> Intention:

@@ -85,11 +85,16 @@ class Provenance(Explanation):
         lines = [
             f"In {here!r}, the value {self.value:.4f} of {doing!r} was learned in {len(used):,} episodes, "
             f"the first {used[0]:,}, the last {used[-1]:,}; its updates weigh as {self.effective:.0f} equal ones would.",
-            f"Their spread implies a standard error of {self.standard_error:.2g}"
-            f"; {self.stale:.0%} of the weight went through actions it would no longer take; luck made {self.luck:+.3g} of it.",
+            f"Their spread implies a standard error of {self.standard_error:.2g}; {self._shares()}.",
             "The most telling episodes (what forgetting each would take away):",
         ]
         return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in self.telling()]
+
+    def _shares(self) -> str:
+        stale = f"{self.stale:.1%} of the weight" if self.stale >= 5e-4 else "hardly any weight"
+        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, float(self.weights @ np.abs(self.rewards)))
+        luck = f"luck made {self.luck:+.3g} of it" if noise else "luck had no part in it"
+        return f"{stale} went through actions it would no longer take; {luck}"
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, and the updates that carry weight, the heaviest first."""
