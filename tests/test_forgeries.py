@@ -49,7 +49,7 @@ def forge_document(folder, change):
     forge(folder, "run", json.dumps(document).encode())
 
 
-def refused(folder, message):
+def check_refused(folder, message):
     with pytest.raises(wf.FolderError, match=message):
         wf.load(folder)
 
@@ -60,39 +60,39 @@ def test_a_tampered_file_is_refused(kept, name):
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
-    refused(kept, f"{file.name} is not what was saved")
+    check_refused(kept, f"{file.name} is not what was saved")
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
 def test_a_truncated_file_is_refused(kept, name):
     file = kept / manifest(kept)["files"][name]["file"]
     file.write_bytes(file.read_bytes()[:-100])
-    refused(kept, f"{file.name} is .* bytes long instead of .*: it was cut off or changed")
+    check_refused(kept, f"{file.name} is .* bytes long instead of .*: it was cut off or changed")
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
 def test_a_missing_file_is_refused(kept, name):
     file = kept / manifest(kept)["files"][name]["file"]
     file.unlink()
-    refused(kept, f"incomplete: {file.name} is missing")
+    check_refused(kept, f"incomplete: {file.name} is missing")
 
 
 def test_a_link_is_refused(kept, tmp_path):
     file = kept / manifest(kept)["files"]["arrays"]["file"]
     shutil.move(file, tmp_path / "elsewhere.npz")
     file.symlink_to(tmp_path / "elsewhere.npz")
-    refused(kept, file.name)
+    check_refused(kept, file.name)
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    refused(tmp_path / "nothing", "there is no run at .*nothing: no such folder")
-    refused(tmp_path, "there is no run at .*: no manifest.json in it")
+    check_refused(tmp_path / "nothing", "there is no run at .*nothing: no such folder")
+    check_refused(tmp_path, "there is no run at .*: no manifest.json in it")
 
 
 def test_a_newer_format_is_refused_and_says_what_to_do(kept):
     listed = manifest(kept)
     (kept / "manifest.json").write_text(json.dumps({**listed, "format": listed["format"] + 1}))
-    refused(kept, "newer whatfor .*pip install --upgrade whatfor")
+    check_refused(kept, "newer whatfor .*pip install --upgrade whatfor")
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_a_newer_format_is_refused_and_says_what_to_do(kept):
 )
 def test_a_manifest_that_is_none_is_refused(kept, text, message):
     (kept / "manifest.json").write_text(text)
-    refused(kept, message)
+    check_refused(kept, message)
 
 
 @pytest.mark.parametrize("text", [b"{nope", b"[]", b"1", b"null", b"\xff\xfe", b"[" * 100_000, b"{}"])
 def test_a_document_that_is_none_is_refused(kept, text):
     forge(kept, "run", text)
-    refused(kept, "is not JSON|is not a run that whatfor wrote")
+    check_refused(kept, "is not JSON|is not a run that whatfor wrote")
 
 
 class Trap:
@@ -131,9 +131,9 @@ def test_a_pickle_is_refused_and_not_run(kept, group):
     arrays = dict(np.load(io.BytesIO(contents(kept, group))))
     first = next(iter(arrays))
     forge(kept, group, packed(**{**arrays, first: np.array([Trap()], dtype=object)}))
-    refused(kept, "contains a pickle.*refused")
+    check_refused(kept, "contains a pickle.*refused")
     forge(kept, group, pickle.dumps(Trap()))
-    refused(kept, "contains a pickle.*refused")
+    check_refused(kept, "contains a pickle.*refused")
 
 
 def test_files_that_are_not_archives_are_refused(kept):
@@ -141,7 +141,7 @@ def test_files_that_are_not_archives_are_refused(kept):
     np.save(plain, np.zeros(3))
     for data in (b"", b"PK\x03\x04 and no more", plain.getvalue(), packed()):
         forge(kept, "arrays", data)
-        refused(kept, "cannot be read|not a run that whatfor wrote")
+        check_refused(kept, "cannot be read|not a run that whatfor wrote")
 
 
 def put(at, value):
@@ -172,7 +172,7 @@ def test_numbers_out_of_range_are_refused(tmp_path, group, name, change, message
     folder = tmp_path / "run"
     trained(max_steps=5).save(folder)
     forge_array(folder, group, name, change)
-    refused(folder, message)
+    check_refused(folder, message)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_experience_out_of_range_is_refused(tmp_path, name, change, message):
     folder = tmp_path / "run"
     trained(replay="ring").save(folder)
     forge_array(folder, "arrays", name, change)
-    refused(folder, message)
+    check_refused(folder, message)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_table_out_of_range_is_refused(tmp_path, name, change, message):
     folder = tmp_path / "run"
     trained(random_world(3)).save(folder)
     forge_array(folder, "arrays", name, change)
-    refused(folder, message)
+    check_refused(folder, message)
 
 
 def spots(data, path=()):

@@ -24,9 +24,9 @@ BROKEN = {
         ["ledger_makes_the_learners_table", "beside_is_the_audit", "kernels_are_the_oracle"],
     ),
     "fold goes on after an end": (
-        "kernels/forwards.py",
-        "g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0",
-        "g = lines.discount[i & g_mask]",
+        "kernels/recursion.py",
+        "discount = lines.discount[i & g_mask] if source >= NO_BOOTSTRAP else 0.0",
+        "discount = lines.discount[i & g_mask]",
         ["ledger_makes_the_learners_table", "visits_times_reward_is_the_value_at_every_iteration"],
     ),
     "fold adds up at the wrong place": (

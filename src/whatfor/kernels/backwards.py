@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, ending_place, mask
+from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place, line_at, mask
 
 
 @compiled
@@ -38,10 +38,7 @@ def scan(
                 touched = True
         if not touched:
             continue
-        j = lines.source[i]
-        a = lines.step_size[i & a_mask]
-        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
-        trail = lines.trail[i & l_mask]
+        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
         carrying = g * trail != 0.0
         for row in range(rows):
             m = a * left[k, row] + carry[row]
@@ -80,10 +77,7 @@ def scan_by_depth(
                 touched = True
         if not touched:
             continue
-        j = lines.source[i]
-        a = lines.step_size[i & a_mask]
-        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
-        trail = lines.trail[i & l_mask]
+        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
         for depth in range(depths):
             moved[depth] = a * left[k, depth] + carry[depth]
             left[k, depth] *= 1.0 - a

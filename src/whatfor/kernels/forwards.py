@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import NO_BOOTSTRAP, Lines, mask, moved, target
+from whatfor.kernels.recursion import Lines, line_at, mask, moved, target
 
 
 @compiled
@@ -27,11 +27,7 @@ def fold(
     width = tables.shape[1]
     peak = 0.0
     for i in range(len(lines.cell)):
-        k = lines.cell[i]
-        j = lines.source[i]
-        a = lines.step_size[i & a_mask]
-        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
-        trail = lines.trail[i & l_mask]
+        k, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
         cumulant = amount[i & c_mask]
         own = k % width
         before = tables[k, 0]

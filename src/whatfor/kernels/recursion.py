@@ -70,3 +70,11 @@ def moved(value: float, target: float, step_size: float) -> float:
 def mask(column: NDArray[np.float64]) -> int:
     """``column[i & mask(column)]`` reads line i of a column, also of one that holds a single number."""
     return -1 if len(column) > 1 else 0
+
+
+@inlined
+def line_at(lines: Lines, i: int, a_mask: int, g_mask: int, l_mask: int) -> tuple[int, int, float, float, float]:
+    """Line i: cell, source, step size, discount (0 where the episode ended), trail."""
+    source = lines.source[i]
+    discount = lines.discount[i & g_mask] if source >= NO_BOOTSTRAP else 0.0
+    return lines.cell[i], source, lines.step_size[i & a_mask], discount, lines.trail[i & l_mask]

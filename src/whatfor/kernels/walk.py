@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import allocating, compiled, inlined
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, Lines, ending_place, mask
+from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place, line_at, mask
 
 
 @compiled
@@ -88,10 +88,7 @@ def walk(
         read += 1
         if read > limit:
             return dropped, spread, read
-        j = lines.source[i]
-        a = lines.step_size[i & a_mask]
-        g = lines.discount[i & g_mask] if j >= NO_BOOTSTRAP else 0.0
-        trail = lines.trail[i & l_mask]
+        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
         m = a * own + passed
         visits[k] += m
         earnings[k] += m * lines.reward[i]
