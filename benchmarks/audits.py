@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def _seconds(work: Callable[[], Any], repetitions: int = REPETITIONS) -> float:
 
 def _times(audit: wf.Audit, pairs: Pairs) -> np.ndarray:
     audit.row(*pairs[0])  # compiles
-    return np.array([_seconds(lambda pair=pair: audit.row(*pair)) for pair in pairs])  # type: ignore[misc]
+    return np.array([_seconds(partial(audit.row, *pair)) for pair in pairs])
 
 
 def _ms(what: str, seconds: np.ndarray, target: float | None) -> Row:
@@ -108,8 +109,8 @@ def _scans(few: wf.Audit, many: wf.Audit, pairs: Pairs) -> list[Row]:
     rows = []
     for audit in (few, many):
         lines = len(audit.ledger)
-        one = _seconds(lambda audit=audit: audit.row(*pairs[0], method="scan"))  # type: ignore[misc]
-        several = _seconds(lambda audit=audit: audit.rows(pairs[:TOGETHER]), 1) / TOGETHER  # type: ignore[misc]
+        one = _seconds(partial(audit.row, *pairs[0], method="scan"))
+        several = _seconds(partial(audit.rows, pairs[:TOGETHER]), 1) / TOGETHER
         note = f"{number(1e3 * one)} ms; {TOGETHER} rows in one pass: {number(1e9 * several / lines)} ns a line and row, {number(several / one, 2)} × of single scans"
         rows.append(Row(f"a full scan of {lines:,} lines", 1e9 * one / lines, "ns a line", note=note))
     return rows

@@ -27,9 +27,6 @@ class FolderError(ValueError):
     """A run folder that cannot be read or written, and why."""
 
 
-Contents = dict[str, Any]  # a name -> JSON data, or a dictionary of arrays
-
-
 def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[str, dict[str, NDArray[Any]]]) -> Path:
     """Write JSON documents and groups of arrays, all or nothing."""
     folder = Path(path)

@@ -210,12 +210,23 @@ class Ledger:
         lines, pairs = self.lines, (self.n_tables, self.n_states, self.n_actions)
         table, state, action = (int(x) for x in np.unravel_index(lines.cell[i], pairs))
         source = int(lines.source[i])
-        following = (None, None, None)
-        if source >= 0:
-            following = tuple(int(x) for x in np.unravel_index(source, pairs))  # type: ignore[assignment]
+        after = [int(x) for x in np.unravel_index(source, pairs)] if source >= 0 else None
         a, g, trail = (float(column[i if len(column) > 1 else 0]) for column in lines[3:])
-        ending = self.endings[ending_place(source)] if source <= TIMED_OUT else None
-        return Update(table, state, action, float(lines.reward[i]), *following, a, g, trail, ending, episode, step)
+        return Update(
+            table=table,
+            state=state,
+            action=action,
+            reward=float(lines.reward[i]),
+            next_table=after[0] if after else None,
+            next_state=after[1] if after else None,
+            next_action=after[2] if after else None,
+            step_size=a,
+            discount=g,
+            trail=trail,
+            ending=self.endings[ending_place(source)] if source <= TIMED_OUT else None,
+            episode=episode,
+            step=step,
+        )
 
     def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First line and first experience of every episode."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -128,7 +130,7 @@ class Store:
         return part
 
 
-def _grown(column: NDArray, room: int, used: int) -> NDArray:  # type: ignore[type-arg]
+def _grown(column: NDArray[Any], room: int, used: int) -> NDArray[Any]:
     fresh = np.empty((room, *column.shape[1:]), column.dtype)
     fresh[:used] = column[:used]
     return fresh

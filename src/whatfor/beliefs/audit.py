@@ -146,12 +146,8 @@ class Audit:
 
     def weights(self, state: int, action: int, *, discount: float | None = None) -> NDArray[np.float64]:
         """(n,) The weight of every line in the value of a pair: weights times rewards sum to it, less what is left of the start."""
-        lines, cells = self._lines(discount), self.ledger.n_cells
-        asked = self._asked(state, action)
-        left, made, weights = np.zeros((cells, 1)), np.zeros((cells, 1)), np.zeros((len(self.ledger), 1))
-        left[asked] = 1.0 / len(asked)
-        endings = np.zeros((len(self.ledger.endings), 1))
-        scan(lines, left, np.zeros(1), made, np.zeros((cells, 1)), endings, weights, np.zeros(1))
+        weights = np.zeros((len(self.ledger), 1))
+        self._scanned([self._asked(state, action)], self._lines(discount), weights)
         return weights[:, 0]
 
     @cached_property
@@ -205,7 +201,9 @@ class Audit:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
         return self.ledger.lines._replace(discount=np.array([discount], np.float64))
 
-    def _scanned(self, asked: list[NDArray[np.int64]], lines: Lines) -> list[Row]:
+    def _scanned(
+        self, asked: list[NDArray[np.int64]], lines: Lines, weights: NDArray[np.float64] | None = None
+    ) -> list[Row]:
         rows, cells = len(asked), self.ledger.n_cells
         left = np.zeros((cells, rows))
         for row, own in enumerate(asked):
@@ -213,7 +211,8 @@ class Audit:
         visits, earnings = np.zeros((cells, rows)), np.zeros((cells, rows))
         endings = np.zeros((len(self.ledger.endings), rows))
         spread = np.zeros(rows)
-        scan(lines, left, np.zeros(rows), visits, earnings, endings, np.empty((0, rows)), spread)
+        weights = np.empty((0, rows)) if weights is None else weights
+        scan(lines, left, np.zeros(rows), visits, earnings, endings, weights, spread)
         return [
             self._made(
                 own, visits[:, i], earnings[:, i], endings[:, i], left[:, i], float(spread[i]), read=len(self.ledger)
@@ -297,7 +296,7 @@ class Audit:
         """Build what a walk needs, now rather than at the first question."""
         for quantity in ("value", "visits", "earnings"):
             self._peak(quantity, None)
-        assert self._index
+        _ = self._index
 
     def _peak(self, quantity: str, discount: float | None) -> float:
         """The largest |value|, sum of visits or sum of |earnings| that ever stood in a cell."""

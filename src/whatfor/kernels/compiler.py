@@ -71,7 +71,7 @@ def compiled(function: F) -> F:
     """Compile ``function`` on its first call, and keep the result on disk.
 
     Without Numba's memory management: a kernel works on the arrays it is given and makes none.
-    Counting references to them took 20 times as long as the work.
+    Counting references to them took most of the time.
     """
     return _jit(function, _nrt=False)
 

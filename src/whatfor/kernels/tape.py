@@ -41,7 +41,7 @@ class Tape:
         """The generator as it was before the numbers that nobody has read yet, as JSON can hold it."""
         unread = len(self.uniforms) - int(self.cursor[0])
         bits = np.random.PCG64()
-        bits.state = self.generator.bit_generator.state  # type: ignore[assignment]
+        bits.state = cast(Any, self.generator.bit_generator.state)
         bits.advance(PERIOD - unread)  # one step of the generator a number, so this is backwards
         return cast(dict[str, Any], bits.state)
 

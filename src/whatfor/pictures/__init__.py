@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from whatfor.explanations.intention import Intention
 from whatfor.layouts import Bars, Board, Layout, layout_of
@@ -32,7 +32,7 @@ def draw(explanation: Intention | Layout, ax: Axes | None = None) -> Figure:
         draw_board(layout, ax)
     else:
         draw_bars(layout, ax)
-    return figure  # type: ignore[no-any-return]
+    return cast("Figure", figure)
 
 
 __all__ = ["draw"]

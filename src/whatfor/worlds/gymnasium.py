@@ -50,6 +50,10 @@ FICKLE = (
 )
 
 
+class Clipped(TransformObservation[Any, Any, Any]):
+    """Observations clipped to the bounds of their bins; told apart from wrappers that others have put there."""
+
+
 class NoTwin(ValueError):
     """Why a Gymnasium environment has no compiled twin."""
 
@@ -90,8 +94,7 @@ def binned(
         raise ValueError(f"bins is {bins}; at least one bin is needed for each number")
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
-        env = TransformObservation(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
-        env.whatfor_clips = True  # type: ignore[attr-defined]
+        env = Clipped(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
     return DiscretizeObservation(env, tuple(counts))
 
 
@@ -116,7 +119,7 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
         return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal"),))
     bins = _bins(env)
     if bins is not None:
-        below = [layer for layer in _layers(env)[1 + _layers(env).index(bins) :] if not _clips(layer)]
+        below = [layer for layer in _layers(env)[1 + _layers(env).index(bins) :] if type(layer) is not Clipped]
         known = isinstance(core, CartPoleEnv) and all(isinstance(layer, NAME_KEEPING) for layer in below)
         if known and bins.n_dims == len(NAMES):
             return cartpole_labels(edges_of(bins))
@@ -187,11 +190,6 @@ def _layers(env: gym.Env[Any, Any]) -> list[Any]:
         layers.append(env)
         env = env.env
     return layers
-
-
-def _clips(layer: Any) -> bool:
-    """Whether a wrapper is ``binned``'s own."""
-    return type(layer) is TransformObservation and getattr(layer, "whatfor_clips", False)
 
 
 def _bins(env: gym.Env[Any, Any]) -> Any:
@@ -270,7 +268,7 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     core: Any = env.unwrapped
     below_bins = isinstance(env, DiscretizeObservation)
     for layer in _layers(env)[1:] if below_bins else _layers(env):
-        if type(layer) not in PLAIN_WRAPPERS and not (below_bins and _clips(layer)):
+        if type(layer) not in PLAIN_WRAPPERS and not (below_bins and type(layer) is Clipped):
             raise NoTwin(f"the wrapper {type(layer).__name__} may change the world")
     if core.render_mode is not None:
         raise NoTwin(f"it renders (render_mode={core.render_mode!r})")

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.kernels.recursion import GOES_ON, TERMINATED, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import Labels
+from whatfor.ledger import ENDINGS
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
-
-N_UNNAMED = 2  # endings that every ledger has: timed out, terminated
 
 NO_CART = Cart(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.empty((4, 0)), np.ones(4, np.int64))
 NO_TABLE = Table(
@@ -53,7 +52,7 @@ class World:
 
 def ending_code(labels: Labels, name: str | None) -> int:
     """The code that a ledger made for these labels gives an ending."""
-    return TERMINATED if name is None else ending_place(N_UNNAMED + labels.ending_names.index(name))
+    return TERMINATED if name is None else ending_place(len(ENDINGS) + labels.ending_names.index(name))
 
 
 def table_world(
