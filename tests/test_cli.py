@@ -68,9 +68,9 @@ def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, st
     chosen = int(run.values[68].argmax()) if action is None else 0
     code, said, _ = whatfor("explain", taxi[0], "--state", state, *(() if action is None else ("--action", action)))
     assert code == 0
-    first, *rest = said.splitlines()
-    words, name = run.labels.words(68), run.labels.actions[chosen]
-    assert first == f"In '{words}', '{name}' is worth {run.values[68, chosen]:.4f} to the agent."
+    first, second, *rest = said.splitlines()
+    assert first.startswith(f"In '{run.labels.words(68)}', it {run.labels.doing(chosen)}")
+    assert second.startswith(f"That is worth {run.values[68, chosen]:.4f} to it; ")
     later = run.audit.visits(68, chosen)
     later[68, chosen] = 0.0
     s, a = np.unravel_index(later.argmax(), later.shape)

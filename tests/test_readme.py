@@ -52,7 +52,7 @@ def test_shell_commands_run(tmp_path):
             capture_output=True,
             text=True,
         )
-    assert "more than 'east'" in done.stdout
+    assert "rather than 'east'" in done.stdout
 
 
 def test_files_it_links_to_exist():

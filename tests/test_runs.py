@@ -23,10 +23,12 @@ def test_an_intention_adds_up_and_says_so():
 
 def test_a_pair_never_tried_is_not_made_up():
     run = wf.train("Taxi-v4", LAKE, episodes=2, seed=0)
-    state, action = np.argwhere(run.ledger.tries() == 0)[0]
+    tries = run.ledger.tries()
+    state, action = np.argwhere((tries == 0) & tries.any(axis=1)[:, None])[0]
     why = run.intention(int(state), int(action))
     assert why.visits.sum() == 0.0
     assert "never tried" in str(why)
+    assert "never acted" in str(run.intention(int(np.flatnonzero(~tries.any(axis=1))[0])))
 
 
 def test_an_end_is_said_only_where_one_was_learned():
@@ -34,10 +36,11 @@ def test_an_end_is_said_only_where_one_was_learned():
     ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
     values = ledger.values()
     onward = wf.Run(labels=wf.Labels.plain(2, 1), values=values, ledger=ledger).intention(0)
-    assert "It has not learned what follows." in str(onward)
+    assert "and what then follows it has not learned" in str(onward)
     ledger.record(1, 0, 1.0, None, ending="won", step_size=0.5, discount=0.9)
     last = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger).intention(1)
-    assert "It expects the episode to end there: won (0.50)." in str(last)
+    assert "it takes 'action 0' because it expects to end with 'won' at once (+1)." in str(last)
+    assert "only once; 50% of the value is still what it started with." in str(last)
     assert last.endings == {"won": 0.5}
 
 

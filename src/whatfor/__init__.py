@@ -7,10 +7,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from whatfor import testing, worlds
-    from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, value_iteration
-    from whatfor.explanations import Contrast, Intention, Outcomes, Provenance, Timeline
+    from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, SimulatedBeliefs, value_iteration
+    from whatfor.explanations import (
+        Change,
+        Comparison,
+        Contrast,
+        Intention,
+        Outcomes,
+        Provenance,
+        Simulation,
+        Timeline,
+    )
     from whatfor.folder import FolderError
-    from whatfor.labels import Axis, Ending, Labels
+    from whatfor.labels import Axis, Ending, Labels, Milestone
     from whatfor.learners import (
         DoubleQLearning,
         LambdaReturns,
@@ -24,16 +33,26 @@ if TYPE_CHECKING:
         linear,
         visit_count,
     )
+    from whatfor.learning import TrainingStopped, train
     from whatfor.ledger import Ledger, Update
     from whatfor.pictures import draw
-    from whatfor.runs import Run, TrainingStopped, train
+    from whatfor.runs import Run
     from whatfor.saving import load
 
 _PLACES = {
-    "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "value_iteration"),
-    "whatfor.explanations": ("Contrast", "Intention", "Outcomes", "Provenance", "Timeline"),
+    "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "SimulatedBeliefs", "value_iteration"),
+    "whatfor.explanations": (
+        "Change",
+        "Comparison",
+        "Contrast",
+        "Intention",
+        "Outcomes",
+        "Provenance",
+        "Simulation",
+        "Timeline",
+    ),
     "whatfor.folder": ("FolderError",),
-    "whatfor.labels": ("Axis", "Ending", "Labels"),
+    "whatfor.labels": ("Axis", "Ending", "Labels", "Milestone"),
     "whatfor.learners": (
         "DoubleQLearning",
         "LambdaReturns",
@@ -49,7 +68,8 @@ _PLACES = {
     ),
     "whatfor.ledger": ("Ledger", "Update"),
     "whatfor.pictures": ("draw",),
-    "whatfor.runs": ("Run", "TrainingStopped", "train"),
+    "whatfor.learning": ("TrainingStopped", "train"),
+    "whatfor.runs": ("Run",),
     "whatfor.saving": ("load",),
 }
 _MODULES = ("testing", "worlds")
@@ -60,6 +80,8 @@ __all__ = [
     "Axis",
     "BeliefMap",
     "Beliefs",
+    "Change",
+    "Comparison",
     "Contrast",
     "DoubleQLearning",
     "Ending",
@@ -69,6 +91,7 @@ __all__ = [
     "Labels",
     "LambdaReturns",
     "Ledger",
+    "Milestone",
     "MonteCarlo",
     "Outcomes",
     "Provenance",
@@ -76,6 +99,8 @@ __all__ = [
     "Replay",
     "Run",
     "Sarsa",
+    "SimulatedBeliefs",
+    "Simulation",
     "Timeline",
     "TrainingStopped",
     "Transition",

@@ -57,10 +57,20 @@ class Ending:
     name: str
     action: int | None = None
     reward: float | None = None
+    said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
 
     def fits(self, action: int, reward: float) -> bool:
         """Whether an episode that ended so has this name."""
         return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """Something worth a word on the way: an axis comes to a value."""
+
+    axis: str
+    value: str
+    said: str  # what the agent does then, with {axis} of the state before in it
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,16 @@ class Labels:
     endings: tuple[Ending, ...] = ()
     kind: str = ""  # what the states are of, for pictures: "taxi", "blackjack", "cartpole", "grid"
     observed: str = "index"  # what the world shows: "index", "tuple", "array" or "bins"
+    verbs: tuple[str, ...] = ()  # what "it" does by each action: "moves south"; by default "takes" and its name
+    milestones: tuple[Milestone, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [axis.name for axis in self.axes]
+        if self.verbs and len(self.verbs) != len(self.actions):
+            raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
+        for milestone in self.milestones:
+            if milestone.axis not in names:
+                raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -109,10 +129,34 @@ class Labels:
 
     def words(self, index: int) -> str:
         """The state in words."""
-        text = self._template
+        return self._filled(self._template, index)
+
+    def _filled(self, text: str, index: int) -> str:
+        """A text with the words of a state in the place of its {axes}."""
         for axis, at in zip(self.axes, self.values(index), strict=True):
             text = text.replace(f"{{{axis.name}}}", axis.word(at))
         return text
+
+    def doing(self, action: int) -> str:
+        """What "it" does by an action: "moves south"."""
+        return self.verbs[action] if self.verbs else f"takes {self.actions[action]!r}"
+
+    def reached(self, state: int, following: int) -> str | None:
+        """What worth a word happens between two states, if anything does."""
+        before, after = self.values(state), self.values(following)
+        for milestone in self.milestones:
+            at = [axis.name for axis in self.axes].index(milestone.axis)
+            axis = self.axes[at]
+            if axis.word(after[at]) == milestone.value != axis.word(before[at]):
+                return self._filled(milestone.said, state)
+        return None
+
+    def ending_said(self, name: str, state: int) -> str:
+        """What the agent does when an episode ends so in a state: "deliver at R"."""
+        said = next((ending.said for ending in self.endings if ending.name == name and ending.said), None)
+        if said is not None:
+            return self._filled(said, state)
+        return {"timed out": "run out of time", "terminated": "be done"}.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
         """The observation that stands for a state; for bins, their middle."""
@@ -259,6 +303,8 @@ class Labels:
             "endings": [vars(ending) for ending in self.endings],
             "kind": self.kind,
             "observed": self.observed,
+            "verbs": list(self.verbs),
+            "milestones": [vars(milestone) for milestone in self.milestones],
         }
 
     @classmethod
@@ -273,4 +319,6 @@ class Labels:
             endings=tuple(Ending(**ending) for ending in data["endings"]),
             kind=data["kind"],
             observed=data["observed"],
+            verbs=tuple(data["verbs"]),
+            milestones=tuple(Milestone(**milestone) for milestone in data["milestones"]),
         )

@@ -1,49 +1,44 @@
-"""train() and Run: what training leaves behind, and the questions one can ask it."""
+"""Run: what training leaves behind, and the questions one can ask it."""
 
 from __future__ import annotations
 
-import operator
 import os
-import secrets
-import warnings
-from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.explanations import Contrast, Intention, Outcomes, Provenance, Timeline
+from whatfor.beliefs.simulated import SimulatedBeliefs
+from whatfor.explanations import (
+    Change,
+    Comparison,
+    Contrast,
+    Intention,
+    Outcomes,
+    Provenance,
+    Simulation,
+    Timeline,
+)
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
-from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
-from whatfor.learners.replay import Replay
-from whatfor.learners.schedules import explorations, to_json
-from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
-from whatfor.training.places import Bins, Bounds, Engine, place_again, place_of
-from whatfor.training.session import Listener, Place, Session, Snapshot
+from whatfor.training.places import place_again, place_of
+from whatfor.training.session import Place, Session, Snapshot
+from whatfor.worlds.entering import Enter
+from whatfor.worlds.stepping import TABLE
 
 if TYPE_CHECKING:
     from whatfor.worlds.world import World
 
-TimeLimit = Literal["bootstrap", "terminal"]
 State = Any  # an index, an observation, or words
 Action = int | str
-
-
-class TrainingStopped(RuntimeError):
-    """The world failed; ``run`` holds everything up to then."""
-
-    def __init__(self, message: str, run: Run) -> None:
-        super().__init__(message)
-        self.run = run
 
 
 class Run:
@@ -164,15 +159,13 @@ class Run:
 
     def intention(self, state: State, action: Action | None = None) -> Intention:
         """What the agent expects to follow; by default, its best action."""
-        index = self.labels.index(state)
-        return self._intention(index, self._best(index) if action is None else self.labels.action(action))
+        return self._intention(*self._asked(state, action))
 
     def contrast(self, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
         """Why one action and not another; by default, the best against the second best."""
-        index = self.labels.index(state)
         if self.labels.n_actions < 2:
             raise ValueError("there is only one action, so there is nothing to compare it with")
-        first = self._best(index) if chosen is None else self.labels.action(chosen)
+        index, first = self._asked(state, chosen)
         others = self.values[index].copy()
         others[first] = -np.inf
         second = int(others.argmax()) if instead is None else self.labels.action(instead)
@@ -182,26 +175,102 @@ class Run:
 
     def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
         """How the agent expects the episode to end; by default, after its best action."""
-        index = self.labels.index(state)
-        chosen = self._best(index) if action is None else self.labels.action(action)
-        return Outcomes.of(self.audit, self.labels, index, chosen)
+        return Outcomes.of(self.audit, self.labels, *self._asked(state, action))
 
     def timeline(
         self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
     ) -> Timeline:
         """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
-        index = self.labels.index(state)
-        chosen = self._best(index) if action is None else self.labels.action(action)
-        return Timeline.of(self.audit, self.labels, index, chosen, horizon=horizon, discount=discount)
+        return Timeline.of(self.audit, self.labels, *self._asked(state, action), horizon=horizon, discount=discount)
 
     def provenance(self, state: State, action: Action | None = None) -> Provenance:
         """Which experience a value is made of; by default, that of the best action."""
-        index = self.labels.index(state)
-        chosen = self._best(index) if action is None else self.labels.action(action)
+        index, chosen = self._asked(state, action)
         return Provenance.of(self.audit, self.labels, index, chosen, value=float(self.values[index, chosen]))
 
+    def change(self, state: State, action: Action | None = None, *, since: int | Run) -> Change:
+        """How the intention changed since so many episodes, or since another run of the same world.
+
+        By default each is asked for its own best action.
+        """
+        before = self.as_of(since) if isinstance(since, int) else since
+        if before.labels != self.labels:
+            raise ValueError("the two runs are not of the same world: their states or actions have other names")
+        index = self.labels.index(state)
+        return Change.of(self.intention(index, action), before.intention(index, action))
+
+    def simulation(
+        self,
+        state: State,
+        action: Action | None = None,
+        *,
+        rollouts: int = 1_000,
+        seed: int = 0,
+        env: Any = None,
+        enter: Enter | None = None,
+    ) -> Simulation:
+        """What follows when the greedy policy is played from a state; by default, after its best action.
+
+        ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
+        ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
+        """
+        beliefs = self._simulated(rollouts, seed, env, enter)
+        return Simulation.of(beliefs, *self._asked(state, action))
+
+    def comparison(
+        self,
+        state: State,
+        action: Action | None = None,
+        *,
+        rollouts: int = 1_000,
+        seed: int = 0,
+        env: Any = None,
+        enter: Enter | None = None,
+    ) -> Comparison:
+        """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
+        index, chosen = self._asked(state, action)
+        believed = self._intention(index, chosen)
+        simulated = Simulation.of(self._simulated(rollouts, seed, env, enter), index, chosen)
+        audit = self.beliefs if isinstance(self.beliefs, Audit) else None
+        return Comparison.of(audit, believed, simulated, self._exact(index, chosen), self.policy)
+
+    def _asked(self, state: State, action: Action | None) -> tuple[int, int]:
+        """The pair a question is about; by default, the best action."""
+        index = self.labels.index(state)
+        return index, self._best(index) if action is None else self.labels.action(action)
+
     def _intention(self, index: int, action: int) -> Intention:
-        return Intention.of(self.beliefs, self.labels, index, action, value=float(self.values[index, action]))
+        return Intention.of(self.beliefs, self.labels, index, action, values=self.values[index])
+
+    @property
+    def discount(self) -> float:
+        """The discount it learned with."""
+        if "learner" in self.settings and "discount" in self.settings["learner"]:
+            return float(self.settings["learner"]["discount"])
+        discounts = np.unique(self._need_ledger("the discount of this run").lines.discount)
+        if len(discounts) != 1:
+            raise ValueError("this run was learned with several discounts, so no single one can be played by")
+        return float(discounts[0])
+
+    def _simulated(self, rollouts: int, seed: int, env: Any, enter: Enter | None) -> SimulatedBeliefs:
+        place = self._placed(env)
+        return SimulatedBeliefs(
+            place.env if place.world is None or (enter and place.env is not None) else place.world,
+            self.policy,
+            discount=self.discount,
+            rollouts=rollouts,
+            seed=seed,
+            max_steps=place.max_steps,
+            enter=enter,
+        )
+
+    def _exact(self, state: int, action: int) -> ExactBeliefs | None:
+        """The exact future of the greedy policy; None where the world is not known, or has no end without a discount."""
+        world = self._placed().world
+        if world is None or world.arrays.kind != TABLE:
+            return None
+        exact = ExactBeliefs(world, self.policy, discount=self.discount)
+        return exact if exact.ends(state, action) else None
 
     # -- keeping ---------------------------------------------------------------------------
 
@@ -240,151 +309,3 @@ class Run:
             )
         self._place = place
         return place
-
-
-def train(
-    world: Any,
-    learner: Learner | None = None,
-    *,
-    episodes: int,
-    seed: int | None = None,
-    bins: Bins = None,
-    bounds: Bounds = None,
-    max_steps: int | None = None,
-    time_limit: TimeLimit = "bootstrap",
-    replay: Replay | None = None,
-    listeners: Sequence[Listener] = (),
-    engine: Engine = "auto",
-    progress: bool | None = None,
-    record: bool = True,
-    env: Any = None,
-) -> Run:
-    """Train an agent, and keep every update it makes.
-
-    ``world``: an environment's id, any ``gymnasium.Env`` with countable observations (or a Box with
-    ``bins``), a world of ``whatfor.worlds``, or a ``Run`` to go on from (``env`` gives it its
-    environment back where it cannot make one itself). ``time_limit``: bootstrap through a time
-    limit, or treat it as an end. ``listeners`` are called with the ledger and its first new line.
-    ``engine="auto"`` takes the compiled twin of an environment where it is the same world.
-    Ctrl-C ends training early and returns what there is; an error of the environment raises
-    ``TrainingStopped``, which carries the run so far.
-
-    >>> from whatfor.worlds import chain
-    >>> run = train(chain(), QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=20, seed=0)
-    >>> run.values[0].tolist(), run.engine
-    ([2.0, 2.0], 'compiled')
-    """
-    episodes = operator.index(episodes)
-    if episodes < 0:
-        raise ValueError(f"episodes is {episodes}; it cannot be negative")
-    if isinstance(world, Run):
-        given = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps, "replay": replay}
-        wrong = [name for name, value in given.items() if value is not None]
-        if wrong:
-            raise ValueError(f"{wrong[0]}= was set when this run began and cannot be changed; leave it out to go on")
-        return _go_on(world, learner, env, episodes, listeners, progress)
-    if env is not None:
-        raise ValueError("env= gives a loaded run its environment back; pass a new one as the first argument")
-    if time_limit not in ("bootstrap", "terminal"):
-        raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
-    learner = learner or QLearning()
-    if not isinstance(learner, Learner) or isinstance(learner, type):
-        raise ValueError(
-            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner says what one of your own lacks"
-        )
-    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
-    if not isinstance(learner, Tabular) and place.engine == "compiled":
-        place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
-    seed = secrets.randbits(32) if seed is None else operator.index(seed)
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; it must not be negative")
-    session = Session.fresh(
-        place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record
-    )
-    settings = {
-        "learner": learner.to_json() if isinstance(learner, Tabular) else {"name": type(learner).__name__},
-        "seed": seed,
-        "time_limit": time_limit,
-        "replay": None if replay is None else {name: to_json(value) for name, value in asdict(replay).items()},
-        "engine": place.engine,
-        "engine_reason": place.reason,
-        "max_steps": place.max_steps,
-        "world": place.recipe,
-    }
-    return _trained(session, settings, None, episodes, listeners, progress)
-
-
-def _go_on(
-    run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
-) -> Run:
-    """Take up training where a run left it."""
-    if run._snapshot is None:
-        raise ValueError(
-            "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
-        )
-    settings, place = {**run.settings}, run._placed(env)
-    try:
-        replay = None if settings["replay"] is None else Replay(**settings["replay"])
-        if learner is None:
-            learner = run._learner if run._learner is not None else learner_from(settings["learner"])
-        elif isinstance(learner, Tabular):
-            settings["learner"] = learner.to_json()
-        session = Session.restored(
-            place,
-            learner,
-            run._snapshot,
-            None if run.ledger is None else run.ledger.continued(),
-            seed=settings["seed"],
-            time_out_ends=settings["time_limit"] == "terminal",
-            replay=replay,
-        )
-    except (TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise ValueError(f"the run's settings cannot be taken up: {type(error).__name__} {error}") from error
-    return _trained(session, settings, run.history, episodes, listeners, progress)
-
-
-def _trained(
-    session: Session,
-    settings: dict[str, Any],
-    before: History | None,
-    episodes: int,
-    listeners: Sequence[Listener],
-    progress: bool | None,
-) -> Run:
-    """Play, and pack up what there is, however it ended."""
-    done = 0 if before is None else len(before)
-    epsilons = explorations(session.learner.exploration, done, episodes)
-    cut_before = session.cuts
-    played, error = session.play(epsilons, listeners=listeners, progress=progress)
-    history = History(played.returns, played.lengths)
-    if error is None and not np.isfinite(session.agent.tables).all():
-        error = OverflowError("values are no longer finite numbers: the rewards are too large")
-    stopped = None
-    if error is not None:
-        what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
-        stopped = f"{what} in episode {done + len(history)} of {done + episodes}"
-    if session.ledger is not None:
-        session.ledger.freeze()
-    run = Run(
-        labels=session.place.labels,
-        values=session.agent.tables,
-        ledger=session.ledger,
-        history=history if before is None else before.followed_by(history),
-        settings=settings,
-        stopped=stopped,
-    )
-    run._place, run._learner, run._snapshot = session.place, session.learner, session.snapshot()
-    if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
-        warnings.warn(
-            "episodes were cut by a time limit and bootstrapped through without a discount: a task that need not end has no "
-            "finite value then. Pass time_limit='terminal' to count the limit as an end, or a discount below 1",
-            stacklevel=3,
-        )
-    if isinstance(error, KeyboardInterrupt):
-        warnings.warn(f"training was {stopped}; the run so far is returned", stacklevel=3)
-    elif error is not None:
-        raise TrainingStopped(
-            f"training stopped, {stopped}. The run so far is this error's .run: it can be asked, saved and continued",
-            run,
-        ) from error
-    return run

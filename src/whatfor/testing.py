@@ -13,7 +13,7 @@ from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.schedules import explorations
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_python
-from whatfor.training.steppers import WorldStepper
+from whatfor.worlds.steppers import WorldStepper
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 

@@ -107,7 +107,7 @@ BROKEN = {
         ["influence_is_what_deletion_takes_away"],
     ),
     "a reason too many is given": (
-        "explanations/contrast.py",
+        "explanations/difference.py",
         "if weight > 0.0 or self.parts[state, action] <= 0.0:",
         "if self.parts[state, action] <= 0.0:",
         ["reasons_are_enough_and_none_too_many"],

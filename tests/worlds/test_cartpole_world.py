@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor.training.steppers import EnvStepper, WorldStepper
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import binned, twin
+from whatfor.worlds.steppers import EnvStepper, WorldStepper
 from whatfor.worlds.stepping import bin_of
 
 

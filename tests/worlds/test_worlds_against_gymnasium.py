@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor.training.steppers import EnvStepper, WorldStepper
 from whatfor.worlds.gymnasium import labels_of, twin
+from whatfor.worlds.steppers import EnvStepper, WorldStepper
 
 WORLDS = {
     "taxi": ("Taxi-v4", {}),

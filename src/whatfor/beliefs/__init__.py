@@ -4,5 +4,6 @@ from whatfor.beliefs.audit import Audit, Row
 from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.exact import ExactBeliefs, value_iteration
 from whatfor.beliefs.protocol import Beliefs
+from whatfor.beliefs.simulated import SimulatedBeliefs
 
-__all__ = ["Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "Row", "value_iteration"]
+__all__ = ["Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "Row", "SimulatedBeliefs", "value_iteration"]

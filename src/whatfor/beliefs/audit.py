@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.beliefs.course import Course, course
 from whatfor.kernels.backwards import scan, scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import Lines
@@ -105,6 +106,11 @@ class Audit:
         """(tables, S, A) The tables that the ledger's updates make."""
         return self.ledger.values()
 
+    @cached_property
+    def tried(self) -> NDArray[np.int64]:
+        """(S, A) How often each pair was updated."""
+        return self.ledger.tries()
+
     @property
     def residual(self) -> float:
         """The largest difference between the learner's table and the one the ledger makes."""
@@ -136,33 +142,37 @@ class Audit:
         """
         if method not in ("auto", "scan", "walk"):
             raise ValueError(f"method is 'auto', 'scan' or 'walk', not {method!r}")
-        asked, lines = self._asked(state, action), self._lines(discount)
+        asked, lines = self._asked(state, action), self.lines_at(discount)
         if method == "walk" or (method == "auto" and self._worth_walking()):
-            row = self._walked(asked, lines, discount, patient=method == "walk")
-            if row is not None:
-                return row
+            walked = self._walked(asked, lines, discount, patient=method == "walk")
+            if walked is not None:
+                return walked[0]
         self._scans += 1
         return self._scanned([asked], lines)[0]
 
     def weights(self, state: int, action: int, *, discount: float | None = None) -> NDArray[np.float64]:
         """(n,) The weight of every line in the value of a pair: weights times rewards sum to it, less what is left of the start."""
         weights = np.zeros((len(self.ledger), 1))
-        self._scanned([self._asked(state, action)], self._lines(discount), weights)
+        self._scanned([self._asked(state, action)], self.lines_at(discount), weights)
         return weights[:, 0]
+
+    def course(self, state: int, action: int) -> Course:
+        """The likeliest course after a state and action."""
+        asked = self._asked(state, action)
+        walked = self._walked(asked, self.ledger.lines, None, patient=False) if self._worth_walking() else None
+        if walked is not None:
+            _, used, carried = walked
+        else:
+            weights = self.weights(state, action)
+            used = np.flatnonzero(weights)
+            carried = weights[used]
+        return course(self.ledger, used, carried, state, action)
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
         """(n,) The TD error of every update at the moment it was made: its target less the value it found."""
         tables, errors = self.ledger.initial_tables().reshape(-1, 1), np.empty(len(self.ledger))
         fold(self.ledger.lines, self.ledger.lines.reward, tables, np.zeros(1), errors)
-        return errors
-
-    @cached_property
-    def final_errors(self) -> NDArray[np.float64]:
-        """(n,) The error every update would find now: its target from the final values, less the final value."""
-        still = self.ledger.lines._replace(step_size=np.zeros(1))  # a step of 0 is a target only
-        errors = np.empty(len(self.ledger))
-        fold(still, still.reward, self.folded.reshape(-1, 1).copy(), np.zeros(1), errors)
         return errors
 
     def visits_by_depth(
@@ -172,7 +182,7 @@ class Audit:
         ledger, asked = self.ledger, self._asked(state, action)
         left, visits = np.zeros((ledger.n_cells, horizon + 1)), np.zeros((ledger.n_cells, horizon + 1))
         left[asked, 0] = 1.0 / len(asked)
-        scan_by_depth(self._lines(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), visits)
+        scan_by_depth(self.lines_at(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), visits)
         by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
         return np.moveaxis(by_table.sum(axis=0), -1, 0)
 
@@ -182,7 +192,7 @@ class Audit:
 
     def rows(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Row]:
         """Several rows by one pass over the ledger, each exact."""
-        lines, together = self._lines(discount), 64  # so many at a time: their weights must stay in the cache
+        lines, together = self.lines_at(discount), 64  # so many at a time: their weights must stay in the cache
         asked = [self._asked(state, action) for state, action in pairs]
         return [row for i in range(0, len(asked), together) for row in self._scanned(asked[i : i + together], lines)]
 
@@ -194,7 +204,8 @@ class Audit:
             )
         return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
 
-    def _lines(self, discount: float | None) -> Lines:
+    def lines_at(self, discount: float | None) -> Lines:
+        """The ledger's columns, with another discount if one is given."""
         if discount is None:
             return self.ledger.lines
         if not 0.0 <= discount <= 1.0:
@@ -220,20 +231,25 @@ class Audit:
             for i, own in enumerate(asked)
         ]
 
-    def _walked(self, asked: NDArray[np.int64], lines: Lines, discount: float | None, patient: bool) -> Row | None:
+    def _walked(
+        self, asked: NDArray[np.int64], lines: Lines, discount: float | None, patient: bool
+    ) -> tuple[Row, NDArray[np.int64], NDArray[np.float64]] | None:
+        """The row, and the lines that carry weight with their weights; None if there are too many of them."""
         cells = self.ledger.n_cells
         left, visits, earnings = np.zeros(cells), np.zeros(cells), np.zeros(cells)
         endings, place = np.zeros(len(self.ledger.endings)), np.zeros(cells, np.int64)
         left[asked] = 1.0 / len(asked)
         limit = len(self.ledger) if patient else int(len(self.ledger) * WORTHWHILE)
+        seen, weights = np.empty(limit + 1, np.int64), np.empty(limit + 1)
         first, order = self._index
         dropped, spread, read = walk(
-            lines, first, order, asked, left, place, visits, earnings, endings, self.tolerance, limit
+            lines, first, order, asked, left, place, visits, earnings, endings, seen, weights, self.tolerance, limit
         )
         if read > limit:
             self._lost = True
             return None
-        return self._made(asked, visits, earnings, endings, left, spread, read=read, dropped=dropped, discount=discount)
+        row = self._made(asked, visits, earnings, endings, left, spread, read=read, dropped=dropped, discount=discount)
+        return row, seen[:read], weights[:read]
 
     def _made(
         self,
@@ -301,7 +317,7 @@ class Audit:
     def _peak(self, quantity: str, discount: float | None) -> float:
         """The largest |value|, sum of visits or sum of |earnings| that ever stood in a cell."""
         if (quantity, discount) not in self._peaks:
-            lines = self._lines(discount)
+            lines = self.lines_at(discount)
             amount = {"value": lines.reward, "visits": np.ones(1), "earnings": np.abs(lines.reward)}[quantity]
             tables = (
                 self.ledger.initial_tables().reshape(-1, 1)

@@ -40,18 +40,16 @@ class ExactBeliefs:
 
     def __init__(self, world: Any, policy: ArrayLike, *, discount: float) -> None:
         world = known(world)
-        _check_discount(discount)
+        check_discount(discount)
         self.labels = world.labels
         self.discount = discount
-        self.policy = _chances(policy, world.labels)
+        self.policy = chances_of(policy, world.labels)
         self._onward, self.rewards = transition_matrix(world.table, world.labels.n_actions)
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
         state, action = self.labels._checked(state), self.labels.action(action)
-        pair = state * self.labels.n_actions + action
-        arriving = np.asarray(self._onward[[pair]].todense()).ravel()
-        endless = self._endless
+        arriving, endless = self._arriving(state, action), self._endless
         if endless is not None and arriving[endless].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & endless)[0]))
             raise ValueError(
@@ -60,6 +58,16 @@ class ExactBeliefs:
         visits: NDArray[np.float64] = self._solver(arriving)[:, None] * self.policy * self.discount
         visits[state, action] += 1.0
         return visits
+
+    def ends(self, state: int, action: int) -> bool:
+        """Whether the visits are finite: with a discount, or where the policy is sure to come to an end."""
+        endless = self._endless
+        return endless is None or not self._arriving(state, action)[endless].any()
+
+    def _arriving(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S,) Chances of the next state."""
+        pair = state * self.labels.n_actions + action
+        return np.asarray(self._onward[[pair]].todense()).ravel()
 
     def earnings(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Where the policy earns its value, on average."""
@@ -126,7 +134,8 @@ def known(world: Any) -> Known:
     return twin(made(world) if isinstance(world, str) else world)
 
 
-def _check_discount(discount: float) -> None:
+def check_discount(discount: float) -> None:
+    """Refuse what is no discount."""
     if not 0.0 <= discount <= 1.0:
         raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
 
@@ -141,7 +150,7 @@ def value_iteration(
     [2.0, 2.0]
     """
     world = known(world)
-    _check_discount(discount)
+    check_discount(discount)
     onward, rewards = transition_matrix(world.table, world.labels.n_actions)
     values = np.zeros(rewards.shape)
     for _ in range(most):
@@ -169,7 +178,8 @@ def _reaching(moving: Any, goal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return reached[:n]
 
 
-def _chances(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
+def chances_of(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
+    """(S, A) A policy as chances, whichever way it was given."""
     given = np.asarray(policy)
     shape = (labels.n_states, labels.n_actions)
     if given.shape == (labels.n_states,):

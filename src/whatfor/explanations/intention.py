@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.beside import BeliefMap
+from whatfor.beliefs.course import Course
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.explanations.explanation import ROUNDING, Explanation
+from whatfor.explanations.explanation import FAINT, ROUNDING, Explanation
+from whatfor.explanations.phrases import as_way, experience, plan
 from whatfor.labels import Labels
 
-#: Visits below this are not worth a line.
-FAINT = 5e-4
+#: A gap between two values below this share of what is at stake is called a tie.
+TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -27,34 +29,64 @@ class Intention(Explanation):
     action: int
     visits: NDArray[np.float64]  # (S, A) discounted as learned: the paper's belief map
     earnings: NDArray[np.float64]  # (S, A) where the value comes from
-    value: float  # from the learner's own table
+    values: NDArray[np.float64]  # (A,) of all actions here, from the learner's own table
     from_start: float  # the part of the value that is left of what the tables started with
     residual: float  # |earnings + from_start - value|
-    dropped: float  # weight an indexed walk left out; 0: exact
-    visits_error: float  # a bound on what that can have changed in the sum of visits
-    tries: int | None  # how often this action was learned from here; None: nobody counted
-    now: float  # the part of its own visits that is the asked step itself
-    endings: dict[str, float]  # expected ends by name, discounted as learned; empty where the source cannot tell
+    dropped: float = 0.0  # weight an indexed walk left out; 0: exact
+    visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
+    unknown: float = 0.0  # visits of pairs it expects to come to and has not learned about, discounted as learned
+    now: float = (
+        1.0  # the part of its own visits that is the asked step itself: 1 less the share that is still its start
+    )
+    tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was learned from; None: nobody counted
+    endings: dict[str, float] | None = (
+        None  # expected ends by name, discounted as learned; None: the source cannot tell
+    )
+    course: Course | None = None  # the likeliest way on; None: the source cannot tell
 
     @classmethod
-    def of(cls, beliefs: Beliefs, labels: Labels, state: int, action: int, *, value: float) -> Intention:
+    def of(cls, beliefs: Beliefs, labels: Labels, state: int, action: int, *, values: NDArray[np.float64]) -> Intention:
         """Ask beliefs about one action."""
-        told: tuple[float, float, int | None, float, dict[str, float]]
+        more: dict[str, Any] = {}
         if isinstance(beliefs, Audit):
             row = beliefs.row(state, action)
-            ends = {
-                name: float(weight) for name, weight in zip(beliefs.ledger.endings, row.endings, strict=True) if weight
+            names = beliefs.ledger.endings
+            visits, earnings, start = row.visits, row.earnings, row.from_start
+            more = {
+                "dropped": row.dropped,
+                "visits_error": row.visits_error,
+                "unknown": float(row.left.sum()),
+                "now": row.now,
+                "tried": beliefs.tried,
+                "endings": {name: float(x) for name, x in zip(names, row.endings, strict=True) if x},
+                "course": beliefs.course(state, action),
             }
-            made = (row.visits, row.earnings, row.from_start)
-            told = (row.dropped, row.visits_error, row.tries, row.now, ends)
         else:
-            visits = beliefs.visits(state, action)
+            visits, earnings = beliefs.visits(state, action), beliefs.earnings(state, action)
             start = beliefs.from_start(state, action) if isinstance(beliefs, BeliefMap) else 0.0
-            made = (visits, beliefs.earnings(state, action), start)
-            told = (0.0, 0.0, None, min(1.0, float(visits[state, action])), {})
-        visits, earnings, from_start = made
-        residual = abs(float(earnings.sum()) + from_start - value)
-        return cls(labels, state, action, visits, earnings, value, from_start, residual, *told)
+            more = {"now": min(1.0, float(visits[state, action]))}
+        residual = abs(float(earnings.sum()) + start - float(values[action]))
+        return cls(labels, state, action, visits, earnings, values, start, residual, **more)
+
+    @property
+    def value(self) -> float:
+        """What the action is worth to the agent, from its own table."""
+        return float(self.values[self.action])
+
+    @property
+    def tries(self) -> int | None:
+        """How often this action was learned from here; None: nobody counted."""
+        return None if self.tried is None else int(self.tried[self.state, self.action])
+
+    @property
+    def at_stake(self) -> float:
+        """The sum of |earnings|: what a difference between values is measured against."""
+        return max(float(np.abs(self.earnings).sum()), ROUNDING)
+
+    @property
+    def is_best(self) -> bool:
+        """Whether no other action is worth more, to what can be told apart."""
+        return bool(self.value >= self.values.max() - TIE * self.at_stake)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
         """The most expected pairs after this one: state, action, visits; the most expected first."""
@@ -68,38 +100,81 @@ class Intention(Explanation):
 
     def sentences(self) -> list[str]:
         """The answer in words."""
-        here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        lines = [f"In {here!r}, {doing!r} is worth {self.value:.4f} to the agent."]
+        here, doing = self.labels.words(self.state), self.labels.doing(self.action)
+        if self.tried is not None and not self.tried[self.state].any():
+            return [
+                f"In {here!r} the agent has never acted: it never came there, or its episodes ended there. "
+                f"It has no expectation; the value {self.value:.4f} is what it started with."
+            ]
         if self.tries == 0:
-            return [*lines, "It has never tried that, so it has no expectation: the value is what it started with."]
-        if self.tries is not None:
-            lines.append(f"It has learned from that {self.tries:,} times.")
-        following = self.expected()
-        if following:
-            lines.append("It then expects, most of all (visits, discounted as learned):")
-            lines += [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
-        elif self.endings:
-            ends = ", ".join(f"{name} ({weight:.2f})" for name, weight in self.endings.items())
-            lines.append(f"It expects the episode to end there: {ends}.")
+            return [
+                f"In {here!r}, it has never tried {self.labels.actions[self.action]!r}: it has no expectation, "
+                f"and the value {self.value:.4f} is what it started with."
+            ]
+        why = self.plan()
+        if self.is_best:
+            lines = [f"In {here!r}, it {doing}" + (f" because it expects {why}." if why else ".")]
         else:
-            lines.append("It has not learned what follows.")
+            lines = [f"In {here!r}, if it {doing}, it expects {why or 'no single way on'}."]
+        lines.append(self._worth())
+        lines += experience(self.tries, 1.0 - self.now, self.unknown)
+        lines += as_way(self.labels, self.course) or self._most_expected()
         paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
         lines += ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
         lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {self._judged()}.")
         return lines
 
+    def plan(self) -> str:
+        """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 7 steps and ..."."""
+        return plan(self.labels, self.course, self.endings or {}, self.unknown)
+
+    def _worth(self) -> str:
+        """The value, beside the best or the next best."""
+        others = [a for a in range(len(self.values)) if a != self.action]
+        said = f"That is worth {self.value:.4f} to it"
+        if not others:
+            return said + "."
+        rival = max(others, key=lambda a: float(self.values[a]))
+        gap = self.value - float(self.values[rival])
+        name = self.labels.actions[rival]
+        if self.tried is not None and self.tried[self.state, rival] == 0:
+            return f"{said}; {name!r}, next by value, it never tried."
+        if abs(gap) <= TIE * self.at_stake:
+            return f"{said}; {name!r} is worth as much."
+        return f"{said}; {name!r} is worth {abs(gap):.4f} {'less' if gap > 0 else 'more'}."
+
+    def _most_expected(self) -> list[str]:
+        following = self.expected()
+        if not following:
+            ends = self.course is not None and self.course.ending is not None
+            return [] if ends or self.course is None else ["It has not learned what follows."]
+        lines = ["Then it expects, most of all (visits, discounted as learned):"]
+        return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
+
     def to_json(self) -> dict[str, Any]:
         """State, action, value and what it is made of; maps as their pairs that are not zero, the largest first."""
+        course = None
+        if self.course is not None:
+            steps = zip(self.course.pairs, self.course.chances, self.course.rewards, strict=True)
+            course = {
+                "steps": [{"state": s, "action": a, "chance": p, "reward": r} for (s, a), p, r in steps],
+                "ending": self.course.ending,
+                "chance": self.course.ending_chance,
+                "comes_back_to": self.course.comes_back_to,
+            }
         return {
             "question": "intention",
             "state": self.state,
             "action": self.action,
             "value": self.value,
+            "values": self.values.tolist(),
             "residual": self.residual,
             "from_start": self.from_start,
             "dropped": self.dropped,
+            "unknown": self.unknown,
             "tries": self.tries,
             "endings": self.endings,
+            "course": course,
             "visits": self._map(self.visits),
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
@@ -109,7 +184,7 @@ class Intention(Explanation):
         """The largest earnings by pair, and the rest in one line."""
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
-        paid = [(self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if self.earnings[s, a]]
+        paid = [(self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if abs(self.earnings[s, a]) >= FAINT]
         rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
         others = int((self.earnings != 0).sum()) - len(paid)
         if others > 0:

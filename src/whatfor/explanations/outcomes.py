@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from whatfor.beliefs.audit import Audit
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.explanation import FAINT, Explanation, last_step
 from whatfor.kernels.recursion import TERMINATED, ending_place
 from whatfor.labels import Labels
-
-#: Chances below this are not worth a word.
-FAINT = 5e-4
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,6 @@ def _by_last_step(audit: Audit, labels: Labels, state: int, action: int) -> dict
     chances: dict[str, float] = {}
     for pair, reward, weight in zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True):
         s, a = divmod(pair, labels.n_actions)
-        name = f"{labels.actions[a]} in {labels.words(s)} ({reward:+g})"
+        name = last_step(labels, s, a, reward)
         chances[name] = chances.get(name, 0.0) + weight
     return chances

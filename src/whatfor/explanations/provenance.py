@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.noise import sampling_error
 from whatfor.explanations.explanation import Explanation
 from whatfor.labels import Labels
 
@@ -62,7 +63,7 @@ class Provenance(Explanation):
             steps=steps,
             from_start=from_start,
             effective=float(weights.sum()) ** 2 / squares if squares else 0.0,
-            standard_error=float(np.sqrt(((weights * audit.final_errors) ** 2).sum())),
+            standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel()),
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
             residual=abs(account - value),

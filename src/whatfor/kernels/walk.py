@@ -56,6 +56,8 @@ def walk(
     visits: NDArray[np.float64],  # (cells,)
     earnings: NDArray[np.float64],  # (cells,)
     endings: NDArray[np.float64],  # (endings,)
+    seen: NDArray[np.int64],  # (limit + 1,): receives the lines that carry weight, latest first
+    weights: NDArray[np.float64],  # (limit + 1,): receives their m
     tolerance: float,
     limit: int,
 ) -> tuple[float, float, int]:
@@ -90,6 +92,8 @@ def walk(
             return dropped, spread, read
         _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
         m = a * own + passed
+        seen[read - 1] = i
+        weights[read - 1] = m
         visits[k] += m
         earnings[k] += m * lines.reward[i]
         spread += m * abs(lines.reward[i])

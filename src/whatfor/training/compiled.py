@@ -11,12 +11,9 @@ from whatfor.kernels.compiler import compiled
 from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.learners.observing import begin_episode, observe, steps_with_room
 from whatfor.learners.rule import Log, Memory, Rule
-from whatfor.worlds.stepping import Arrays, begin, step
+from whatfor.worlds.stepping import WORLD_DRAWS, Arrays, begin, step
 
 DONE, NEEDS_ROOM, NEEDS_TRAIL, STEPS_SPENT = 0, 1, 2, 3
-
-#: Uniform numbers that a world may use in one step, with the start of an episode before it.
-WORLD_DRAWS = 4
 
 # Places in Stage.now.
 EPISODE, STATE, ACTION, LENGTH, RUNNING, CUTS = 0, 1, 2, 3, 4, 5

@@ -12,8 +12,9 @@ from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Transition
 from whatfor.learners.rule import LINES
-from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_TRAIL, RUNNING, WORLD_DRAWS, Stage, play
-from whatfor.training.steppers import Stepper, WorldStepper
+from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_TRAIL, RUNNING, Stage, play
+from whatfor.worlds.steppers import Stepper, WorldStepper
+from whatfor.worlds.stepping import WORLD_DRAWS
 
 #: Steps between two looks at the clock, the listeners and Ctrl-C.
 BUDGET = 1 << 16

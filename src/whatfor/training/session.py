@@ -17,8 +17,8 @@ from whatfor.learners.rule import TRAIL, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_compiled, play_python
-from whatfor.training.steppers import EnvStepper, Stepper, WorldStepper
 from whatfor.training.watch import Interrupted, Watch
+from whatfor.worlds.steppers import EnvStepper, Stepper, WorldStepper
 from whatfor.worlds.world import World
 
 #: A listener is called with the ledger and the first line that is new to it.

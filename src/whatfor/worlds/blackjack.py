@@ -30,13 +30,14 @@ LABELS = Labels(
     actions=("stick", "hit"),
     template="player {player}, dealer {dealer}, {ace}",
     endings=(
-        Ending("bust", HIT, -1.0),
-        Ending("won", STICK, 1.0),
-        Ending("drew", STICK, 0.0),
-        Ending("lost", STICK, -1.0),
+        Ending("bust", HIT, -1.0, "bust"),
+        Ending("won", STICK, 1.0, "win"),
+        Ending("drew", STICK, 0.0, "draw"),
+        Ending("lost", STICK, -1.0, "lose"),
     ),
     kind="blackjack",
     observed="tuple",
+    verbs=("sticks", "hits"),
 )
 
 

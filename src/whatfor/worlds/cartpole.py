@@ -85,7 +85,9 @@ def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
     for name, row in zip(NAMES, edges, strict=True):
         shown, unit = (np.degrees(row), "°") if name == "pole" else (row, "")
         axes.append(Axis(name, len(row) - 1, interval_words(shown, unit), edges=tuple(float(x) for x in row)))
-    return Labels(tuple(axes), ("push left", "push right"), TEMPLATE, (Ending("fell"),), "cartpole", "bins")
+    endings = (Ending("fell", said="let the pole fall or leave the track"),)
+    verbs = ("pushes left", "pushes right")
+    return Labels(tuple(axes), ("push left", "push right"), TEMPLATE, endings, "cartpole", "bins", verbs)
 
 
 def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:

@@ -116,7 +116,7 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
     if isinstance(core, FrozenLakeEnv) and whole:
         return _grid(core.nrow, core.ncol, MOVES, _lake_endings(core))
     if isinstance(core, CliffWalkingEnv) and whole:
-        return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal"),))
+        return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal", said="reach the goal"),))
     bins = _bins(env)
     if bins is not None:
         below = [layer for layer in _layers(env)[1 + _layers(env).index(bins) :] if type(layer) is not Clipped]
@@ -128,7 +128,8 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
 
 
 def _grid(rows: int, columns: int, actions: tuple[str, ...], endings: tuple[Ending, ...]) -> Labels:
-    return Labels((Axis("row", int(rows)), Axis("column", int(columns))), actions, endings=endings, kind="grid")
+    axes, verbs = (Axis("row", int(rows)), Axis("column", int(columns))), tuple(f"moves {name}" for name in actions)
+    return Labels(axes, actions, endings=endings, kind="grid", verbs=verbs)
 
 
 def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
@@ -139,10 +140,10 @@ def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
         for _, to, reward, ended in (entry for entries in actions.values() for entry in entries):
             if ended and tiles[to] in paid and tiles[state] not in paid:
                 paid[tiles[to]].add(float(reward))
-    names = ((b"H", "fell into a hole"), (b"G", "reached the goal"))
+    names = ((b"H", "fell into a hole", "fall into a hole"), (b"G", "reached the goal", "reach the goal"))
     if paid[b"H"] & paid[b"G"]:
         return ()
-    return tuple(Ending(name, reward=reward) for tile, name in names for reward in sorted(paid[tile]))
+    return tuple(Ending(name, None, reward, said) for tile, name, said in names for reward in sorted(paid[tile]))
 
 
 def _plain_bins(edges: list[Any], n_actions: int) -> Labels:

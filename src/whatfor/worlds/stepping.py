@@ -13,6 +13,9 @@ from whatfor.kernels.tables import Table, start_state, step_table
 
 TABLE, CARTPOLE = 0, 1
 
+#: Uniform numbers that a world may use in one step, with the start of an episode before it.
+WORLD_DRAWS = 4
+
 #: CartPole's fall is the first ending with a name.
 FELL = TERMINATED - 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.labels import Axis, Ending, Labels, Milestone
 
 #: Landmarks by letter, row and column, and the cells with a wall on their east side.
 LANDMARKS = (("R", 0, 0), ("G", 0, 4), ("Y", 4, 0), ("B", 4, 3))
@@ -18,6 +18,8 @@ LABELS = Labels(
     ),
     actions=("south", "north", "east", "west", "pick up", "drop off"),
     template="taxi at row {row}, column {column}; passenger {passenger}; destination {destination}",
-    endings=(Ending("delivered"),),
+    endings=(Ending("delivered", said="deliver at {destination}"),),
     kind="taxi",
+    verbs=("moves south", "moves north", "moves east", "moves west", "picks up", "drops off"),
+    milestones=(Milestone("passenger", "aboard", "pick up the passenger {passenger}"),),
 )

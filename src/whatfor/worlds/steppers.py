@@ -11,8 +11,7 @@ import numpy as np
 from whatfor.kernels.recursion import GOES_ON
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
-from whatfor.training.compiled import WORLD_DRAWS
-from whatfor.worlds.stepping import begin, step
+from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
 from whatfor.worlds.world import World, ending_code
 
 

@@ -1,0 +1,147 @@
+"""Forward simulation: play a fixed policy from the asked state, and count."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whatfor.beliefs.exact import chances_of, check_discount
+from whatfor.kernels.recursion import GOES_ON
+from whatfor.worlds.entering import Enter, entering
+from whatfor.worlds.gymnasium import NoTwin, labels_of, made, time_limit, twin
+from whatfor.worlds.rolling import Rollouts, rolled, rolled_in_env
+from whatfor.worlds.steppers import EnvStepper
+from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.world import World
+
+#: The longest a rollout may get where nothing else limits it.
+LONGEST = 10_000
+#: So many rows are kept; asked again, they are not played again.
+KEPT = 64
+
+
+class SimulatedBeliefs:
+    """What a policy led to, in so many independent rollouts.
+
+    ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state, or (S, A)
+    chances. An environment that whatfor cannot put into a state needs ``enter``, a function
+    (env, state, rng) that does. The same seed plays the same rollouts.
+
+    >>> from whatfor.worlds import chain
+    >>> beliefs = SimulatedBeliefs(chain(), policy=[0, 0, 1], discount=1.0, rollouts=10)
+    >>> beliefs.value(0, 0), beliefs.visits(0, 1).tolist()
+    (2.0, [[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
+    """
+
+    def __init__(
+        self,
+        world: Any,
+        policy: ArrayLike,
+        *,
+        discount: float,
+        rollouts: int = 1_000,
+        seed: int = 0,
+        max_steps: int | None = None,
+        enter: Enter | None = None,
+    ) -> None:
+        if operator.index(rollouts) < 2:
+            raise ValueError(f"rollouts is {rollouts}; it takes at least 2 to tell how much they differ")
+        if max_steps is not None and max_steps < 1:
+            raise ValueError(f"max_steps is {max_steps}; a rollout has at least one step")
+        check_discount(discount)
+        self._world, self._env = _playable(world, enter)
+        self.labels = labels_of(self._env) if self._world is None else self._world.labels
+        self._enter = enter or (entering(self._env, self.labels) if self._world is None else None)
+        own = time_limit(self._env) if self._world is None else self._world.max_steps
+        self.max_steps = min(limit for limit in (own, max_steps, LONGEST) if limit is not None)
+        self.policy = chances_of(policy, self.labels)
+        self.discount = discount
+        self.n = rollouts
+        self.seed = operator.index(seed)
+        self.rollouts = lru_cache(KEPT)(self._played)
+
+    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) Mean visits after this action, discounted, this one included."""
+        return self._mean(self._counted(self.rollouts(state, action)))
+
+    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) What was earned at every pair, on average."""
+        return self._mean(self._paid(self.rollouts(state, action)))
+
+    def value(self, state: int, action: int) -> float:
+        """The mean discounted return."""
+        return float(self.returns(state, action).mean())
+
+    def returns(self, state: int, action: int) -> NDArray[np.float64]:
+        """(n,) The discounted return of every rollout."""
+        return np.asarray(self._paid(self.rollouts(state, action)).sum(axis=1)).ravel()
+
+    def visits_error(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) The standard error of ``visits``; 0 where no rollout differed, which is not the same as certain."""
+        counted = self._counted(self.rollouts(state, action))
+        spread = self._mean(counted.multiply(counted)) - self._mean(counted) ** 2
+        error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
+        return error
+
+    def _played(self, state: int, action: int) -> Rollouts:
+        """The rollouts behind a row, by random numbers of their own."""
+        state, action = self.labels._checked(state), self.labels.action(action)
+        generator = np.random.Generator(
+            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
+        )
+        limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps, "generator": generator}
+        if self._world is not None:
+            if _never_left(self._world, state):
+                raise ValueError(
+                    f"episodes end on reaching {self.labels.words(state)!r}: nothing can be played from there"
+                )
+            return rolled(self._world, self.policy, state, action, **limits)
+        assert self._enter is not None
+        stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
+        return rolled_in_env(stepper, self.policy, state, action, **limits, enter=self._enter)
+
+    def _counted(self, rollouts: Rollouts) -> Any:
+        return self._by_rollout(rollouts, self._discounts(rollouts))
+
+    def _paid(self, rollouts: Rollouts) -> Any:
+        return self._by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward)
+
+    def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
+        return np.power(self.discount, rollouts.step, dtype=np.float64)
+
+    def _by_rollout(self, rollouts: Rollouts, amount: NDArray[np.float64]) -> Any:
+        """(n, S * A) Sparse: an amount a step, summed up by rollout and pair."""
+        from scipy import sparse
+
+        shape = (len(rollouts), self.policy.size)
+        return sparse.csr_array((amount, (rollouts.rollout, rollouts.pair)), shape=shape)
+
+    def _mean(self, by_rollout: Any) -> NDArray[np.float64]:
+        return np.asarray(by_rollout.sum(axis=0)).reshape(self.policy.shape) / self.n
+
+
+def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
+    """A known world where there is one: it is the same, and a thousand times as quick."""
+    if isinstance(world, World):
+        return world, None
+    env = made(world) if isinstance(world, str) else world
+    if enter is not None:
+        return None, env
+    try:
+        return twin(env), None
+    except NoTwin:
+        return None, env
+
+
+def _never_left(world: World, state: int) -> bool:
+    """Whether a state is only ever reached by an episode's last step."""
+    if world.arrays.kind != TABLE:
+        return False
+    table = world.arrays.table
+    reached = table.next_state == state
+    starts = np.diff(table.start, prepend=0.0)[state] > 0.0
+    return bool(reached.any() and not starts and (table.ending[reached] != GOES_ON).all())

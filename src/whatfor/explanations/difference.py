@@ -1,0 +1,104 @@
+"""Two expected futures of one state, and what makes the difference between their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.intention import TIE, Intention
+from whatfor.labels import Labels
+
+#: So much more of the visits, relative to all of them, makes two futures different.
+DIFFERENT = 0.05
+
+
+@dataclass(frozen=True)
+class Difference(Explanation):
+    """One future less another; the parts of the difference sum to the gap between the values."""
+
+    labels: Labels
+    state: int
+    one: Intention
+    other: Intention
+    gap: float  # the one value less the other, each from its learner's own table
+    gained: NDArray[np.float64]  # (S, A) visits that only the one expects
+    lost: NDArray[np.float64]  # (S, A) visits that only the other expects
+    shared: NDArray[np.float64]  # (S, A) visits that both expect
+    parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
+    start_part: float  # the part of the gap that is left of what the tables started with
+    residual: float  # |parts + start_part - gap|
+
+    @classmethod
+    def of(cls, one: Intention, other: Intention) -> Self:
+        """Compare two intentions of one state."""
+        gap = one.value - other.value
+        parts = one.earnings - other.earnings
+        start = one.from_start - other.from_start
+        return cls(
+            labels=one.labels,
+            state=one.state,
+            one=one,
+            other=other,
+            gap=gap,
+            gained=np.maximum(one.visits - other.visits, 0.0),
+            lost=np.maximum(other.visits - one.visits, 0.0),
+            shared=np.minimum(one.visits, other.visits),
+            parts=parts,
+            start_part=start,
+            residual=abs(float(parts.sum()) + start - gap),
+        )
+
+    @property
+    def reasons(self) -> list[tuple[int, int, float]]:
+        """The fewest parts in favour that outweigh everything against: state, action, amount; the largest first.
+
+        Empty where the one is not the better one.
+        """
+        against = float(self.parts[self.parts < 0].sum()) + min(self.start_part, 0.0)
+        weight, reasons = against, []
+        for at in np.argsort(-self.parts, axis=None, kind="stable"):
+            state, action = divmod(int(at), self.parts.shape[1])
+            if weight > 0.0 or self.parts[state, action] <= 0.0:
+                break
+            weight += float(self.parts[state, action])
+            reasons.append((state, action, float(self.parts[state, action])))
+        return reasons if weight > 0.0 else []
+
+    @property
+    def at_stake(self) -> float:
+        """The sum of |earnings| of both futures: what a gap is measured against."""
+        return self.one.at_stake + self.other.at_stake
+
+    @property
+    def tied(self) -> bool:
+        """Whether the two are equally good, to what can be told apart."""
+        return abs(self.gap) <= TIE * self.at_stake
+
+    @property
+    def different(self) -> bool:
+        """Whether the two expect different futures, beyond the first step."""
+        apart = self.gained.sum() + self.lost.sum()
+        if self.one.action != self.other.action:
+            apart -= 2.0 * min(self.one.now, self.other.now)
+        return bool(apart > DIFFERENT * (self.one.visits.sum() + self.other.visits.sum()))
+
+    def _numbers(self) -> dict[str, Any]:
+        """What every difference tells as JSON."""
+        return {
+            "state": self.state,
+            "gap": self.gap,
+            "residual": self.residual,
+            "start_part": self.start_part,
+            "tied": self.tied,
+            "different": self.different,
+            "gained": self._map(self.gained),
+            "lost": self._map(self.lost),
+            "shared": self._map(self.shared),
+            "parts": self._map(self.parts),
+            "reasons": [{"state": s, "action": a, "number": amount} for s, a, amount in self.reasons],
+            "sentences": self.sentences(),
+        }

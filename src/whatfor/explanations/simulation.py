@@ -1,0 +1,120 @@
+"""What really followed when the policy was played: forward simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.simulated import SimulatedBeliefs
+from whatfor.explanations.explanation import Explanation, last_step
+from whatfor.history import Evaluation
+from whatfor.kernels.recursion import TERMINATED, ending_place
+from whatfor.labels import Labels
+from whatfor.ledger import ENDINGS
+from whatfor.worlds.rolling import Rollouts
+
+Interval = tuple[float, float]
+#: Intervals hold with this chance.
+SURE = 0.95
+
+
+@dataclass(frozen=True)
+class Simulation(Explanation):
+    """What followed one action in many independent rollouts of the policy, with intervals."""
+
+    labels: Labels
+    state: int
+    action: int
+    rollouts: int
+    visits: NDArray[np.float64]  # (S, A) mean, discounted as the agent learned
+    visits_error: NDArray[np.float64]  # (S, A) its standard error
+    earnings: NDArray[np.float64]  # (S, A)
+    value: float  # the mean return, discounted as the agent learned
+    interval: Interval  # 95 % interval for it (Student's t)
+    value_error: float  # its standard error
+    chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was cut
+    intervals: dict[str, Interval]  # 95 % intervals for those (Clopper and Pearson)
+    length: float  # steps, on average
+    residual: float  # |earnings - value|
+
+    @classmethod
+    def of(cls, beliefs: SimulatedBeliefs, state: int, action: int) -> Simulation:
+        """Play, and count."""
+        rollouts, labels = beliefs.rollouts(state, action), beliefs.labels
+        earnings, returns = beliefs.earnings(state, action), beliefs.returns(state, action)
+        played = Evaluation.of(returns, rollouts.lengths)
+        counts = _ended(rollouts, labels)
+        return cls(
+            labels=labels,
+            state=state,
+            action=action,
+            rollouts=len(rollouts),
+            visits=beliefs.visits(state, action),
+            visits_error=beliefs.visits_error(state, action),
+            earnings=earnings,
+            value=played.mean,
+            interval=(played.low, played.high),
+            value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
+            chances={name: count / len(rollouts) for name, count in counts.items()},
+            intervals={name: _interval(count, len(rollouts)) for name, count in counts.items()},
+            length=float(rollouts.lengths.mean()),
+            residual=abs(float(earnings.sum()) - played.mean),
+        )
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        here, doing = self.labels.words(self.state), self.labels.actions[self.action]
+        low, high = self.interval
+        between = f" (95 % interval {low:.4g} to {high:.4g})" if high > low else ", every time"
+        lines = [
+            f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then as it now thinks best: "
+            f"it earned {self.value:.4g}{between}, in {self.length:.3g} steps on average.",
+            "It ended so:",
+        ]
+        for name, chance in self.chances.items():
+            low, high = self.intervals[name]
+            lines.append(f"  {chance:6.1%}  {name} (95 % interval {low:.1%} to {high:.1%})")
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """The means and their intervals."""
+        return {
+            "question": "simulation",
+            "state": self.state,
+            "action": self.action,
+            "rollouts": self.rollouts,
+            "value": self.value,
+            "interval": list(self.interval),
+            "chances": self.chances,
+            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "length": self.length,
+            "residual": self.residual,
+            "visits": self._map(self.visits),
+            "visits_error": self._map(self.visits_error),
+            "earnings": self._map(self.earnings),
+            "sentences": self.sentences(),
+        }
+
+
+def _ended(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
+    """How often each ending came, the most frequent first; an end without a name is told by its last step."""
+    names = [*ENDINGS, *labels.ending_names]
+    last = rollouts.first[1:] - 1
+    counts: dict[str, int] = {}
+    for code, pair, reward in zip(rollouts.ending, rollouts.pair[last], rollouts.reward[last], strict=True):
+        state, action = divmod(int(pair), labels.n_actions)
+        name = last_step(labels, state, action, float(reward)) if code == TERMINATED else names[ending_place(int(code))]
+        counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def _interval(count: int, of: int) -> Interval:
+    from scipy.stats import beta
+
+    tail = (1.0 - SURE) / 2.0
+    low = float(beta.ppf(tail, count, of - count + 1)) if count else 0.0
+    high = float(beta.ppf(1.0 - tail, count + 1, of - count)) if count < of else 1.0
+    return low, high

@@ -1,0 +1,181 @@
+"""train(): an agent learns in a world, and every update is kept."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+
+from whatfor.history import History
+from whatfor.learners.named import learner_from
+from whatfor.learners.protocol import Learner
+from whatfor.learners.q_learning import QLearning
+from whatfor.learners.replay import Replay
+from whatfor.learners.schedules import explorations, to_json
+from whatfor.learners.tabular import Tabular
+from whatfor.runs import Run
+from whatfor.training.places import Bins, Bounds, Engine, place_of
+from whatfor.training.session import Listener, Session
+
+TimeLimit = Literal["bootstrap", "terminal"]
+
+
+class TrainingStopped(RuntimeError):
+    """The world failed; ``run`` holds everything up to then."""
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+def train(
+    world: Any,
+    learner: Learner | None = None,
+    *,
+    episodes: int,
+    seed: int | None = None,
+    bins: Bins = None,
+    bounds: Bounds = None,
+    max_steps: int | None = None,
+    time_limit: TimeLimit = "bootstrap",
+    replay: Replay | None = None,
+    listeners: Sequence[Listener] = (),
+    engine: Engine = "auto",
+    progress: bool | None = None,
+    record: bool = True,
+    env: Any = None,
+) -> Run:
+    """Train an agent, and keep every update it makes.
+
+    ``world``: an environment's id, any ``gymnasium.Env`` with countable observations (or a Box with
+    ``bins``), a world of ``whatfor.worlds``, or a ``Run`` to go on from (``env`` gives it its
+    environment back where it cannot make one itself). ``time_limit``: bootstrap through a time
+    limit, or treat it as an end. ``listeners`` are called with the ledger and its first new line.
+    ``engine="auto"`` takes the compiled twin of an environment where it is the same world.
+    Ctrl-C ends training early and returns what there is; an error of the environment raises
+    ``TrainingStopped``, which carries the run so far.
+
+    >>> from whatfor.worlds import chain
+    >>> run = train(chain(), QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=20, seed=0)
+    >>> run.values[0].tolist(), run.engine
+    ([2.0, 2.0], 'compiled')
+    """
+    episodes = operator.index(episodes)
+    if episodes < 0:
+        raise ValueError(f"episodes is {episodes}; it cannot be negative")
+    if isinstance(world, Run):
+        given = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps, "replay": replay}
+        wrong = [name for name, value in given.items() if value is not None]
+        if wrong:
+            raise ValueError(f"{wrong[0]}= was set when this run began and cannot be changed; leave it out to go on")
+        return _go_on(world, learner, env, episodes, listeners, progress)
+    if env is not None:
+        raise ValueError("env= gives a loaded run its environment back; pass a new one as the first argument")
+    if time_limit not in ("bootstrap", "terminal"):
+        raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
+    learner = learner or QLearning()
+    if not isinstance(learner, Learner) or isinstance(learner, type):
+        raise ValueError(
+            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner says what one of your own lacks"
+        )
+    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
+    if not isinstance(learner, Tabular) and place.engine == "compiled":
+        place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
+    seed = secrets.randbits(32) if seed is None else operator.index(seed)
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must not be negative")
+    session = Session.fresh(
+        place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record
+    )
+    settings = {
+        "learner": learner.to_json() if isinstance(learner, Tabular) else {"name": type(learner).__name__},
+        "seed": seed,
+        "time_limit": time_limit,
+        "replay": None if replay is None else {name: to_json(value) for name, value in asdict(replay).items()},
+        "engine": place.engine,
+        "engine_reason": place.reason,
+        "max_steps": place.max_steps,
+        "world": place.recipe,
+    }
+    return _trained(session, settings, None, episodes, listeners, progress)
+
+
+def _go_on(
+    run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
+) -> Run:
+    """Take up training where a run left it."""
+    if run._snapshot is None:
+        raise ValueError(
+            "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
+        )
+    settings, place = {**run.settings}, run._placed(env)
+    try:
+        replay = None if settings["replay"] is None else Replay(**settings["replay"])
+        if learner is None:
+            learner = run._learner if run._learner is not None else learner_from(settings["learner"])
+        elif isinstance(learner, Tabular):
+            settings["learner"] = learner.to_json()
+        session = Session.restored(
+            place,
+            learner,
+            run._snapshot,
+            None if run.ledger is None else run.ledger.continued(),
+            seed=settings["seed"],
+            time_out_ends=settings["time_limit"] == "terminal",
+            replay=replay,
+        )
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ValueError(f"the run's settings cannot be taken up: {type(error).__name__} {error}") from error
+    return _trained(session, settings, run.history, episodes, listeners, progress)
+
+
+def _trained(
+    session: Session,
+    settings: dict[str, Any],
+    before: History | None,
+    episodes: int,
+    listeners: Sequence[Listener],
+    progress: bool | None,
+) -> Run:
+    """Play, and pack up what there is, however it ended."""
+    done = 0 if before is None else len(before)
+    epsilons = explorations(session.learner.exploration, done, episodes)
+    cut_before = session.cuts
+    played, error = session.play(epsilons, listeners=listeners, progress=progress)
+    history = History(played.returns, played.lengths)
+    if error is None and not np.isfinite(session.agent.tables).all():
+        error = OverflowError("values are no longer finite numbers: the rewards are too large")
+    stopped = None
+    if error is not None:
+        what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
+        stopped = f"{what} in episode {done + len(history)} of {done + episodes}"
+    if session.ledger is not None:
+        session.ledger.freeze()
+    run = Run(
+        labels=session.place.labels,
+        values=session.agent.tables,
+        ledger=session.ledger,
+        history=history if before is None else before.followed_by(history),
+        settings=settings,
+        stopped=stopped,
+    )
+    run._place, run._learner, run._snapshot = session.place, session.learner, session.snapshot()
+    if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
+        warnings.warn(
+            "episodes were cut by a time limit and bootstrapped through without a discount: a task that need not end has no "
+            "finite value then. Pass time_limit='terminal' to count the limit as an end, or a discount below 1",
+            stacklevel=3,
+        )
+    if isinstance(error, KeyboardInterrupt):
+        warnings.warn(f"training was {stopped}; the run so far is returned", stacklevel=3)
+    elif error is not None:
+        raise TrainingStopped(
+            f"training stopped, {stopped}. The run so far is this error's .run: it can be asked, saved and continued",
+            run,
+        ) from error
+    return run

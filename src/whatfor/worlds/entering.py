@@ -1,0 +1,59 @@
+"""Putting a world into a state that somebody asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+from gymnasium.envs.classic_control.mountain_car import MountainCarEnv
+from gymnasium.envs.toy_text.blackjack import BlackjackEnv
+from numpy.typing import NDArray
+
+from whatfor.labels import Labels
+
+#: Puts an environment that was just reset into a state, given by its index.
+Enter = Callable[[Any, int, np.random.Generator], None]
+
+
+def observations_in(labels: Labels, state: int, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """(count, axes) Continuous observations that look like a state, drawn evenly from its bins."""
+    sides = [(axis.edges[at], axis.edges[at + 1]) for axis, at in zip(labels.axes, labels.values(state), strict=True)]
+    low, high = np.array(sides).T
+    drawn = generator.uniform(low, high, size=(count, len(sides)))
+    while (wrong := ~_inside(labels, state, drawn)).any():  # rounded across an edge
+        drawn[wrong] = generator.uniform(low, high, size=(int(wrong.sum()), len(sides)))
+    return drawn
+
+
+def _inside(labels: Labels, state: int, drawn: NDArray[np.float64]) -> NDArray[np.bool_]:
+    seen = drawn.astype(np.float32)  # what the environment shows
+    bins = [np.digitize(seen[:, i], axis.edges[1:-1]) for i, axis in enumerate(labels.axes)]
+    return np.asarray(np.ravel_multi_index(bins, labels.shape) == state)
+
+
+def entering(env: Any, labels: Labels) -> Enter:
+    """How an environment is put into a state, where that is known."""
+    core = env.unwrapped
+    if labels.observed == "bins" and isinstance(core, (CartPoleEnv, MountainCarEnv)):
+        return lambda env, state, generator: setattr(
+            env.unwrapped, "state", observations_in(labels, state, 1, generator)[0]
+        )
+    if isinstance(core, BlackjackEnv) and not (core.natural or core.sab):
+        return lambda env, state, generator: _deal(env.unwrapped, labels.observation(state), generator)
+    if hasattr(core, "P") and hasattr(core, "s") and labels.observed == "index":
+        return lambda env, state, generator: setattr(env.unwrapped, "s", state)
+    raise ValueError(
+        f"{type(core).__name__} cannot be put into a given state, so nothing can be played from there: pass "
+        "enter=, a function (env, state, rng) that puts the environment, just reset, into the state with this index"
+    )
+
+
+def _deal(core: Any, seen: tuple[int, int, int], generator: np.random.Generator) -> None:
+    """Hands that look like an observation; by the paper's rules any such hand is as good as another."""
+    total, shown, ace = seen
+    hard = total - 10 * ace
+    core.player = [1, hard - 1] if ace else [min(10, hard - 2), hard - min(10, hard - 2)]
+    cards = [*range(1, 10), 10, 10, 10, 10]
+    core.dealer = [shown, cards[int(generator.integers(len(cards)))]]

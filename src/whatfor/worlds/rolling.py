@@ -1,0 +1,165 @@
+"""Rollouts: a policy played from one state, many times over, each by random numbers of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.kernels.compiler import compiled
+from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.tables import first_above
+from whatfor.kernels.tape import Tape
+from whatfor.worlds.entering import Enter, observations_in
+from whatfor.worlds.steppers import EnvStepper
+from whatfor.worlds.stepping import CARTPOLE, Arrays, step
+from whatfor.worlds.world import World
+
+#: Steps there is room for at first, and the uniform numbers that one of them may use.
+ROOM, DRAWS = 1 << 14, 2
+
+# Places in the kernel's ``now``.
+ROLLOUT, STATE, ACTION, LENGTH, AT = 0, 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """What happened, rollout by rollout."""
+
+    pair: NDArray[np.int32]  # (steps,) state * A + action
+    reward: NDArray[np.float64]  # (steps,)
+    first: NDArray[np.int64]  # (n + 1,) where each rollout starts in the above
+    ending: NDArray[np.int32]  # (n,) the code of how each ended; TIMED_OUT where it was cut
+
+    def __len__(self) -> int:
+        return len(self.ending)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) Steps of each rollout."""
+        return np.diff(self.first)
+
+    @property
+    def rollout(self) -> NDArray[np.int64]:
+        """(steps,) Which rollout each step belongs to."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @property
+    def step(self) -> NDArray[np.int64]:
+        """(steps,) How many steps each lies ahead."""
+        return np.arange(len(self.pair)) - np.repeat(self.first[:-1], self.lengths)
+
+
+@compiled
+def roll(
+    world: Arrays,
+    policy: NDArray[np.float64],  # (S * A,) chances, summed up within each state
+    n_actions: int,
+    start: tuple[int, int],
+    bodies: NDArray[np.float64],  # (n, 4) where CartPole's rollouts start; changed
+    uniforms: NDArray[np.float64],
+    cursor: NDArray[np.int64],
+    max_steps: int,
+    pair: NDArray[np.int32],
+    reward: NDArray[np.float64],
+    first: NDArray[np.int64],
+    ending: NDArray[np.int32],
+    now: NDArray[np.int64],
+) -> bool:
+    """Play on until all rollouts are done (True), or numbers or room are short."""
+    rollout, state, action, length, at = now[ROLLOUT], now[STATE], now[ACTION], now[LENGTH], now[AT]
+    while rollout < len(ending) and at < len(pair) and cursor[0] + 2 <= len(uniforms):
+        if length == 0:
+            state, action = start
+        following, paid, ended = step(world, bodies[rollout], n_actions, state, action, uniforms, cursor)
+        pair[at] = state * n_actions + action
+        reward[at] = paid
+        at += 1
+        length += 1
+        if ended == GOES_ON and length >= max_steps:
+            ended = TIMED_OUT
+        if ended == GOES_ON:
+            state = following
+            action = first_above(policy, state * n_actions, (state + 1) * n_actions, uniforms[cursor[0]])
+            action -= state * n_actions
+            cursor[0] += 1
+        else:
+            ending[rollout] = ended
+            rollout += 1
+            first[rollout] = at
+            length = 0
+    now[ROLLOUT], now[STATE], now[ACTION], now[LENGTH], now[AT] = rollout, state, action, length, at
+    return bool(rollout == len(ending))
+
+
+def rolled(
+    world: World,
+    policy: NDArray[np.float64],  # (S, A) chances
+    state: int,
+    action: int,
+    *,
+    rollouts: int,
+    max_steps: int,
+    generator: np.random.Generator,
+) -> Rollouts:
+    """Play a policy in a known world, after one action in one state."""
+    n_actions, summed = world.labels.n_actions, _summed(policy)
+    bodies = np.zeros((rollouts, 4))
+    if world.arrays.kind == CARTPOLE:
+        bodies = observations_in(world.labels, state, rollouts, generator)
+    tape, now = Tape(generator), np.zeros(5, np.int64)
+    pair, reward = np.empty(ROOM, np.int32), np.empty(ROOM)
+    first, ending = np.zeros(rollouts + 1, np.int64), np.zeros(rollouts, np.int32)
+    done = False
+    while not done:
+        tape.need(DRAWS)
+        if now[AT] == len(pair):
+            pair, reward = np.resize(pair, 2 * len(pair)), np.resize(reward, 2 * len(reward))
+        done = roll(
+            world.arrays, summed, n_actions, (state, action), bodies, tape.uniforms, tape.cursor, max_steps,
+            pair, reward, first, ending, now,
+        )  # fmt: skip
+    return Rollouts(pair[: now[AT]].copy(), reward[: now[AT]].copy(), first, ending)
+
+
+def rolled_in_env(
+    stepper: EnvStepper,
+    policy: NDArray[np.float64],  # (S, A) chances
+    state: int,
+    action: int,
+    *,
+    rollouts: int,
+    max_steps: int,
+    generator: np.random.Generator,
+    enter: Enter,
+) -> Rollouts:
+    """Play a policy in an environment, after one action in one state."""
+    pairs: list[int] = []
+    rewards: list[float] = []
+    first, endings = [0], []
+    n_actions, summed = policy.shape[1], _summed(policy).reshape(policy.shape)
+    for _ in range(rollouts):
+        stepper.reset()
+        enter(stepper.env, state, generator)
+        at, doing, ending = state, action, GOES_ON
+        while ending == GOES_ON:
+            following, reward, ending, truncated = stepper.step(doing)
+            pairs.append(at * n_actions + doing)
+            rewards.append(reward)
+            if ending == GOES_ON and (truncated or len(pairs) - first[-1] >= max_steps):
+                ending = TIMED_OUT
+            at, doing = following, int((summed[following] <= generator.random()).sum())
+        first.append(len(pairs))
+        endings.append(ending)
+    return Rollouts(
+        np.array(pairs, np.int32), np.array(rewards), np.array(first, np.int64), np.array(endings, np.int32)
+    )
+
+
+def _summed(policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S * A,) Chances summed up within each state, reaching 1 at the last action that is possible."""
+    summed = np.cumsum(policy, axis=1)
+    last = policy.shape[1] - 1 - np.argmax(policy[:, ::-1] > 0.0, axis=1)
+    summed[np.arange(policy.shape[1]) >= last[:, None]] = 1.0
+    return summed.ravel()
