@@ -9,6 +9,9 @@ import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 from gymnasium.envs.classic_control.mountain_car import MountainCarEnv
 from gymnasium.envs.toy_text.blackjack import BlackjackEnv
+from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+from gymnasium.envs.toy_text.taxi import TaxiEnv
 from numpy.typing import NDArray
 
 from whatfor.labels import Labels
@@ -42,7 +45,7 @@ def entering(env: Any, labels: Labels) -> Enter:
         )
     if isinstance(core, BlackjackEnv) and not (core.natural or core.sab):
         return lambda env, state, generator: _deal(env.unwrapped, labels.observation(state), generator)
-    if hasattr(core, "P") and hasattr(core, "s") and labels.observed == "index":
+    if isinstance(core, (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv)) and labels.observed == "index":
         return lambda env, state, generator: setattr(env.unwrapped, "s", state)
     raise ValueError(
         f"{type(core).__name__} cannot be put into a given state, so nothing can be played from there: pass "

@@ -1,0 +1,177 @@
+"""Forward simulation: against exact futures, by its own random numbers, and where it cannot be done."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from scipy import stats
+
+import whatfor as wf
+from whatfor.testing import random_world
+from whatfor.worlds.cartpole import BINS, BOUNDS
+from whatfor.worlds.entering import observations_in
+from whatfor.worlds.gymnasium import binned, labels_of
+
+TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+
+
+def random_policy(seed, states=5, actions=3):
+    return np.random.default_rng(seed).dirichlet(np.ones(actions), size=states)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("discount", [0.0, 0.7, 1.0])
+def test_rollouts_come_to_the_exact_future(seed, discount):
+    """Every pair within 5 standard errors: 15 pairs and 15 cases fail by chance about once in 5,000 runs."""
+    world, policy = random_world(seed), random_policy(seed)
+    simulated = wf.SimulatedBeliefs(world, policy, discount=discount, rollouts=4_000, seed=seed)
+    exact = wf.ExactBeliefs(world, policy, discount=discount)
+    off = np.abs(simulated.visits(0, 1) - exact.visits(0, 1))
+    assert (off <= 5.0 * simulated.visits_error(0, 1) + 1e-3).all()
+    returns = simulated.returns(0, 1)
+    assert abs(returns.mean() - exact.value(0, 1)) <= 5.0 * returns.std() / np.sqrt(4_000) + 1e-12
+    assert simulated.earnings(0, 1).sum() == pytest.approx(simulated.value(0, 1))
+
+
+def test_intervals_cover_the_exact_value_as_often_as_they_say():
+    world, policy = random_world(3), random_policy(3)
+    true = wf.ExactBeliefs(world, policy, discount=0.9).value(2, 0)
+    covered = 0
+    for seed in range(400):
+        beliefs = wf.SimulatedBeliefs(world, policy, discount=0.9, rollouts=100, seed=seed)
+        low, high = wf.Simulation.of(beliefs, 2, 0).interval
+        covered += low <= true <= high
+    assert stats.binomtest(covered, 400, 0.95).pvalue > 1e-4
+
+
+def test_rollouts_are_independent_and_seeded():
+    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.5, 0.5]]])
+    one, same, other = (wf.SimulatedBeliefs(world, [0], discount=1.0, rollouts=2_000, seed=s) for s in (1, 1, 2))
+    assert np.array_equal(one.returns(0, 0), same.returns(0, 0))
+    assert not np.array_equal(one.returns(0, 0), other.returns(0, 0))
+    wins = one.returns(0, 0)
+    assert abs(np.corrcoef(wins[1:], wins[:-1])[0, 1]) < 0.1, "one rollout does not tell of the next"
+    assert stats.binomtest(int(wins.sum()), 2_000, 0.5).pvalue > 1e-6
+
+
+def test_equally_good_actions_are_played_equally_often():
+    run = wf.Run(labels=wf.worlds.chain().labels, values=[[2.0, 2.0], [2.0, 1.0], [1.0, 2.0]])
+    played = wf.SimulatedBeliefs(wf.worlds.chain(), run.policy, discount=1.0, rollouts=10)
+    assert played.policy[0].tolist() == [0.5, 0.5]
+
+
+def test_cartpole_starts_anywhere_in_the_bin():
+    labels, dice = wf.worlds.cartpole().labels, np.random.default_rng(0)
+    for state in (0, 79, 161):
+        bodies = observations_in(labels, state, 500, dice)
+        assert {labels.index(body.astype(np.float32)) for body in bodies} == {state}
+        low, high = np.array(
+            [(a.edges[i], a.edges[i + 1]) for a, i in zip(labels.axes, labels.values(state), strict=True)]
+        ).T
+        spread = (bodies - low) / (high - low)
+        assert spread.min() < 0.05
+        assert spread.max() > 0.95
+
+
+def as_it_is(env):
+    """A wrapper that changes nothing, so that there is no compiled twin."""
+    return gym.wrappers.RecordEpisodeStatistics(env)
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("Taxi-v4", 68),
+        ("FrozenLake-v1", 0),
+        ("CliffWalking-v1", 36),
+        ("Blackjack-v1", (14, 10, 0)),
+        ("CartPole-v1", 79),
+    ],
+)
+def test_an_environment_is_played_as_its_twin_is(name, state):
+    env = gym.make(name, **({"sab": False} if name == "Blackjack-v1" else {}))
+    wrapped = as_it_is(env)
+    if name == "CartPole-v1":
+        env, wrapped = binned(env, BINS, BOUNDS), binned(wrapped, BINS, BOUNDS)
+    labels = labels_of(env)
+    policy, index = np.ones(labels.n_states, int), labels.index(state)
+    twin = wf.SimulatedBeliefs(env, policy, discount=0.9, rollouts=400)
+    slow = wf.SimulatedBeliefs(wrapped, policy, discount=0.9, rollouts=400, max_steps=100)
+    one, two = twin.returns(index, 1), slow.returns(index, 1)
+    spread = np.hypot(one.std(), two.std()) / np.sqrt(400)
+    assert abs(one.mean() - two.mean()) <= 5.0 * spread + 0.01, "0.9 ** 100 of the return may be cut"
+
+
+class Strange(gym.Env):
+    """Nobody knows how to put it anywhere."""
+
+    observation_space = gym.spaces.Discrete(4)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.hidden = int(self.np_random.integers(3))
+        return self.hidden, {}
+
+    def step(self, action):
+        self.hidden += 1
+        return self.hidden, 1.0, self.hidden == 3, False, {}
+
+
+def test_an_environment_that_cannot_be_put_anywhere_says_what_to_pass():
+    run = wf.train(Strange(), wf.QLearning(discount=1.0), episodes=20, seed=0)
+    with pytest.raises(ValueError, match=r"Strange cannot be put into a given state.*enter="):
+        run.simulation(1)
+
+    def enter(env, state, rng):
+        env.unwrapped.hidden = state
+
+    simulation = run.simulation(1, rollouts=5, enter=enter)
+    assert (simulation.value, simulation.length) == (2.0, 2.0)
+    assert run.comparison(1, rollouts=5, enter=enter).exact is None
+
+
+def test_nothing_is_played_from_where_episodes_end():
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=10, seed=0)
+    with pytest.raises(ValueError, match="episodes end on reaching 'row 1, column 1'"):
+        run.simulation("row 1, column 1")
+    assert "never acted" in str(run.intention("row 1, column 1"))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"rollouts": 1}, "at least 2"), ({"max_steps": 0}, "at least one step"), ({"discount": 2.0}, "must lie in")],
+)
+def test_wrong_settings_are_told(given, said):
+    with pytest.raises(ValueError, match=said):
+        wf.SimulatedBeliefs(wf.worlds.chain(), [0, 0, 0], **{"discount": 1.0, **given})
+
+
+def test_a_policy_that_never_ends_is_cut_and_said_so():
+    run = wf.Run(
+        labels=wf.train("Taxi-v4", TAXI, episodes=0, seed=0).labels, values=np.eye(500, 6) * 0 + [0, 1, 0, 0, 0, 0]
+    )
+    beliefs = wf.SimulatedBeliefs("Taxi-v4", run.policy, discount=0.9, rollouts=3)
+    simulation = wf.Simulation.of(beliefs, 68, 1)
+    assert simulation.chances == {"timed out": 1.0}
+    assert simulation.length == 200
+
+
+def test_playing_does_not_disturb_training():
+    env = as_it_is(gym.make("FrozenLake-v1"))
+    run = wf.train(env, wf.QLearning(discount=0.9), episodes=100, seed=0)
+    other = wf.train(as_it_is(gym.make("FrozenLake-v1")), wf.QLearning(discount=0.9), episodes=100, seed=0)
+    run.simulation(0, rollouts=10)
+    assert np.array_equal(wf.train(run, episodes=50).values, wf.train(other, episodes=50).values)
+
+
+def test_the_answer_in_words():
+    run = wf.train("Taxi-v4", TAXI, episodes=5_000, seed=0)
+    text = str(run.simulation(START))
+    assert text.startswith(
+        f"Played 1,000 times from '{START}' with 'south', then as it now thinks best: it earned -1.527, every time"
+    )
+    assert "100.0%  delivered (95 % interval 99.6% to 100.0%)" in text
+    form = run.simulation(START).to_json()
+    assert form["chances"] == {"delivered": 1.0}
+    assert form["residual"] < 1e-12
