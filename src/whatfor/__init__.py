@@ -8,7 +8,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from whatfor import testing, worlds
     from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, value_iteration
-    from whatfor.explanations import Contrast, Intention, Outcomes, Provenance, Timeline
+    from whatfor.concepts import Concept
+    from whatfor.explanations import Chance, Contrast, Intention, Outcomes, Parts, Provenance, Timeline
     from whatfor.folder import FolderError
     from whatfor.labels import Axis, Ending, Labels
     from whatfor.learners import (
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "value_iteration"),
-    "whatfor.explanations": ("Contrast", "Intention", "Outcomes", "Provenance", "Timeline"),
+    "whatfor.concepts": ("Concept",),
+    "whatfor.explanations": ("Chance", "Contrast", "Intention", "Outcomes", "Parts", "Provenance", "Timeline"),
     "whatfor.folder": ("FolderError",),
     "whatfor.labels": ("Axis", "Ending", "Labels"),
     "whatfor.learners": (
@@ -60,6 +62,8 @@ __all__ = [
     "Axis",
     "BeliefMap",
     "Beliefs",
+    "Chance",
+    "Concept",
     "Contrast",
     "DoubleQLearning",
     "Ending",
@@ -71,6 +75,7 @@ __all__ = [
     "Ledger",
     "MonteCarlo",
     "Outcomes",
+    "Parts",
     "Provenance",
     "QLearning",
     "Replay",

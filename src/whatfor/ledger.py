@@ -18,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.episodes import origins_of, starts_of
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
+from whatfor.labels import ENDINGS
 from whatfor.store import Store
-
-#: The names of the two endings every world has; others follow in the order in which they are met.
-ENDINGS = ("timed out", "terminated")
 
 
 class Update(NamedTuple):
@@ -76,7 +74,7 @@ class Ledger:
         self.n_actions = n_actions
         self.n_tables = n_tables
         self.order = order
-        self.endings: list[str] = [*ENDINGS, *endings]
+        self.endings: list[str] = [*ENDINGS, *endings]  # others follow in the order in which they are met
         self.initial = _initial_tables(initial, (n_tables, n_states, n_actions))
         self._store = Store(replayed=order == "replayed")
         self._length: int | None = None  # a prefix; None: all of the store

@@ -6,7 +6,7 @@ import operator
 import os
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.explanations import Contrast, Intention, Outcomes, Provenance, Timeline
+from whatfor.explanations import Chance, Contrast, Intention, Outcomes, Parts, Provenance, Timeline
+from whatfor.explanations.parts import Part
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
@@ -185,6 +186,29 @@ class Run:
         index = self.labels.index(state)
         chosen = self._best(index) if action is None else self.labels.action(action)
         return Outcomes.of(self.audit, self.labels, index, chosen)
+
+    def chance(self, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
+        """Whether the agent expects something to be true after an action (by default, its best), and before something else.
+
+        ``of`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
+        """
+        index, known = self.labels.index(state), self._need_ledger("a chance").endings
+        chosen = self._best(index) if action is None else self.labels.action(action)
+        other = None if before is None else self.labels.where(before, endings=known)
+        return Chance.after(
+            self.audit, self.labels, index, chosen, of=self.labels.where(of, endings=known), before=other
+        )
+
+    def parts(self, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
+        """Which parts of the reward a value is made of; by default, a part for each different reward.
+
+        ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
+        of the ledger, or a function of (state, action, reward), all three as numbers.
+        """
+        index = self.labels.index(state)
+        chosen = self._best(index) if action is None else self.labels.action(action)
+        value = float(self.values[index, chosen])
+        return Parts.of(self.audit, self.labels, index, chosen, value=value, parts=parts)
 
     def timeline(
         self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None

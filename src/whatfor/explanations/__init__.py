@@ -1,10 +1,12 @@
 """Answers, one file a question."""
 
+from whatfor.explanations.chance import Chance
 from whatfor.explanations.contrast import Contrast
 from whatfor.explanations.explanation import Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.outcomes import Outcomes
+from whatfor.explanations.parts import Parts
 from whatfor.explanations.provenance import Provenance
 from whatfor.explanations.timeline import Timeline
 
-__all__ = ["Contrast", "Explanation", "Intention", "Outcomes", "Provenance", "Timeline"]
+__all__ = ["Chance", "Contrast", "Explanation", "Intention", "Outcomes", "Parts", "Provenance", "Timeline"]
