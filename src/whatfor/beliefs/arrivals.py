@@ -17,10 +17,10 @@ def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> Lines:
     Arrival is an ending with a code of its own, after those of the ledger: an ending passes nothing on, neither
     to its bootstrap nor to its trail, so all weight that arrives stays there, and the weights are chances.
     """
-    # What each source becomes: endings (the last named first), no bootstrap, then the cells of all tables.
-    lowest = ending_place(len(ledger.endings) - 1)
-    becomes = np.arange(lowest, ledger.n_cells, dtype=np.int32)
-    cells = becomes[-lowest:].reshape(ledger.n_tables, ledger.n_states, ledger.n_actions)
+    # What each source becomes: the cells of all tables, and from the back, where negative codes point, the endings.
+    codes = np.arange(ending_place(len(ledger.endings) - 1), 0, dtype=np.int32)
+    becomes = np.concatenate([np.arange(ledger.n_cells, dtype=np.int32), codes])
+    cells = becomes[: ledger.n_cells].reshape(ledger.n_tables, ledger.n_states, ledger.n_actions)
     for place, concept in reversed(list(enumerate(concepts, start=len(ledger.endings)))):
         if concept.states.shape != (ledger.n_states,):
             raise ValueError(
@@ -28,11 +28,11 @@ def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> Lines:
             )
         cells[:, concept.states] = ending_place(place)
         for name in set(concept.endings) & set(ledger.endings):
-            becomes[ending_place(ledger.endings.index(name)) - lowest] = ending_place(place)
+            becomes[ending_place(ledger.endings.index(name))] = ending_place(place)
     lines = ledger.lines
-    source = becomes[lines.source - lowest]
+    source = becomes[lines.source]
     # A target built on the trail alone names no cell: where it arrived, the line before began.
     trailing = np.flatnonzero(lines.source[1:] == NO_BOOTSTRAP) + 1
-    arrived = becomes[lines.cell[trailing - 1] - lowest]
+    arrived = becomes[lines.cell[trailing - 1]]
     source[trailing] = np.where(arrived < 0, arrived, NO_BOOTSTRAP)
     return lines._replace(source=source, discount=np.ones(1))
