@@ -297,13 +297,20 @@ def larger_concepts_are_likelier(case: Case) -> None:
 
 
 def what_follows_is_all_but_the_step(case: Case) -> None:
-    """Visits of a concept after the asked step: those of a map learned beside that keeps the first step apart."""
+    """Against maps learned beside: visits that keep the first step apart, earnings less those that look no step ahead."""
     run, (x, _) = case.run(), case.concepts()
     ledger, n_pairs = run.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, 1).reshape(ledger.n_tables, n_pairs, 2, n_pairs)
+    visits = maps.mean(axis=0)[:, 1].reshape(n_pairs, *run.values.shape)
+    whole, now = (
+        oracle.forwards(lines, np.zeros((ledger.n_cells, n_pairs)), lambda k, r: r * np.eye(n_pairs)[k % n_pairs])
+        for lines in (ledger.lines, ledger.lines._replace(discount=np.zeros(1)))
+    )
+    earnings = (whole - now).reshape(ledger.n_tables, n_pairs, *run.values.shape).mean(axis=0)
     for s, a in pairs(run):
-        after = maps.mean(axis=0)[s * run.labels.n_actions + a, 1].reshape(run.values.shape)
-        assert abs(run.chance(s, a, of=x).visits - after[x.states].sum()) <= EXACT * max(1.0, after.sum())
+        pair, chance, row = s * run.labels.n_actions + a, run.chance(s, a, of=x), run.audit.row(s, a, method="scan")
+        assert abs(chance.visits - visits[pair][x.states].sum()) <= EXACT * max(1.0, row.visits.sum())
+        assert abs(chance.earnings - earnings[pair][x.states].sum()) <= EXACT * max(1.0, row.scale)
 
 
 def parts_and_the_rest_are_the_value(case: Case) -> None:

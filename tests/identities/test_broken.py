@@ -128,6 +128,12 @@ BROKEN = {
         "row.visits[of.states]",
         ["what_follows_is_all_but_the_step"],
     ),
+    "the asked step is paid among what follows": (
+        "explanations/chance.py",
+        "(row.earnings - now.earnings)[of.states]",
+        "row.earnings[of.states]",
+        ["what_follows_is_all_but_the_step"],
+    ),
     "the rest is forgotten": (
         "explanations/parts.py",
         "rest = float(weights @ (rewards - covered))",

@@ -16,6 +16,12 @@ def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> Lines:
 
     Arrival is an ending with a code of its own, after those of the ledger: an ending passes nothing on, neither
     to its bootstrap nor to its trail, so all weight that arrives stays there, and the weights are chances.
+
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9)
+    >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+    >>> absorbed(ledger, [Concept("there", np.array([False, True]))]).source.tolist()
+    [-3, -4]
     """
     # What each source becomes: the cells of all tables, and from the back, where negative codes point, the endings.
     codes = np.arange(ending_place(len(ledger.endings) - 1), 0, dtype=np.int32)
