@@ -92,7 +92,7 @@ def test_learned_beliefs_become_the_exact_ones(world):
 def test_at_the_papers_settings_beliefs_are_within_their_error(world):
     """A constant step of 0.1 averages about 19 games: four standard errors, for the action it would take.
 
-    For now the error of a chance is bounded by that of the value, which has the wider range.
+    For now the error of the value stands in for that of the chance to bust.
     """
     learner = wf.QLearning(step_size=0.1, discount=1.0, exploration=wf.exponential(1, 0.05, decay=0.9999))
     run = wf.train(world, learner, episodes=500_000, seed=0)
