@@ -64,6 +64,40 @@ def test_loops_without_a_discount_are_found_and_named():
         wf.value_iteration(world, discount=1.0, most=1000)
 
 
+def test_exact_outcomes_name_the_chance_to_go_on_for_ever():
+    # 0 -> 1 -> end; 2 loops for ever; 3 may go to either.
+    world = table(
+        next_state=[[1, 2], [1, 1], [2, 2], [1, 2]], reward=np.ones((4, 2)), terminated=[[0, 0], [1, 1], [0, 0], [0, 0]]
+    )
+    for discount in (1.0, 0.5):
+        half = wf.ExactBeliefs(world, np.full((4, 2), 0.5), discount=discount)
+        assert half.outcomes(0, 0) == {"terminated": 1.0}
+        assert half.outcomes(3, 1) == {"never ends": 1.0}
+        first = wf.ExactBeliefs(world, [0, 0, 0, 0], discount=discount)
+        assert first.outcomes(0, 1) == {"never ends": 1.0}
+        assert first.outcomes(3, 0) == {"terminated": 1.0}
+    either = table(
+        next_state=[[[1, 2]], [[1, 1]], [[0, 2]]],
+        reward=np.zeros((3, 1, 2)),
+        terminated=[[[0, 0]], [[0, 0]], [[0, 1]]],
+        probability=[[[0.5, 0.5]], [[1.0, 0.0]], [[0.5, 0.5]]],
+    )
+    outcomes = wf.ExactBeliefs(either, [0, 0, 0], discount=1.0).outcomes(0, 0)
+    assert outcomes == {"never ends": pytest.approx(2 / 3), "terminated": pytest.approx(1 / 3)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_outcomes_are_certain_and_pay_the_value(seed):
+    """On the ice only the goal pays, and it pays 1: the value is the chance to reach it."""
+    policy = np.random.default_rng(seed).dirichlet(np.ones(4), size=16)
+    exact = wf.ExactBeliefs("FrozenLake-v1", policy, discount=1.0)
+    for state in (0, 6, 14):
+        chances = exact.outcomes(state, 1)
+        assert set(chances) == {"fell into a hole", "reached the goal"}
+        assert sum(chances.values()) == pytest.approx(1.0, abs=1e-12)
+        assert exact.value(state, 1) == pytest.approx(chances["reached the goal"], abs=1e-12)
+
+
 def test_an_environment_with_a_known_table_will_do():
     best = wf.value_iteration("FrozenLake-v1", discount=0.9)
     exact = wf.ExactBeliefs(gym.make("FrozenLake-v1"), best.argmax(axis=1), discount=0.9)

@@ -8,12 +8,15 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from whatfor import testing, worlds
     from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, SimulatedBeliefs, value_iteration
+    from whatfor.concepts import Concept
     from whatfor.explanations import (
+        Chance,
         Change,
         Comparison,
         Contrast,
         Intention,
         Outcomes,
+        Parts,
         Provenance,
         Simulation,
         Timeline,
@@ -41,12 +44,15 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "SimulatedBeliefs", "value_iteration"),
+    "whatfor.concepts": ("Concept",),
     "whatfor.explanations": (
+        "Chance",
         "Change",
         "Comparison",
         "Contrast",
         "Intention",
         "Outcomes",
+        "Parts",
         "Provenance",
         "Simulation",
         "Timeline",
@@ -80,8 +86,10 @@ __all__ = [
     "Axis",
     "BeliefMap",
     "Beliefs",
+    "Chance",
     "Change",
     "Comparison",
+    "Concept",
     "Contrast",
     "DoubleQLearning",
     "Ending",
@@ -94,6 +102,7 @@ __all__ = [
     "Milestone",
     "MonteCarlo",
     "Outcomes",
+    "Parts",
     "Provenance",
     "QLearning",
     "Replay",

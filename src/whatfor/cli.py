@@ -111,16 +111,20 @@ def explain(
     state: str,
     action: str | None = None,
     instead: str | None = None,
+    ever: str | None = None,
+    before: str | None = None,
     as_of: int | None = None,
     json: bool = False,
 ) -> None:
-    """Say what a saved agent expects of an action, or why it takes it and not another.
+    """Say what a saved agent expects of an action, why it takes it and not another, or whether it expects something.
 
     Args:
         run: The folder of a saved run.
         state: The state: in words, as numbers in brackets, or as an index.
         action: The action, by name or number; by default the best.
         instead: Another action to compare it with.
+        ever: Whether it expects this ever to be true, in words: "passenger aboard", or how it ends: "delivered".
+        before: With --ever: before this is true.
         as_of: Ask it as it was after so many episodes.
         json: Print JSON instead of sentences.
     """
@@ -128,8 +132,18 @@ def explain(
 
     import whatfor as wf
 
+    if ever is not None and instead is not None:
+        raise ValueError("--ever and --instead are two questions; ask one at a time")
+    if before is not None and ever is None:
+        raise ValueError('--before needs --ever: say what should come first, e.g. --ever "passenger aboard"')
     asked = wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
-    answer = asked.intention(state, action) if instead is None else asked.contrast(state, action, instead)
+    answer: wf.Chance | wf.Contrast | wf.Intention
+    if ever is not None:
+        answer = asked.chance(state, action, of=ever, before=before)
+    elif instead is not None:
+        answer = asked.contrast(state, action, instead)
+    else:
+        answer = asked.intention(state, action)
     print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
 
 

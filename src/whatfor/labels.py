@@ -11,6 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.concepts import Concept, judged, picked
+
+#: The names of the two endings every world has.
+ENDINGS = ("timed out", "terminated")
 
 
 @dataclass(frozen=True)
@@ -224,6 +230,50 @@ class Labels:
         """The names of endings, each once."""
         return tuple(dict.fromkeys(ending.name for ending in self.endings))
 
+    def where(self, what: Any, *, endings: Sequence[str] = ()) -> Concept:
+        """Where something is true.
+
+        ``what``: words that say some of the axes ("passenger aboard"), the name of an ending ("delivered", "timed
+        out"; "terminated" is any end by the world), a function of an observation that says True or False, an array
+        of True and False for each state, or a list or set of state indices. ``endings``: names besides the labels' own.
+
+        >>> labels = Labels((Axis("row", 2), Axis("column", 3)), ("go",), endings=(Ending("fell"),))
+        >>> labels.where("row 1").states.tolist()
+        [False, False, False, True, True, True]
+        >>> labels.where("fell").endings
+        ('fell',)
+        """
+        if isinstance(what, Concept):
+            return what
+        if isinstance(what, str):
+            names = tuple(dict.fromkeys([*ENDINGS, *self.ending_names, *endings]))
+            found = next((name for name in names if name.lower() == what.strip().lower()), None)
+            if found is None:
+                return Concept(what.strip(), self._region(what, names))
+            ends = names[1:] if found == ENDINGS[1] else (found,)
+            return Concept(found, np.zeros(self.n_states, np.bool_), ends)
+        if callable(what):
+            name = getattr(what, "__name__", "<lambda>")
+            seen = (self.observation(state) for state in range(self.n_states))
+            return Concept("the condition" if name == "<lambda>" else name, judged(what, seen))
+        return Concept("the given states", picked(what, self.n_states))
+
+    def _region(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
+        """(S,) The states of which a text is true; every piece of it must be understood."""
+        words, rest = self._said(text)
+        unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
+        if unread or not words:
+            what = f"{' '.join(unread)!r} in {text!r} is not understood" if unread else f"{text!r} says nothing"
+            axes = "; ".join(self._choices(axis) for axis in self.axes)
+            raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
+        states = np.zeros(self.shape, np.bool_)
+        at = [
+            self._found(axis, words[f"axis{i}"]) if f"axis{i}" in words else slice(None)
+            for i, axis in enumerate(self.axes)
+        ]
+        states[tuple(at)] = True
+        return states.ravel()
+
     def _whole(self, numbers: Sequence[Any]) -> None:
         for number in numbers:
             if not isinstance(number, (numbers_abc.Real, np.ndarray)):
@@ -242,29 +292,36 @@ class Labels:
         if numbers:
             parts = [float(x) for x in re.split(r"[\s,]+", numbers[1])]
             return self.index(parts if len(parts) > 1 else parts[0])
+        words, _ = self._said(text)
+        for i, axis in enumerate(self.axes):
+            if f"axis{i}" not in words:
+                raise ValueError(f"{text!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
+        at = [self._found(axis, words[f"axis{i}"]) for i, axis in enumerate(self.axes)]
+        return int(np.ravel_multi_index(at, self.shape))
+
+    def _found(self, axis: Axis, word: str) -> int:
+        """The value of an axis that a word means."""
+        value = axis.find(word)
+        if value is None:
+            raise ValueError(f"{axis.name} cannot be {word!r}; {self._choices(axis)}. {self._example()}")
+        return value
+
+    def _said(self, text: str) -> tuple[dict[str, str], str]:
+        """What a text says of each axis, as the template has it or freely, and what of it was not read."""
         pattern = re.escape(" ".join(self._template.split()).lower())
         for i, axis in enumerate(self.axes):
             pattern = pattern.replace(re.escape(f"{{{axis.name}}}".lower()), f"(?P<axis{i}>.+?)")
         found = re.fullmatch(pattern.replace(r"\ ", r"\s+"), text.strip().lower())
-        words = found.groupdict() if found else self._searched(text.lower())
-        at = []
-        for i, axis in enumerate(self.axes):
-            word = words.get(f"axis{i}")
-            value = None if word is None else axis.find(word)
-            if value is None:
-                said = f"{axis.name} cannot be {word!r}" if word else f"{text!r} does not say the {axis.name}"
-                raise ValueError(f"{said}; {self._choices(axis)}. {self._example()}")
-            at.append(value)
-        return int(np.ravel_multi_index(at, self.shape))
+        return (found.groupdict(), "") if found else self._searched(text.lower())
 
-    def _searched(self, text: str) -> dict[str, str]:
+    def _searched(self, text: str) -> tuple[dict[str, str], str]:
         """What a free text says of each axis. Every piece of it is read once, so that nothing is said of two axes."""
         words: dict[str, str] = {}
 
         def take(i: int, found: re.Match[str] | None) -> None:
             nonlocal text
-            if found:
-                words.setdefault(f"axis{i}", found[1])
+            if found and f"axis{i}" not in words:
+                words[f"axis{i}"] = found[1]
                 text = text[: found.start()] + ";" + text[found.end() :]
 
         for i, axis in enumerate(self.axes):  # its name, or what stands before it in the template, and a value
@@ -277,7 +334,7 @@ class Labels:
                 take(owners[0], re.search(rf"(?<![\w.-])({re.escape(value)})(?![\w.°])", text))
         for i, axis in enumerate(self.axes):  # what is no value, for the error
             take(i, re.search(rf"(?<!\w){re.escape(axis.name.lower())}\s*[=:]?\s*([^\s,;=]+)", text))
-        return words
+        return words, text
 
     @cached_property
     def _leads(self) -> dict[str, str]:

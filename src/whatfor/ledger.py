@@ -18,10 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.episodes import origins_of, starts_of
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
+from whatfor.labels import ENDINGS
 from whatfor.store import Store
-
-#: The names of the two endings every world has; others follow in the order in which they are met.
-ENDINGS = ("timed out", "terminated")
 
 
 class Update(NamedTuple):
@@ -76,7 +74,7 @@ class Ledger:
         self.n_actions = n_actions
         self.n_tables = n_tables
         self.order = order
-        self.endings: list[str] = [*ENDINGS, *endings]
+        self.endings: list[str] = [*ENDINGS, *endings]  # others follow in the order in which they are met
         self.initial = _initial_tables(initial, (n_tables, n_states, n_actions))
         self._store = Store(replayed=order == "replayed")
         self._length: int | None = None  # a prefix; None: all of the store
@@ -145,6 +143,15 @@ class Ledger:
         """Episode in which each line was applied: under replay, later than it was made."""
         which = np.arange(len(self)) if lines is None else np.asarray(lines)
         return np.searchsorted(self.episode_starts, which, side="right") - 1
+
+    def episode(self, number: int) -> list[Update]:
+        """The experiences of one episode, step by step, each as the update that first learned from it."""
+        if not 0 <= number < self.n_episodes:
+            raise ValueError(f"this ledger holds episodes 0 to {self.n_episodes - 1}, not {number}")
+        episodes, steps = self.made()
+        own = np.flatnonzero(episodes == number)
+        _, first = np.unique(steps[own], return_index=True)
+        return [self._update(int(i), number, int(steps[i])) for i in own[first]]
 
     @property
     def ended(self) -> NDArray[np.bool_]:

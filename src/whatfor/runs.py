@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,18 @@ from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.explanations import (
+    Chance,
     Change,
     Comparison,
     Contrast,
     Intention,
     Outcomes,
+    Parts,
     Provenance,
     Simulation,
     Timeline,
 )
+from whatfor.explanations.parts import Part
 from whatfor.history import Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
@@ -149,6 +153,14 @@ class Run:
             raise error
         return Evaluation.of(played.returns, played.lengths)
 
+    def episode(
+        self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None
+    ) -> list[tuple[int, int]]:
+        """A greedy episode from a state: the state and action of every step."""
+        index, action = self._asked(state, None)
+        rollouts = self._simulated(2, seed, env, enter).rollouts(index, action)
+        return [divmod(int(pair), self.labels.n_actions) for pair in rollouts.pair[: rollouts.first[1]]]
+
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
         earlier = self._need_ledger("looking back").until(episodes)
@@ -176,6 +188,25 @@ class Run:
     def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
         """How the agent expects the episode to end; by default, after its best action."""
         return Outcomes.of(self.audit, self.labels, *self._asked(state, action))
+
+    def chance(self, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
+        """Whether the agent expects something to be true after an action (by default, its best), and before something else.
+
+        ``of`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
+        """
+        known, pair = self._need_ledger("a chance").endings, self._asked(state, action)
+        other = None if before is None else self.labels.where(before, endings=known)
+        return Chance.after(self.audit, self.labels, *pair, of=self.labels.where(of, endings=known), before=other)
+
+    def parts(self, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
+        """Which parts of the reward a value is made of; by default, a part for each different reward.
+
+        ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
+        of the ledger, or a function of (state, action, reward), all three as numbers.
+        """
+        index, chosen = self._asked(state, action)
+        value = float(self.values[index, chosen])
+        return Parts.of(self.audit, self.labels, index, chosen, value=value, parts=parts)
 
     def timeline(
         self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None

@@ -16,9 +16,9 @@ from whatfor.folder import FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import GOES_ON, ending_place
 from whatfor.kernels.tables import Table, guide_to
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
-from whatfor.ledger import ENDINGS, Ledger
+from whatfor.ledger import Ledger
 from whatfor.runs import Run
 from whatfor.store import VARYING
 from whatfor.worlds.stepping import TABLE as TABLE_KIND

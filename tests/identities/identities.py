@@ -30,9 +30,22 @@ class Case:
     episodes: int = 8
     max_steps: int = 12
     seed: int = 0
+    few_rewards: bool = False
 
     def made(self) -> World:
-        return random_world(self.world, noisy=self.noisy)
+        world = random_world(self.world, noisy=self.noisy)
+        if self.few_rewards:
+            table = world.arrays.table
+            rewards = np.round(table.reward)
+            world = replace(world, arrays=world.arrays._replace(table=table._replace(reward=rewards)))
+        return world
+
+    def concepts(self) -> tuple[wf.Concept, wf.Concept]:
+        """Two random concepts, of states and ends; they may overlap."""
+        dice, labels = np.random.default_rng([7, self.world]), self.made().labels
+        ends = [(), ("terminated",), ("timed out",), ("timed out", "terminated")]
+        one, two = (wf.Concept(name, dice.random(labels.n_states) < 0.3, ends[dice.integers(4)]) for name in "xy")
+        return one, two
 
     def run(self, **more) -> Run:
         with warnings.catch_warnings():
@@ -228,6 +241,106 @@ def outcomes_and_the_unknown_are_certain(case: Case) -> None:
         assert all(chance > 0.0 for chance in outcomes.chances.values())
 
 
+def arrivals_and_the_unknown_are_certain(case: Case) -> None:
+    """Ever, ended otherwise, and unknown are 1; and so are x before y, y before x, neither, and unknown."""
+    run, (x, y) = case.run(), case.concepts()
+    for s, a in pairs(run):
+        assert run.chance(s, a, of=x).residual <= EXACT
+        one, two = run.chance(s, a, of=x, before=y), run.chance(s, a, of=y, before=x)
+        neither = sum(chance for name, chance in one.never.items() if name != "y")
+        assert abs(one.ever + two.ever + neither + one.unknown - 1.0) <= EXACT
+        assert abs(one.never.get("y", 0.0) - two.ever) <= EXACT
+        assert abs(one.unknown - two.unknown) <= EXACT
+
+
+def ever_is_the_oracle(case: Case) -> None:
+    """Against a chance learned forwards, weight for weight: alone, and before another."""
+    run, (x, y) = case.run(), case.concepts()
+    ledger, n_actions = run.ledger, run.labels.n_actions
+
+    def inside(concept: wf.Concept, at: int) -> bool:
+        if at < 0:
+            return ledger.endings[-2 - at] in concept.endings
+        return bool(concept.states[at // n_actions % ledger.n_states])
+
+    def alone(at: int) -> float | None:
+        return 1.0 if inside(x, at) else 0.0 if at < 0 else None
+
+    def first(at: int) -> float | None:
+        return 0.0 if inside(y, at) else alone(at)
+
+    shape = (ledger.n_tables, ledger.n_states, n_actions)
+    for arrived, before in ((alone, None), (first, y)):
+        expected = oracle.ever(ledger.lines, ledger.n_cells, arrived).reshape(shape).mean(axis=0)
+        for s, a in pairs(run):
+            assert abs(run.chance(s, a, of=x, before=before).ever - expected[s, a]) <= EXACT
+
+
+def ever_of_an_ending_is_its_outcome(case: Case) -> None:
+    run = case.run()
+    for s, a in pairs(run):
+        outcomes = run.outcomes(s, a)
+        cut = outcomes.chances.get("timed out", 0.0)
+        assert abs(run.chance(s, a, of="timed out").ever - cut) <= EXACT
+        ended = run.chance(s, a, of="terminated")
+        assert abs(ended.ever - (sum(outcomes.chances.values()) - cut)) <= EXACT
+        assert abs(ended.unknown - outcomes.unknown) <= EXACT
+
+
+def larger_concepts_are_likelier(case: Case) -> None:
+    run, (x, y) = case.run(), case.concepts()
+    everywhere = wf.Concept("anything", np.ones(run.labels.n_states, bool), ("timed out", "terminated"))
+    for s, a in pairs(run):
+        either = run.chance(s, a, of=x | y).ever
+        assert either >= max(run.chance(s, a, of=x).ever, run.chance(s, a, of=y).ever) - EXACT
+        assert run.chance(s, a, of=everywhere).ever >= either - EXACT
+
+
+def what_follows_is_all_but_the_step(case: Case) -> None:
+    """Against maps learned beside: visits that keep the first step apart, earnings less those that look no step ahead."""
+    run, (x, _) = case.run(), case.concepts()
+    ledger, n_pairs = run.ledger, run.values.size
+    maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, 1).reshape(ledger.n_tables, n_pairs, 2, n_pairs)
+    visits = maps.mean(axis=0)[:, 1].reshape(n_pairs, *run.values.shape)
+    whole, now = (
+        oracle.forwards(lines, np.zeros((ledger.n_cells, n_pairs)), lambda k, r: r * np.eye(n_pairs)[k % n_pairs])
+        for lines in (ledger.lines, ledger.lines._replace(discount=np.zeros(1)))
+    )
+    earnings = (whole - now).reshape(ledger.n_tables, n_pairs, *run.values.shape).mean(axis=0)
+    for s, a in pairs(run):
+        pair, chance, row = s * run.labels.n_actions + a, run.chance(s, a, of=x), run.audit.row(s, a, method="scan")
+        assert abs(chance.visits - visits[pair][x.states].sum()) <= EXACT * max(1.0, row.visits.sum())
+        assert abs(chance.earnings - earnings[pair][x.states].sum()) <= EXACT * max(1.0, row.scale)
+
+
+def parts_and_the_rest_are_the_value(case: Case) -> None:
+    run, dice = case.run(), np.random.default_rng(case.world)
+    parts = {
+        "drawn": dice.normal(size=len(run.ledger)),
+        "gains": lambda state, action, reward: max(reward, 0.0),
+        "first action": lambda state, action, reward: reward * (action == 0),
+    }
+    for s, a in pairs(run):
+        split = run.parts(s, a, parts=parts)
+        row = run.audit.row(s, a, method="scan")
+        scale = row.scale + float(run.audit.weights(s, a) @ np.abs(parts["drawn"]))
+        assert split.residual <= EXACT * max(scale, 1e-3)
+        only = np.zeros_like(row.earnings)
+        only[:, 0] = row.earnings[:, 0]
+        assert np.abs(split.earnings["first action"] - only).max() <= EXACT * max(scale, 1e-3)
+
+
+def rewards_leave_no_rest(case: Case) -> None:
+    """By default every reward is a part, so that nothing is left over, and each is earned where it was paid."""
+    run = replace(case, few_rewards=True).run()
+    for s, a in pairs(run):
+        split, row = run.parts(s, a), run.audit.row(s, a, method="scan")
+        assert abs(split.rest) <= EXACT * max(row.scale, 1e-3)
+        assert split.residual <= EXACT * max(row.scale, 1e-3)
+        together = sum(split.earnings.values(), np.zeros_like(row.earnings))
+        assert np.abs(together - row.earnings).max() <= EXACT * max(row.scale, 1e-3)
+
+
 def weights_times_rewards_are_the_value(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
@@ -287,6 +400,13 @@ ALL = (
     contrast_parts_sum_to_the_gap,
     reasons_are_enough_and_none_too_many,
     outcomes_and_the_unknown_are_certain,
+    arrivals_and_the_unknown_are_certain,
+    ever_is_the_oracle,
+    ever_of_an_ending_is_its_outcome,
+    larger_concepts_are_likelier,
+    what_follows_is_all_but_the_step,
+    parts_and_the_rest_are_the_value,
+    rewards_leave_no_rest,
     weights_times_rewards_are_the_value,
     influence_is_what_deletion_takes_away,
     timeline_and_remainder_are_the_visits,

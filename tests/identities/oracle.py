@@ -58,3 +58,19 @@ def by_depth(lines: Lines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarr
         target[0, k % n_pairs] += 1.0
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
+
+
+def ever(lines: Lines, n_cells: int, arrived) -> np.ndarray:
+    """(cells,) The chance that something is ever true after a step, learned forwards like a value.
+
+    ``arrived(cell or code)`` says what is known on arrival: 1 if it is true there, 0 if it no longer can be,
+    None where it is still open; then the target is what is believed of the place arrived at.
+    """
+    tables, target, previous = np.zeros(n_cells), 0.0, -1
+    for k, j, _, a, _, trail in columns(lines):
+        known = arrived(previous if j == NO_BOOTSTRAP else j)  # on a trail, the line before begins where this arrives
+        if known is None:
+            known = trail * target + ((1 - trail) * tables[j] if j >= 0 else 0.0)
+        target, previous = known, k
+        tables[k] = tables[k] + a * (target - tables[k])
+    return tables

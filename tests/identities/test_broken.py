@@ -27,7 +27,11 @@ BROKEN = {
         "kernels/recursion.py",
         "discount = lines.discount[i & g_mask] if source >= NO_BOOTSTRAP else 0.0",
         "discount = lines.discount[i & g_mask]",
-        ["ledger_makes_the_learners_table", "visits_times_reward_is_the_value_at_every_iteration"],
+        [
+            "ledger_makes_the_learners_table",
+            "visits_times_reward_is_the_value_at_every_iteration",
+            "arrivals_and_the_unknown_are_certain",
+        ],
     ),
     "fold adds up at the wrong place": (
         "kernels/forwards.py",
@@ -93,6 +97,54 @@ BROKEN = {
         "action = begin_episode(rule, memory, log, epsilon, state)",
         "action = begin_episode(rule, memory, log, epsilon, state)\n            action = begin_episode(rule, memory, log, epsilon, state)",
         ["engines_agree"],
+    ),
+    "an arrival on a trail is passed over": (
+        "beliefs/arrivals.py",
+        "source[trailing] = np.where(arrived < 0, arrived, NO_BOOTSTRAP)",
+        "source[trailing] = NO_BOOTSTRAP",
+        ["ever_is_the_oracle"],
+    ),
+    "of two concepts the second comes first": (
+        "explanations/chance.py",
+        "[*(concept for concept, _ in first), of]",
+        "[*(concept for concept, _ in first[1:]), of, of]",
+        ["ever_is_the_oracle", "arrivals_and_the_unknown_are_certain"],
+    ),
+    "an ending is no arrival": (
+        "beliefs/arrivals.py",
+        "becomes[ending_place(ledger.endings.index(name))] = ending_place(place)",
+        "pass",
+        ["ever_is_the_oracle", "ever_of_an_ending_is_its_outcome"],
+    ),
+    "arrival is what lies outside the concept": (
+        "beliefs/arrivals.py",
+        "cells[:, concept.states] = ending_place(place)",
+        "cells[:, ~concept.states] = ending_place(place)",
+        ["ever_is_the_oracle", "larger_concepts_are_likelier"],
+    ),
+    "the asked step counts among what follows": (
+        "explanations/chance.py",
+        "(row.visits - now.visits)[of.states]",
+        "row.visits[of.states]",
+        ["what_follows_is_all_but_the_step"],
+    ),
+    "the asked step is paid among what follows": (
+        "explanations/chance.py",
+        "(row.earnings - now.earnings)[of.states]",
+        "row.earnings[of.states]",
+        ["what_follows_is_all_but_the_step"],
+    ),
+    "the rest is forgotten": (
+        "explanations/parts.py",
+        "rest = float(weights @ (rewards - covered))",
+        "rest = 0.0",
+        ["parts_and_the_rest_are_the_value"],
+    ),
+    "a part covers only what was paid last": (
+        "explanations/parts.py",
+        "covered += amounts",
+        "covered = amounts",
+        ["parts_and_the_rest_are_the_value", "rewards_leave_no_rest"],
     ),
     "a trail looks no step ahead": (
         "kernels/backwards.py",

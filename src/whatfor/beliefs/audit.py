@@ -10,7 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.beliefs.arrivals import absorbed
 from whatfor.beliefs.course import Course, course
+from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan, scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import Lines
@@ -186,6 +188,17 @@ class Audit:
         by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
         return np.moveaxis(by_table.sum(axis=0), -1, 0)
 
+    def arrivals(
+        self, state: int, action: int, concepts: Sequence[Concept]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Chances, after this step, that each concept is the first of them to be true, and of every ending before any is.
+
+        The third number is the weight left on the values the tables started with; together they are 1.
+        """
+        lines, n_endings = absorbed(self.ledger, concepts), len(self.ledger.endings)
+        row = self._scanned([self._asked(state, action)], lines, n_endings=n_endings + len(concepts))[0]
+        return row.endings[n_endings:], row.endings[:n_endings], float(row.left.sum())
+
     def _worth_walking(self) -> bool:
         indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX
         return indexed and not self._lost and len(self.ledger) > SHORT
@@ -213,14 +226,18 @@ class Audit:
         return self.ledger.lines._replace(discount=np.array([discount], np.float64))
 
     def _scanned(
-        self, asked: list[NDArray[np.int64]], lines: Lines, weights: NDArray[np.float64] | None = None
+        self,
+        asked: list[NDArray[np.int64]],
+        lines: Lines,
+        weights: NDArray[np.float64] | None = None,
+        n_endings: int | None = None,  # where the lines have more of them than the ledger
     ) -> list[Row]:
         rows, cells = len(asked), self.ledger.n_cells
         left = np.zeros((cells, rows))
         for row, own in enumerate(asked):
             left[own, row] = 1.0 / len(own)
         visits, earnings = np.zeros((cells, rows)), np.zeros((cells, rows))
-        endings = np.zeros((len(self.ledger.endings), rows))
+        endings = np.zeros((n_endings or len(self.ledger.endings), rows))
         spread = np.zeros(rows)
         weights = np.empty((0, rows)) if weights is None else weights
         scan(lines, left, np.zeros(rows), visits, earnings, endings, weights, spread)

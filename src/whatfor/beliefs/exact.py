@@ -8,9 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.recursion import GOES_ON, ending_place
 from whatfor.kernels.tables import Table
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
+
+#: What ``outcomes`` calls the chance that an episode goes on for ever.
+NEVER = "never ends"
 
 
 @runtime_checkable
@@ -45,6 +48,7 @@ class ExactBeliefs:
         self.discount = discount
         self.policy = chances_of(policy, world.labels)
         self._onward, self.rewards = transition_matrix(world.table, world.labels.n_actions)
+        self._table = world.table
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
@@ -76,6 +80,44 @@ class ExactBeliefs:
     def value(self, state: int, action: int) -> float:
         """What the action is worth if the policy follows."""
         return float(self.earnings(state, action).sum())
+
+    def outcomes(self, state: int, action: int) -> dict[str, float]:
+        """The chance of every way to end if the policy follows, without a discount; the likeliest first.
+
+        "never ends" is the chance to be caught where the policy goes on for ever, so that all sum to 1. A time limit
+        is no part of a table.
+
+        >>> from whatfor.worlds import table
+        >>> lake = table([[[0, 0], [0, 0]]], [[[0, 0], [0, 0]]], [[[0, 1], [0, 0]]], probability=[[[0.75, 0.25], [1, 0]]])
+        >>> ExactBeliefs(lake, policy=[0], discount=1.0).outcomes(0, 0)
+        {'terminated': 1.0}
+        >>> ExactBeliefs(lake, policy=[1], discount=1.0).outcomes(0, 0)
+        {'never ends': 0.75, 'terminated': 0.25}
+        """
+        pair = self.labels._checked(state) * self.labels.n_actions + self.labels.action(action)
+        chances = np.append(self._ending[pair], 0.0) + self._onward[[pair]] @ self._ends
+        names = (*ENDINGS, *self.labels.ending_names, NEVER)
+        ordered = sorted(zip(names, chances.ravel().tolist(), strict=True), key=lambda item: -item[1])
+        return {name: chance for name, chance in ordered if chance > 0.0}
+
+    @cached_property
+    def _ending(self) -> NDArray[np.float64]:
+        """(S*A, endings) The chance that a pair's own step ends the episode so."""
+        return ending_chances(self._table, len(ENDINGS) + len(self.labels.ending_names))
+
+    @cached_property
+    def _ends(self) -> NDArray[np.float64]:
+        """(S, endings + 1) From each state, the chance of every ending under the policy; last, of none."""
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        n_states, n_actions = self.policy.shape
+        here = (self._ending.reshape(n_states, n_actions, -1) * self.policy[:, :, None]).sum(axis=1)
+        caught = ~_reaching(self._moving, here.any(axis=1))
+        going = sparse.diags_array((~caught).astype(float)) @ self._moving  # who is caught stays so: no equation
+        system = sparse.csc_array(sparse.eye_array(n_states) - going)
+        ends: NDArray[np.float64] = splu(system).solve(np.column_stack([here, caught.astype(float)]))
+        return ends
 
     @cached_property
     def _moving(self) -> Any:
@@ -112,17 +154,29 @@ def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.flo
     """(S*A, S) Chances to go on to each state, and (S, A) the mean rewards."""
     from scipy import sparse
 
+    pairs, chances = _entries(table)
+    goes_on = table.ending == GOES_ON
+    shape = (len(table.first) - 1, len(table.start))
+    onward = sparse.csr_array((chances[goes_on], (pairs[goes_on], table.next_state[goes_on])), shape=shape)
+    rewards = np.bincount(pairs, weights=chances * table.reward, minlength=shape[0])
+    return onward, rewards.astype(np.float64).reshape(-1, n_actions)
+
+
+def ending_chances(table: Table, n_endings: int) -> NDArray[np.float64]:
+    """(S*A, endings) The chance that a pair's own step ends the episode in each way, in a ledger's order of names."""
+    pairs, chances = _entries(table)
+    n_pairs, ending = len(table.first) - 1, [table.ending == ending_place(place) for place in range(n_endings)]
+    return np.column_stack([np.bincount(pairs[so], weights=chances[so], minlength=n_pairs) for so in ending])
+
+
+def _entries(table: Table) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(entries,) The pair of each entry, and its chance."""
     counts = np.diff(table.first)
-    pairs = np.repeat(np.arange(len(counts)), counts)
     chances = table.chance.copy()  # summed up within each pair
     inside = np.ones(len(chances), bool)
     inside[table.first[:-1]] = False
     chances[inside] -= table.chance[np.flatnonzero(inside) - 1]
-    goes_on = table.ending == GOES_ON
-    shape = (len(counts), len(table.start))
-    onward = sparse.csr_array((chances[goes_on], (pairs[goes_on], table.next_state[goes_on])), shape=shape)
-    rewards = np.bincount(pairs, weights=chances * table.reward, minlength=len(counts))
-    return onward, rewards.astype(np.float64).reshape(-1, n_actions)
+    return np.repeat(np.arange(len(counts)), counts), chances
 
 
 def known(world: Any) -> Known:

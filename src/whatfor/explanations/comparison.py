@@ -96,7 +96,7 @@ class Comparison(Explanation):
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         against = f"{self.simulated.rollouts:,} rollouts" if self.exact is None else "the exact future of its policy"
-        lines = [f"In {here!r}, what it expects of {doing!r} against {against}: {self._judged()}"]
+        lines = [f"In {here!r}, what it expects of {doing!r} against {against}: {self._told()}"]
         if self.tries == 0:
             return lines
         lines += [f"  {measure}" for measure in self.measures]
@@ -104,7 +104,7 @@ class Comparison(Explanation):
         lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
         return lines if self.places else lines[:-1]
 
-    def _judged(self) -> str:
+    def _told(self) -> str:
         worst = max(self.measures, key=lambda measure: measure.excess)
         said = {
             "unknown": "it never tried that, so it expects nothing.",

@@ -10,8 +10,6 @@ from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import LIKELY
 
 MOST_REASONS = 5
-#: Expected to be back in the state at least so often, a move is a bounce.
-BOUNCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,20 @@ class Contrast(Difference):
     def comes_back(self, which: Intention) -> float:
         """How often it expects to be in this very state again after an action: a bounce, if it is about once."""
         return float(which.visits[self.state].sum() - which.now)
+
+    def back_after(self, which: Intention) -> int | None:
+        """After how many steps it expects to be in this very state again; None: it does not, as far as it knows.
+
+        1: the action leaves it where it is; more: a bounce.
+        """
+        course = which.course
+        if course is None:
+            return None
+        back = [step for step, (state, _) in enumerate(course.pairs) if step > 0 and state == self.state]
+        if course.comes_back_to is not None and course.pairs[course.comes_back_to][0] == self.state:
+            back.append(len(course.pairs))
+        likely = [step for step in back if (*course.chances, course.ending_chance)[step] >= LIKELY]
+        return min(likely, default=None)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -72,15 +84,14 @@ class Contrast(Difference):
         return lines
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
-        """A bounce back, or circles without an end."""
-        name, times = self.labels.actions[which.action], self.comes_back(which)
-        course = which.course
+        """Stuck, a bounce back, or circles without an end."""
+        name, back, course = self.labels.actions[which.action].capitalize(), self.back_after(which), which.course
         if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
-            return [f"{name.capitalize()} leads nowhere: it expects to go in circles."]
-        if times > BOUNCE:
-            return [
-                f"After {name!r} it expects to be back here ({times:.2f} visits, discounted as learned): it leads nowhere by itself."
-            ]
+            return [f"{name} leads nowhere: it expects to go in circles."]
+        if back == 1:
+            return [f"{name} leaves it stuck where it is."]
+        if back is not None:
+            return [f"{name} is a bounce: it expects to be back here after {back} steps."]
         return []
 
     def _reasons(self) -> list[str]:

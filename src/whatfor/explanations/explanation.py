@@ -37,6 +37,12 @@ class Explanation(ABC):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
+    def _judged(self, scale: float) -> str:
+        """How good a sum of parts is, in words; ``scale``: the sum of their sizes."""
+        if self.residual <= ROUNDING * max(1.0, scale):
+            return f"the agent's own value, to rounding (residual {self.residual:.1e})"
+        return f"off by {self.residual:.1e} from the agent's own value"
+
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""
         return f"{self.labels.words(state)}: {self.labels.actions[action]}"

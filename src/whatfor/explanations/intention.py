@@ -121,7 +121,10 @@ class Intention(Explanation):
         lines += as_way(self.labels, self.course) or self._most_expected()
         paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
         lines += ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
-        lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {self._judged()}.")
+        judged = self._judged(float(np.abs(self.earnings).sum()))
+        if self.dropped:
+            judged += f"; weights of {self.dropped:.1e} in all were too small to follow"
+        lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {judged}.")
         return lines
 
     def plan(self) -> str:
@@ -192,11 +195,3 @@ class Intention(Explanation):
         if self.from_start:
             paid.append(("left of the values it started with", self.from_start))
         return paid
-
-    def _judged(self) -> str:
-        """How good the sum is, in words."""
-        exact = self.residual <= ROUNDING * max(1.0, float(np.abs(self.earnings).sum()))
-        judged = f"off by {self.residual:.1e} from the agent's own value"
-        if exact:
-            judged = f"the agent's own value, to rounding (residual {self.residual:.1e})"
-        return judged + (f"; weights of {self.dropped:.1e} in all were too small to follow" if self.dropped else "")

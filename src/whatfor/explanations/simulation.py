@@ -12,8 +12,7 @@ from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.explanations.explanation import Explanation, last_step
 from whatfor.history import Evaluation
 from whatfor.kernels.recursion import TERMINATED, ending_place
-from whatfor.labels import Labels
-from whatfor.ledger import ENDINGS
+from whatfor.labels import ENDINGS, Labels
 from whatfor.worlds.rolling import Rollouts
 
 Interval = tuple[float, float]

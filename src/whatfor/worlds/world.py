@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.kernels.recursion import GOES_ON, TERMINATED, ending_place
 from whatfor.kernels.tables import Table, guide_to
-from whatfor.labels import Labels
-from whatfor.ledger import ENDINGS
+from whatfor.labels import ENDINGS, Labels
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
 
 NO_CART = Cart(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.empty((4, 0)), np.ones(4, np.int64))

@@ -1,0 +1,78 @@
+"""A predicate over states and endings: something that can be true of a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Concept:
+    """Where something is true: in some states, and after some ways to end. ``Labels.where`` makes them.
+
+    >>> one, two = Concept("left", np.array([True, False, False])), Concept("right", np.array([False, False, True]))
+    >>> (one | two).name, (one | two).states.tolist(), (one & two).states.any().item()
+    ('left or right', [True, False, True], False)
+    """
+
+    name: str
+    states: NDArray[np.bool_]  # (S,)
+    endings: tuple[str, ...] = ()  # names as the ledger has them
+
+    def __or__(self, other: Concept) -> Concept:
+        """True where either is."""
+        endings = tuple(dict.fromkeys(self.endings + other.endings))
+        return Concept(f"{self.name} or {other.name}", self.states | other.states, endings)
+
+    def __and__(self, other: Concept) -> Concept:
+        """True where both are."""
+        endings = tuple(name for name in self.endings if name in other.endings)
+        return Concept(f"{self.name} and {other.name}", self.states & other.states, endings)
+
+
+def judged(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
+    """(S,) Where a condition holds, asked of every state's observation.
+
+    >>> judged(lambda seen: seen > 1, range(3)).tolist()
+    [False, False, True]
+    """
+    answers = []
+    for seen in observations:
+        answer = condition(seen)
+        if not isinstance(answer, (bool, np.bool_)):
+            raise ValueError(f"the condition says {answer!r} of {seen!r}; it must say True or False")
+        answers.append(bool(answer))
+    return np.array(answers, np.bool_)
+
+
+def picked(what: Any, n_states: int) -> NDArray[np.bool_]:
+    """(S,) States given as an array of True and False, or as a list, set or array of indices.
+
+    >>> picked({0, 2}, 3).tolist()
+    [True, False, True]
+    """
+    # A tuple is refused: it may be meant as an observation.
+    if not isinstance(what, (list, set, frozenset, range, np.ndarray)):
+        raise ValueError(
+            f"{what!r} is not understood: say it in words, or give a function of an observation, "
+            "an array of True and False for each state, or a list of state indices, e.g. [labels.index(observation)]"
+        )
+    given = np.asarray(what if isinstance(what, np.ndarray) else list(what))
+    if given.dtype == np.bool_:
+        if given.shape != (n_states,):
+            raise ValueError(
+                f"an array of True and False has one for each of {n_states} states, not shape {given.shape}"
+            )
+        return given.copy()
+    if given.size and not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"states are given by their indices, whole numbers, not as {given.dtype}")
+    outside = given[(given < 0) | (given >= n_states)]
+    if outside.size:
+        raise ValueError(f"state {outside.flat[0]} is out of range: there are states 0 to {n_states - 1}")
+    states = np.zeros(n_states, np.bool_)
+    states[given.ravel().astype(np.int64)] = True
+    return states

@@ -1,0 +1,110 @@
+"""Whether the agent expects something ever to be true, or to be true before something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whatfor.beliefs.audit import Audit
+from whatfor.concepts import Concept
+from whatfor.explanations.explanation import Explanation
+from whatfor.labels import Labels
+
+#: Chances and visits below this are not worth a word.
+FAINT = 5e-4
+
+
+@dataclass(frozen=True)
+class Chance(Explanation):
+    """What the agent expects of a concept after an action; all of it is about what follows the asked step.
+
+    >>> from whatfor.ledger import Ledger
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(1, 0, 3.0, None, step_size=1.0, discount=0.5)
+    >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.75, discount=0.5)
+    >>> labels = Labels.plain(2, 1)
+    >>> chance = Chance.after(Audit(ledger), labels, 0, 0, of=labels.where("state 1"))
+    >>> chance.ever, chance.unknown, chance.visits, chance.earnings
+    (0.75, 0.25, 0.375, 1.125)
+    """
+
+    labels: Labels
+    state: int
+    action: int
+    of: Concept
+    before: Concept | None
+    visits: float  # expected visits of the concept's states, discounted as learned
+    earnings: float  # expected to be earned in them, discounted as learned
+    ever: float  # the chance that the concept is ever true; with before: that it comes true first
+    never: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
+    unknown: float  # chance that still rests on values the tables started with
+    tries: int
+    residual: float  # |ever + never + unknown - 1|
+
+    @classmethod
+    def after(
+        cls, audit: Audit, labels: Labels, state: int, action: int, *, of: Concept, before: Concept | None = None
+    ) -> Chance:
+        """Ask the ledger: the weight that arrives in the concept, without a discount, is the chance."""
+        first = [] if before is None else [(of & before, "both at once"), (before, before.name)]
+        arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), of])
+        never: dict[str, float] = {}
+        names = [*(name for _, name in first), *audit.ledger.endings]
+        for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist()], strict=True):
+            if chance > 0.0:
+                never[name] = never.get(name, 0.0) + chance
+        row = audit.row(state, action, method="scan")
+        now = audit.row(state, action, discount=0.0, method="scan")  # nothing but the asked step itself
+        ever = float(arrived[-1])
+        return cls(
+            labels=labels,
+            state=state,
+            action=action,
+            of=of,
+            before=before,
+            visits=max(0.0, float((row.visits - now.visits)[of.states].sum())),
+            earnings=float((row.earnings - now.earnings)[of.states].sum()),
+            ever=ever,
+            never=dict(sorted(never.items(), key=lambda item: -item[1])),
+            unknown=unknown,
+            tries=row.tries,
+            residual=abs(ever + sum(never.values()) + unknown - 1.0),
+        )
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        here, doing = self.labels.words(self.state), self.labels.actions[self.action]
+        asked = repr(self.of.name) + ("" if self.before is None else f" before {self.before.name!r}")
+        if self.tries == 0:
+            return [f"In {here!r}, {doing!r} was never tried: whether {asked} follows is unknown."]
+        lines = [
+            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.ever:.1%} ({self._tried()})."
+        ]
+        for concept in (self.of, self.before):
+            if concept is not None and concept.states[self.state]:
+                lines.append(f"{concept.name!r} is true here already; the question is what follows this step.")
+        if self.visits >= FAINT:
+            lines.append(
+                f"It expects {self.visits:.3f} visits of {self.of.name!r}, and to earn {self.earnings:+.3f} there "
+                "(discounted as learned)."
+            )
+        others = [f"  {chance:6.1%}  {name}" for name, chance in self.never.items() if chance >= FAINT]
+        if self.unknown >= FAINT:
+            others.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
+        return [*lines, "Otherwise:", *others] if others else lines
+
+    def _tried(self) -> str:
+        return "1 try" if self.tries == 1 else f"{self.tries:,} tries"
+
+    def to_json(self) -> dict[str, Any]:
+        """State, action, the names of the concepts, and the numbers."""
+        names = ("visits", "earnings", "ever", "never", "unknown", "tries", "residual")
+        return {
+            "question": "chance",
+            "state": self.state,
+            "action": self.action,
+            "of": self.of.name,
+            "before": None if self.before is None else self.before.name,
+            **{name: getattr(self, name) for name in names},
+            "sentences": self.sentences(),
+        }

@@ -1,0 +1,172 @@
+"""Which parts of the reward a value is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whatfor.beliefs.audit import Audit
+from whatfor.explanations.explanation import ROUNDING, Explanation
+from whatfor.kernels.recursion import Lines
+from whatfor.labels import Labels
+
+#: With more rewards than this, somebody has to say which belong together.
+MOST_REWARDS = 12
+
+#: One number for each update, or what (state, action, reward) contributes.
+Part = ArrayLike | Callable[[int, int, float], float]
+
+
+@dataclass(frozen=True)
+class Parts(Explanation):
+    """A value split over named parts of the reward; with what no part covers and what is left of the start, all of it.
+
+    >>> from whatfor.ledger import Ledger
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(1, 0, 20.0, None, step_size=1.0, discount=0.5)
+    >>> ledger.record(0, 0, -1.0, 1, 0, step_size=1.0, discount=0.5)
+    >>> Parts.of(Audit(ledger), Labels.plain(2, 1), 0, 0, value=9.0).totals
+    {'reward -1': -1.0, 'reward +20': 10.0}
+    """
+
+    labels: Labels
+    state: int
+    action: int
+    value: float  # from the learner's own table
+    earnings: dict[str, NDArray[np.float64]]  # by part: (S, A), where it is expected to be earned
+    totals: dict[str, float]  # by part: its share of the value
+    rest: float  # the share of rewards that no part covers
+    from_start: float  # the part of the value that is left of what the tables started with
+    scale: float  # sum of |weight * reward|: what rounding is measured against
+    tries: int
+    residual: float  # |totals + rest + from_start - value|
+
+    @classmethod
+    def of(
+        cls,
+        audit: Audit,
+        labels: Labels,
+        state: int,
+        action: int,
+        *,
+        value: float,
+        parts: Mapping[str, Part] | None = None,
+    ) -> Parts:
+        """Ask the ledger: the weight of every update, times what each part contributed to its reward."""
+        row, weights, lines = audit.row(state, action, method="scan"), audit.weights(state, action), audit.ledger.lines
+        used = np.flatnonzero(weights)
+        weights, rewards = weights[used], lines.reward[used]
+        shape = (labels.n_states, labels.n_actions)
+        pairs = lines.cell[used] % (labels.n_states * labels.n_actions)
+        covered, earnings = np.zeros(len(used)), {}
+        for name, part in (by_reward(lines) if parts is None else parts).items():
+            amounts = _amounts(name, part, len(lines.cell), used, pairs, rewards, labels)
+            covered += amounts
+            earned = np.bincount(pairs, weights=weights * amounts, minlength=labels.n_states * labels.n_actions)
+            earnings[name] = earned.astype(np.float64).reshape(shape)
+        totals = {name: float(earned.sum()) for name, earned in earnings.items()}
+        rest = float(weights @ (rewards - covered))
+        residual = abs(sum(totals.values()) + rest + row.from_start - value)
+        return cls(labels, state, action, value, earnings, totals, rest, row.from_start, row.scale, row.tries, residual)
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        here, doing = self.labels.words(self.state), self.labels.actions[self.action]
+        if self.tries == 0:
+            return [f"In {here!r}, {doing!r} was never tried: its value {self.value:.4f} is what it started with."]
+        lines = [f"In {here!r}, the value {self.value:.4f} of {doing!r} is made of:"]
+        order = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
+        lines += [f"  {total:+8.3f}  {name}" for name, total in order]
+        rest = self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0
+        lines.append(f"  {rest:+8.3f}  covered by no part")
+        if self.from_start:
+            lines.append(f"  {self.from_start:+8.3f}  left of the values it started with")
+        together = sum(self.totals.values()) + self.rest + self.from_start
+        return [*lines, f"Together {together:.4f}: {self._judged(self.scale)}."]
+
+    def to_json(self) -> dict[str, Any]:
+        """The shares of the value, and by part where it is earned."""
+        names = ("value", "totals", "rest", "from_start", "tries", "residual")
+        return {
+            "question": "parts",
+            "state": self.state,
+            "action": self.action,
+            **{name: getattr(self, name) for name in names},
+            "earnings": {name: self._map(earned) for name, earned in self.earnings.items()},
+            "sentences": self.sentences(),
+        }
+
+
+def by_reward(lines: Lines) -> dict[str, Part]:
+    """A part for each reward there is, but for 0, which adds nothing.
+
+    >>> list(by_reward(Lines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
+    ['reward -1', 'reward +20']
+    """
+    rewards = np.unique(lines.reward)
+    if len(rewards) > MOST_REWARDS:
+        raise ValueError(
+            f"there are {len(rewards):,} different rewards; name the parts you mean: "
+            'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
+        )
+    return {
+        f"reward {float(paid):+}".removesuffix(".0"): np.where(lines.reward == paid, paid, 0.0)
+        for paid in rewards
+        if paid
+    }
+
+
+def _amounts(
+    name: str,
+    part: Part,
+    n_lines: int,
+    used: NDArray[np.int64],
+    pairs: NDArray[np.int32],
+    rewards: NDArray[np.float64],
+    labels: Labels,
+) -> NDArray[np.float64]:
+    """What a part contributed to the reward of each used line."""
+    if callable(part):
+        return _asked(name, part, pairs, rewards, labels.n_actions)
+    try:
+        amounts = np.asarray(part, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"part {name!r} is {type(part).__name__}: give an array with a number for each update, "
+            "or a function of (state, action, reward)"
+        ) from None
+    if amounts.shape != (n_lines,):
+        raise ValueError(
+            f"part {name!r} has shape {amounts.shape}; it needs one number for each of {n_lines:,} updates"
+        )
+    if not np.isfinite(amounts).all():
+        where = int(np.flatnonzero(~np.isfinite(amounts))[0])
+        raise ValueError(f"part {name!r} is {amounts[where]} at update {where}; parts are finite numbers")
+    return amounts[used]
+
+
+def _asked(
+    name: str,
+    part: Callable[[int, int, float], float],
+    pairs: NDArray[np.int32],
+    rewards: NDArray[np.float64],
+    n_actions: int,
+) -> NDArray[np.float64]:
+    """A function's amounts, asked once for each different (state, action, reward)."""
+    paid, which = np.unique(rewards, return_inverse=True)
+    keys, back = np.unique(pairs.astype(np.int64) * max(1, len(paid)) + which, return_inverse=True)
+    amounts = np.empty(len(keys))
+    for i, key in enumerate(keys.tolist()):
+        pair, reward = divmod(key, len(paid))
+        state, action = divmod(pair, n_actions)
+        amount = part(state, action, float(paid[reward]))
+        if not isinstance(amount, (int, float, np.number)) or not np.isfinite(amount):
+            raise ValueError(
+                f"part {name!r} says {amount!r} of {(state, action, float(paid[reward]))}; parts are finite numbers"
+            )
+        amounts[i] = amount
+    return amounts[back]
