@@ -6,6 +6,7 @@ import pytest
 
 import whatfor as wf
 from sameness import CASES, LEARNERS, REPLAYS, assert_same_learning
+from whatfor.kernels.compiler import COMPILED_IN, PACKAGE
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import twin
 
@@ -105,3 +106,10 @@ def test_a_progress_bar_is_shown_and_changes_nothing(engine, capsys, monkeypatch
     assert told.out == ""
     assert_same_learning(shown, trained("slippery lake", "q", engine=engine, progress=False))
     assert capsys.readouterr().err == ""
+
+
+def test_all_that_is_compiled_names_the_cache():
+    """Numba keeps old code when a function called by a cached one changes, so every such file must be in the hash."""
+    compiling = [file for file in PACKAGE.rglob("*.py") if "kernels.compiler import" in file.read_text()]
+    assert compiling
+    assert {file.relative_to(PACKAGE).parts[0] for file in compiling} <= set(COMPILED_IN)

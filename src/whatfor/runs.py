@@ -158,7 +158,7 @@ class Run:
     ) -> list[tuple[int, int]]:
         """A greedy episode from a state: the state and action of every step."""
         index, action = self._asked(state, None)
-        rollouts = self._simulated(2, seed, env, enter).rollouts(index, action)
+        rollouts = self._simulated(self._placed(env), 2, seed, enter).rollouts(index, action)
         return [divmod(int(pair), self.labels.n_actions) for pair in rollouts.pair[: rollouts.first[1]]]
 
     def as_of(self, episodes: int) -> Run:
@@ -245,7 +245,7 @@ class Run:
         ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
         ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
         """
-        beliefs = self._simulated(rollouts, seed, env, enter)
+        beliefs = self._simulated(self._placed(env), rollouts, seed, enter)
         return Simulation.of(beliefs, *self._asked(state, action))
 
     def comparison(
@@ -259,11 +259,11 @@ class Run:
         enter: Enter | None = None,
     ) -> Comparison:
         """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
-        index, chosen = self._asked(state, action)
+        (index, chosen), place = self._asked(state, action), self._placed(env)
         believed = self._intention(index, chosen)
-        simulated = Simulation.of(self._simulated(rollouts, seed, env, enter), index, chosen)
+        simulated = Simulation.of(self._simulated(place, rollouts, seed, enter), index, chosen)
         audit = self.beliefs if isinstance(self.beliefs, Audit) else None
-        return Comparison.of(audit, believed, simulated, self._exact(index, chosen), self.policy)
+        return Comparison.of(audit, believed, simulated, self._exact(place, index, chosen), self.policy)
 
     def _asked(self, state: State, action: Action | None) -> tuple[int, int]:
         """The pair a question is about; by default, the best action."""
@@ -283,8 +283,7 @@ class Run:
             raise ValueError("this run was learned with several discounts, so no single one can be played by")
         return float(discounts[0])
 
-    def _simulated(self, rollouts: int, seed: int, env: Any, enter: Enter | None) -> SimulatedBeliefs:
-        place = self._placed(env)
+    def _simulated(self, place: Place, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         return SimulatedBeliefs(
             place.env if place.world is None or (enter and place.env is not None) else place.world,
             self.policy,
@@ -295,9 +294,9 @@ class Run:
             enter=enter,
         )
 
-    def _exact(self, state: int, action: int) -> ExactBeliefs | None:
+    def _exact(self, place: Place, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None where the world is not known, or has no end without a discount."""
-        world = self._placed().world
+        world = place.world
         if world is None or world.arrays.kind != TABLE:
             return None
         exact = ExactBeliefs(world, self.policy, discount=self.discount)
@@ -338,5 +337,6 @@ class Run:
                 f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
                 f"this world {place.labels.n_states} and {place.labels.n_actions}"
             )
-        self._place = place
+        if self._place is None:
+            self._place = place
         return place

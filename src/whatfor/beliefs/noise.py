@@ -38,10 +38,22 @@ def sampling_error(
     used = np.flatnonzero(weights)
     g, found, _ = ahead(ledger, used, table, discount)
     errors = weights[used] * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    if ledger.order == "replayed":
-        _, own = np.unique(ledger.origins[used], return_inverse=True)
-        errors = np.bincount(own, weights=errors).astype(np.float64)
-    return float(np.sqrt(errors @ errors))
+    return float(np.sqrt((by_experience(ledger, used, errors) ** 2).sum()))
+
+
+def effective(ledger: Ledger, weights: NDArray[np.float64]) -> float:
+    """So many equally weighted experiences would be as many: (sum of weights)^2 / sum of squares."""
+    used = np.flatnonzero(weights)
+    own = by_experience(ledger, used, weights[used])
+    return float(own.sum() ** 2 / (own @ own)) if len(own) else 0.0
+
+
+def by_experience(ledger: Ledger, lines: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Amounts of lines, those of one replayed experience added up."""
+    if ledger.order != "replayed":
+        return amount
+    _, own = np.unique(ledger.origins[lines], return_inverse=True)
+    return np.bincount(own, weights=amount).astype(np.float64)
 
 
 def lag(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.noise import lag, sampling_error
+from whatfor.beliefs.noise import effective, lag, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.simulation import Simulation
 from whatfor.kernels.forwards import fold
@@ -134,9 +134,8 @@ class Ruler:
         """Each with what noise explains of it, at a rate of false alarms; few experiences tell their spread badly."""
         from scipy.stats import t
 
-        weights = self._weights if self.audit is not None else np.ones(1)
-        effective = float(weights.sum() ** 2 / max(weights @ weights, np.finfo(float).tiny))
-        width = float(t.ppf(1.0 - rate / 2.0, max(effective - 1.0, 1.0))) if self.audit is not None else 3.0
+        freedom = np.inf if self.audit is None else max(self._effective - 1.0, 1.0)
+        width = float(t.ppf(1.0 - rate / 2.0, freedom))
         return tuple(replace(measure, reach=width * measure.noise + measure.allowance) for measure in measures)
 
     @cached_property
@@ -148,6 +147,11 @@ class Ruler:
     def _chances(self) -> NDArray[np.float64]:
         assert self.audit is not None
         return self.audit.weights(self.state, self.action, discount=1.0)
+
+    @cached_property
+    def _effective(self) -> float:
+        assert self.audit is not None
+        return max(1.0, effective(self.audit.ledger, self._weights))
 
     def _table(self, amount: NDArray[np.float64], discount: float | None) -> NDArray[np.float64]:
         """(cells,) What the ledger's updates add up to, for another cumulant."""
@@ -163,9 +167,9 @@ class Ruler:
         table: NDArray[np.float64],
         discount: float | None,
     ) -> tuple[float, float]:
+        """Standard error and lag. One experience more might have been of a kind it never had: that counts as noise."""
         assert self.audit is not None
         ledger = self.audit.ledger
-        return (
-            sampling_error(ledger, weights, amount, table, discount),
-            lag(ledger, weights, table, self.policy, discount),
-        )
+        unseen = float(np.ptp(amount)) / self._effective
+        error = float(np.hypot(sampling_error(ledger, weights, amount, table, discount), unseen))
+        return error, lag(ledger, weights, table, self.policy, discount)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.noise import sampling_error
+from whatfor.beliefs.noise import effective, sampling_error
 from whatfor.explanations.explanation import Explanation
 from whatfor.labels import Labels
 
@@ -47,7 +47,6 @@ class Provenance(Explanation):
         episodes, steps = audit.ledger.made()
         from_start = audit.row(state, action, method="scan").from_start
         account = float(weights @ lines.reward) + from_start
-        squares = float(weights @ weights)
         pairs = lines.cell % (labels.n_states * labels.n_actions)
         counts = np.maximum(np.bincount(pairs, minlength=labels.n_states * labels.n_actions), 1)
         mean = np.bincount(pairs, weights=lines.reward, minlength=len(counts)) / counts
@@ -62,7 +61,7 @@ class Provenance(Explanation):
             episodes=episodes,
             steps=steps,
             from_start=from_start,
-            effective=float(weights.sum()) ** 2 / squares if squares else 0.0,
+            effective=effective(audit.ledger, weights),
             standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel()),
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),

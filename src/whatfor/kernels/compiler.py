@@ -13,6 +13,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent.parent
 KEPT_CACHES = 8
+#: Where compiled functions stand, and all that they call.
+COMPILED_IN = ("kernels", "worlds", "learners", "training")
 
 try:
     import numba
@@ -24,9 +26,9 @@ COMPILED = numba is not None and os.environ.get("WHATFOR_COMPILE", "1") != "0"
 
 
 def source_hash() -> str:
-    """A name for this version of the package's sources."""
+    """A name for this version of the sources that are compiled."""
     digest = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in sorted(file for folder in COMPILED_IN for file in (PACKAGE / folder).rglob("*.py")):
         digest.update(str(file.relative_to(PACKAGE)).encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

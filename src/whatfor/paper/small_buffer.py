@@ -1,0 +1,113 @@
+"""Figure 1: a well-trained agent and one from a small fixed buffer, over many seeds and for one that was selected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whatfor.beliefs import ExactBeliefs
+from whatfor.layouts import Bars, Series, layout_of, map_of
+from whatfor.paper.agents import BUFFERS, SEEDS, Agents
+from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.runs import Run
+
+STATE, HIT = "player 7, dealer 5, no usable ace", "hit"
+SHOWN = 2_000  # the buffer whose agent is shown
+GAP = 0.1  # believed chance to bust less the actual one, at least so much in the paper's picture
+HANDS = [(total, dealer, 0) for total in range(12, 22) for dealer in range(1, 11)]
+
+
+@dataclass(frozen=True)
+class Bust:
+    """What an agent believes of hitting, and what is true of it."""
+
+    believed: float
+    actual: float
+    unknown: float
+    sticks: float  # share of the hands from 12 on, without an ace, where it sticks
+
+    @classmethod
+    def of(cls, run: Run) -> Bust:
+        """Ask one agent."""
+        told, state = run.outcomes(STATE, HIT), run.labels.index(STATE)
+        world = run._placed().world
+        actual = ExactBeliefs(world, run.policy, discount=1.0).outcomes(state, told.action)
+        sticks = np.mean([run.policy[run.labels.index(hand), 0] for hand in HANDS])
+        return cls(told.chances.get("bust", 0.0), actual.get("bust", 0.0), told.unknown, float(sticks))
+
+    @property
+    def gap(self) -> float:
+        """Believed less actual."""
+        return self.believed - self.actual
+
+
+def figure_1(agents: Agents) -> Figure:
+    """Over 20 seeds and several sizes, and one agent that shows the paper's picture."""
+    well = [Bust.of(agents.blackjack_q(seed)) for seed in range(SEEDS)]
+    small = {size: [Bust.of(agents.from_buffer(size, seed)) for seed in range(SEEDS)] for size in BUFFERS}
+    selected = int(np.argmax([bust.gap for bust in small[SHOWN]]))
+    good, bad = agents.blackjack_q(0), agents.from_buffer(SHOWN, selected)
+    gap = small[SHOWN][selected].gap
+    worse = [size for size in BUFFERS if _mean(small[size], "sticks") > _mean(well, "sticks")]
+    sides = ((good, "well trained"), (bad, f"from {SHOWN:,} fixed experiences (selected)"))
+    return Figure(
+        id="1",
+        title="Blackjack, player 7, dealer 5, no ace, hit: a well-trained and a badly trained agent (Q-learning)",
+        says="Left two: what forward simulation shows and what the well-trained agent believes; right two: the same of an agent trained on a "
+        "small fixed replay buffer. It believes more than is true that it will go bust, and so sticks early.",
+        pictures=(
+            *(Picture.of(f"1-{kind}-{i}", layout, f"{kind.capitalize()}, {name}.") for i, (run, name) in enumerate(sides)
+              for kind, layout in (("simulation", _simulated(run)), ("belief", layout_of(run.intention(STATE, HIT))))),
+            Picture.of("1-outcomes", _ends(good, bad), "How the two expect the hand to end after hit."),
+            Picture.of("1-seeds", _study(well, small), f"All {SEEDS} seeds: believed less actual chance to bust, mean and the middle 90 %."),
+        ),
+        checks=(
+            Check(f"well trained: believed less actual chance to bust, mean of {SEEDS} seeds", "about 0", f"{_mean(well, 'gap'):+.3f}",
+                  abs(_mean(well, "gap")) < 0.03),
+            Check(f"from {SHOWN:,} experiences, seed {selected}, selected as the largest of {SEEDS}", "believes more busts than there are", f"{gap:+.3f}", gap > GAP),
+            Check("sizes of buffer whose agents stick more often than well-trained ones", "it sticks early",
+                  f"{', '.join(f'{size:,}' for size in worse) or 'none'} of {', '.join(f'{size:,}' for size in BUFFERS)}", 2 * len(worse) > len(BUFFERS)),
+        ),
+        answers=(str(good.comparison(STATE, HIT)), str(bad.comparison(STATE, HIT))),
+        note="The picture of the badly trained agent is selected. Over all seeds its belief is no more often too pessimistic than too optimistic: "
+        + "; ".join(f"{size:,} experiences: gap {_mean(busts, 'gap'):+.3f} on average, above {GAP:+g} for {sum(b.gap > GAP for b in busts)} of {SEEDS} seeds, "
+                    f"{_mean(busts, 'unknown'):.0%} of it unknown, sticks on {_mean(busts, 'sticks'):.0%} of hands" for size, busts in small.items())
+        + f"; well trained: sticks on {_mean(well, 'sticks'):.0%}.",
+    )  # fmt: skip
+
+
+def _mean(busts: list[Bust], name: str) -> float:
+    return float(np.mean([getattr(bust, name) for bust in busts]))
+
+
+def _simulated(run: Run):  # type: ignore[no-untyped-def]
+    played = run.simulation(STATE, HIT)
+    return map_of(
+        run.labels, played.visits, title=f"{HIT}: {played.rollouts:,} rollouts", caption=STATE, state=played.state
+    )
+
+
+def _ends(good: Run, bad: Run) -> Bars:
+    names = ("won", "drew", "lost", "bust")
+    told = {"well trained": good.outcomes(STATE, HIT), "badly trained (selected)": bad.outcomes(STATE, HIT)}
+    series = tuple(
+        Series(name, (*(told.chances.get(end, 0.0) for end in names), told.unknown)) for name, told in told.items()
+    )
+    unknown = (*(False for _ in names), True)
+    return Bars("How it expects the hand to end", STATE, (*names, "unknown"), series, "chance", unknown)
+
+
+def _study(well: list[Bust], small: dict[int, list[Bust]]) -> Bars:
+    """The gap over all seeds, by how the agent was trained."""
+    kinds = {"well trained": well, **{f"{size:,} experiences": busts for size, busts in small.items()}}
+    gaps = [[bust.gap for bust in busts] for busts in kinds.values()]
+    low, high = (tuple(float(np.quantile(row, at)) for row in gaps) for at in (0.05, 0.95))
+    series = Series("believed less actual chance to bust", tuple(float(np.mean(row)) for row in gaps), low, high)
+    return Bars(
+        "Do small buffers make pessimists?",
+        f"{SEEDS} seeds each; {STATE}, hit",
+        tuple(kinds),
+        (series,),
+        "believed less actual chance to bust",
+    )

@@ -1,0 +1,54 @@
+"""Figures S2, S3, S7, S8: a Q-table beside the one recovered from beliefs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.layouts import map_of
+from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.runs import Run
+
+
+def recovered(id: str, world: str, method: str, run: Run) -> Figure:
+    """The learner's own table, and the one its beliefs add up to."""
+    table = table_from_beliefs(run)
+    tried = run.audit.tried > 0
+    off = float(np.abs(table - run.values).max())
+    pictures = []
+    for name, numbers in (("learned", run.values), ("recovered", table)):
+        for shown in _by_action(run, numbers, f"{name.capitalize()} Q-table"):
+            pictures.append(Picture.of(f"{id}-{name}-{len(pictures)}", shown))
+    return Figure(
+        id=id,
+        title=f"{world}: Q-table and the table recovered from beliefs ({method})",
+        says="The two tables are the same but for floating-point errors.",
+        pictures=tuple(pictures),
+        checks=(
+            Check("the largest difference between the two", "floating-point errors", f"{off:.1e} on values up to {np.abs(run.values).max():.3g}",
+                  off < 1e-9 and bool(run.values.any())),
+            Check("pairs that were learned", "", f"{int(tried.sum())}", bool(tried.any())),
+        ),
+    )  # fmt: skip
+
+
+def table_from_beliefs(run: Run) -> NDArray[np.float64]:
+    """(S, A) What the expected earnings of every pair sum up to."""
+    table = np.zeros_like(run.values)
+    pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tried > 0)]
+    for (state, action), row in zip(pairs, run.audit.rows(pairs), strict=True):
+        table[state, action] = row.total
+    return table
+
+
+def _by_action(run: Run, numbers: NDArray[np.float64], title: str) -> list:
+    """A table as its world is best seen: all at once where actions have a place of their own, else action by action."""
+    unknown = run.audit.tried == 0
+    if run.labels.kind == "blackjack":
+        return [map_of(run.labels, numbers, title=title, quantity="value", diverging=True, unknown=unknown)]
+    shown = []
+    for action, name in enumerate(run.labels.actions):
+        only = np.zeros_like(numbers)
+        only[:, action] = numbers[:, action]
+        shown.append(map_of(run.labels, only, title=f"{title}: {name}", quantity="value", unknown=unknown))
+    return shown
