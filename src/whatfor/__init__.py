@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         visit_count,
     )
     from whatfor.ledger import Ledger, Update
-    from whatfor.pictures import draw
+    from whatfor.pictures import animate, draw
     from whatfor.runs import Run, TrainingStopped, train
     from whatfor.saving import load
 
@@ -48,7 +48,7 @@ _PLACES = {
         "visit_count",
     ),
     "whatfor.ledger": ("Ledger", "Update"),
-    "whatfor.pictures": ("draw",),
+    "whatfor.pictures": ("animate", "draw"),
     "whatfor.runs": ("Run", "TrainingStopped", "train"),
     "whatfor.saving": ("load",),
 }
@@ -80,6 +80,7 @@ __all__ = [
     "TrainingStopped",
     "Transition",
     "Update",
+    "animate",
     "constant",
     "draw",
     "exponential",
