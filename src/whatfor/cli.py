@@ -1,4 +1,4 @@
-"""The command line: whatfor train | explain."""
+"""The command line: whatfor train | explain | draw."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
+Question = Literal["intention", "contrast", "outcomes", "timeline", "provenance"]
 OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
 
@@ -133,6 +134,41 @@ def explain(
     print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
 
 
+def draw(
+    run: tyro.conf.Positional[str],
+    /,
+    state: str,
+    out: str,
+    action: str | None = None,
+    instead: str | None = None,
+    question: Question | None = None,
+    as_of: int | None = None,
+) -> None:
+    """Draw what a saved agent expects of an action, or another answer.
+
+    Args:
+        run: The folder of a saved run.
+        state: The state: in words, as numbers in brackets, or as an index.
+        out: The file to draw into, ending in .png, .svg or .pdf.
+        action: The action, by name or number; by default the best.
+        instead: Another action to compare it with; the question is then a contrast.
+        question: What to ask; by default the intention.
+        as_of: Ask it as it was after so many episodes.
+    """
+    import whatfor as wf
+    from whatfor.pictures.files import checked, save
+
+    if instead is not None and question not in (None, "contrast"):
+        raise ValueError(f"--instead asks for a contrast; it does not go with --question {question}")
+    path = checked(out)  # told before the work, not after it
+    asked = wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
+    if instead is not None or question == "contrast":
+        save(wf.draw(asked.contrast(state, action, instead)), path)
+    else:
+        save(wf.draw(getattr(asked, question or "intention")(state, action)), path)
+    print(f"drawn to {path}")
+
+
 def _step_size(text: str) -> Any:
     from whatfor.learners import visit_count
 
@@ -185,7 +221,8 @@ def main() -> None:
         print(f"whatfor {__version__}")
         return
     try:
-        tyro.extras.subcommand_cli_from_dict({"train": train, "explain": explain}, prog="whatfor", description=__doc__)
+        commands: dict[str, Callable[..., None]] = {"train": train, "explain": explain, "draw": draw}
+        tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)
     except (ValueError, ImportError) as error:
         print(f"whatfor: {error}", file=sys.stderr)
         sys.exit(2)

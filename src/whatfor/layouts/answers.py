@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.explanations import Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
+from whatfor.explanations.explanation import ROUNDING
 from whatfor.explanations.timeline import FAINT
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.map import rows_of
@@ -88,7 +89,9 @@ def _timeline(why: Timeline) -> Grid:
     flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
     total = flat.sum(axis=0)
     most = np.argsort(-total, kind="stable")[: min(MOST_PAIRS, int((total >= FAINT).sum()))]
-    most = most[np.lexsort((-total[most], flat[:, most].argmax(axis=0)))]  # by when they peak
+    steps = flat[:-1, most]
+    peaks = np.where(steps.max(axis=0) >= FAINT, steps.argmax(axis=0), horizon)
+    most = most[np.lexsort((-total[most], peaks))]
     rows = [flat[:, pair] for pair in most]
     names = pair_names(why.labels, [divmod(int(pair), n_actions) for pair in most], why.state)
     others = np.count_nonzero(total) - len(most)
@@ -99,15 +102,17 @@ def _timeline(why: Timeline) -> Grid:
         title=f"{why.labels.actions[why.action]}: what it expects when",
         caption=why.labels.words(why.state),
         rows=names,
-        columns=(*(str(step) for step in range(horizon)), "later"),
+        columns=tuple(str(step) for step in range(horizon)),
         row_axis="",
         column_axis="steps ahead",
-        numbers=rows_of(np.array(rows)),
+        numbers=rows_of(np.array(rows)[:, :-1]),
+        beside=Series("later", tuple(float(row[-1]) for row in rows)),  # many steps in one number
     )
 
 
 def _provenance(why: Provenance) -> Panels:
-    telling = why.telling(MOST_EPISODES)
+    noise = ROUNDING * max(1.0, float(why.weights @ np.abs(why.rewards)))
+    telling = [(episode, amount) for episode, amount in why.telling(MOST_EPISODES) if abs(amount) > noise]
     bars = Bars(
         title="the most telling episodes",
         caption="",

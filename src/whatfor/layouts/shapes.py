@@ -48,6 +48,16 @@ class Board(_Plain):
 
 
 @dataclass(frozen=True)
+class Series:
+    """A named row of numbers, with an interval round each where one is known."""
+
+    name: str
+    numbers: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+
+
+@dataclass(frozen=True)
 class Grid(_Plain):
     """Numbers by row and column, the first row on top.
 
@@ -66,16 +76,7 @@ class Grid(_Plain):
     diverging: bool = False
     unknown: Mask | None = None
     marked: tuple[int, int] | None = None  # (row, column) of the state asked about
-
-
-@dataclass(frozen=True)
-class Series:
-    """A named row of numbers, with an interval round each where one is known."""
-
-    name: str
-    numbers: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
+    beside: Series | None = None  # one more number a row, of another kind: written beside it, not coloured
 
 
 @dataclass(frozen=True)

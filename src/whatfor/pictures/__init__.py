@@ -21,13 +21,12 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
         raise ImportError("pictures need Matplotlib: pip install 'whatfor[plot]'") from error
     from whatfor.pictures.panels import draw_layout
     from whatfor.pictures.scale import scale_of
-    from whatfor.pictures.sizes import figure_size
-    from whatfor.pictures.walk import Place
+    from whatfor.pictures.sizes import figure_size, place_on
 
     layout = layout_of(shown) if isinstance(shown, Explanation) else shown
     if ax is None:
         ax = Figure(figsize=figure_size(layout), layout="constrained").subplots()
-    draw_layout(layout, ax, scale_of([layout]), Place())
+    draw_layout(layout, ax, scale_of([layout]), place_on(ax, layout))
     figure = ax.figure
     return figure if isinstance(figure, Figure) else figure.figure
 

@@ -27,12 +27,14 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel(bars.axis, fontsize=9)
     titled(ax, bars.title, bars.caption, place.depth)
-    ax.axvline(0.0, color="#444444", linewidth=0.8)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if len(bars.series) > 1:
-        ax.legend(fontsize=8, frameon=False, loc="lower right")
-    if not bars.names:
-        ax.text(0.5, 0.5, "nothing is known", transform=ax.transAxes, ha="center", va="center", color="#666666")
+        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if bars.names:
+        ax.axvline(0.0, color="#444444", linewidth=0.8)
+    else:
+        ax.set_xticks([])
+        ax.text(0.5, 0.5, "nothing stands out", transform=ax.transAxes, ha="center", va="center", color="#666666")
 
 
 def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float, colour: str) -> None:

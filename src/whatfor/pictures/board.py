@@ -5,25 +5,23 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon, Rectangle
 
-from whatfor.layouts import Board
+from whatfor.layouts import Board, Layer
 from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
+from whatfor.pictures.sizes import SQUARE
 from whatfor.pictures.walk import Place, key_of
 
+#: Cells narrower than this, in inches, have no room for their two numbers.
+ROOM = 0.4
 HALVES = ("upper left", "lower right")
 
 
 def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw a board on an axes."""
-    thick = (1.0, 0.6, 0.5)[place.depth]
+    thick = (1.0, 0.6, 0.5)[place.depth] * place.share
     hatch(ax, board.unknown)
     for layer, upper in zip(board.layers, (True, False), strict=True):
-        colours = MAPS["signed" if board.diverging else layer.colour]
-        for row, numbers in enumerate(layer.cells):
-            for column, number in enumerate(numbers):
-                if not scale.faint(number):
-                    _half(ax, row, column, upper, colours(scale.norm(number)))
-                    _number(ax, row, column, upper, number, colours(scale.norm(number)), board.diverging, place.depth)
+        _draw_layer(board, layer, upper, ax, scale, place)
     for row in range(board.rows):
         for column in range(board.columns):
             ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="#c8c8c8", linewidth=0.8 * thick))
@@ -31,7 +29,7 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
         ax.plot([column + 1, column + 1], [row, row + 1], color="#222222", linewidth=4 * thick, solid_capstyle="butt")
     ax.add_patch(Rectangle((0, 0), board.columns, board.rows, fill=False, edgecolor="#222222", linewidth=3 * thick))
     for letter, row, column in board.marks:
-        _mark(ax, board, letter, row, column, (11, 6.5, 5)[place.depth])
+        _mark(ax, board, letter, row, column, (11, 6.5, 5)[place.depth] * place.share)
     frame(ax, board.taxi, place.depth)
     ax.set(xlim=(-0.03, board.columns + 0.03), ylim=(board.rows + 0.03, -0.03), aspect="equal")
     ax.tick_params(length=0)
@@ -58,19 +56,22 @@ def board_bars(board: Board) -> list[tuple[str, str]]:
     return [(f"{half} half:\n{board.quantity}, {layer.name}", layer.colour) for half, layer in halves]
 
 
-def _half(ax: Axes, row: int, column: int, upper: bool, colour: tuple[float, ...]) -> None:
-    corner = (column, row) if upper else (column + 1, row + 1)
-    ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
-
-
-def _number(
-    ax: Axes, row: int, column: int, upper: bool, number: float, colour: tuple[float, ...], signed: bool, depth: int
-) -> None:
+def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale, place: Place) -> None:
+    """Colour one half of each cell, and write the number into it where there is room."""
+    colours = MAPS["signed" if board.diverging else layer.colour]
     shift = 0.3 if upper else 0.7
-    ax.text(
-        column + shift, row + shift, short(number, signed=signed),
-        ha="center", va="center", fontsize=(8, 5.5, 4)[depth], color=readable_on(colour),
-    )  # fmt: skip
+    for row, numbers in enumerate(layer.cells):
+        for column, number in enumerate(numbers):
+            if scale.faint(number):
+                continue
+            colour = colours(scale.norm(number))
+            corner = (column, row) if upper else (column + 1, row + 1)
+            ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
+            if SQUARE[place.depth] * place.share >= ROOM:
+                ax.text(
+                    column + shift, row + shift, short(number, signed=board.diverging),
+                    ha="center", va="center", fontsize=(8, 5.5)[place.depth], color=readable_on(colour),
+                )  # fmt: skip
 
 
 def _mark(ax: Axes, board: Board, letter: str, row: int, column: int, size: float) -> None:

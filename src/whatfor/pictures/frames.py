@@ -13,8 +13,7 @@ from PIL import Image
 from whatfor.layouts import Layout
 from whatfor.pictures.panels import draw_layout
 from whatfor.pictures.scale import scale_of
-from whatfor.pictures.sizes import figure_size
-from whatfor.pictures.walk import Place
+from whatfor.pictures.sizes import figure_size, place_on
 
 
 def frames(layouts: Sequence[Layout], dpi: int) -> list[Image.Image]:
@@ -24,7 +23,8 @@ def frames(layouts: Sequence[Layout], dpi: int) -> list[Image.Image]:
     images = []
     for layout in layouts:
         figure = Figure(figsize=(max(widths), max(heights)), dpi=dpi, layout="constrained")
-        draw_layout(layout, figure.subplots(), scale, Place())
+        ax = figure.subplots()
+        draw_layout(layout, ax, scale, place_on(ax, layout))
         canvas: Any = FigureCanvasAgg(figure)
         canvas.draw()
         images.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from whatfor.layouts import Grid
+from whatfor.layouts import Grid, Series
 from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import across, cell_side, down
@@ -20,7 +20,7 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
     colours, norm = MAPS["signed" if grid.diverging else "blue"], scale.norm
     ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
     hatch(ax, grid.unknown, corner=-0.5)
-    wide, _ = cell_side(grid, place.depth)
+    wide = cell_side(grid, place.depth)[0] * place.share
     if place.depth == 0 and wide >= ROOM:
         for row, numbers in enumerate(grid.numbers):
             for column, number in enumerate(numbers):
@@ -29,6 +29,8 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
                         column, row, short(number, signed=grid.diverging),
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
+    if grid.beside is not None:
+        _beside(ax, grid, grid.beside)
     frame(ax, grid.marked, place.depth, corner=-0.5)
     _lines(ax, grid)
     _ticks(ax, grid, place)
@@ -38,6 +40,22 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
         ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28).set_label(
             grid.quantity, fontsize=9
         )
+
+
+def _beside(ax: Axes, grid: Grid, beside: Series) -> None:
+    """One more number a row, outside the colours."""
+    x = len(grid.columns) - 0.4
+    for row, number in enumerate(beside.numbers):
+        ax.text(x, row, short(number), ha="left", va="center", fontsize=7.5)
+    ax.annotate(
+        beside.name,
+        (x, 0.0),
+        (0, -4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        va="top",
+        fontsize=8,
+    )
 
 
 def _lines(ax: Axes, grid: Grid) -> None:
@@ -53,7 +71,8 @@ def _lines(ax: Axes, grid: Grid) -> None:
 
 def _ticks(ax: Axes, grid: Grid, place: Place) -> None:
     """Words on the axes, where nobody nearer the edge has said them."""
-    size, (wide, high) = (8, 7, 6)[place.depth], cell_side(grid, place.depth)
+    size = (8, 7, 6)[place.depth]
+    wide, high = (side * place.share for side in cell_side(grid, place.depth))
     if place.bottom:
         step, stand = across(grid.columns, wide, place.depth)
         shown = range(0, len(grid.columns), step)

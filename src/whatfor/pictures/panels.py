@@ -13,11 +13,10 @@ from whatfor.pictures.board import board_bars, draw_board
 from whatfor.pictures.grid import draw_grid
 from whatfor.pictures.lines import draw_lines
 from whatfor.pictures.scale import Scale, mappable
-from whatfor.pictures.sizes import BAR_WIDTH, colour_bars, header_height, size_of, tracks
-from whatfor.pictures.walk import Place, key_of, leaves
+from whatfor.pictures.sizes import BAR_WIDTH, GAP, colour_bars, header_height, inches, size_of, tracks
+from whatfor.pictures.walk import Place, inside, key_of, leaves
 
-#: Between panels, and between facets of one map, as shares of their size: what belongs together stands together.
-GAPS = (0.08, 0.02)
+LEAST = 1.0  # however little room there is, some inches are for the panels
 PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
 
 
@@ -33,30 +32,26 @@ def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw panels where an axes is: a header, the panels below it, colour bars on the right."""
     figure: Any = ax.figure
     bars = colour_bars(panels) if place.depth == 0 else 0
-    widths, heights = tracks(panels, place.depth)
-    width, height = size_of(panels, place.depth)
+    sides = [BAR_WIDTH] * bars if place.depth == 0 else [GAP]
+    widths, heights = tracks(panels, place)
+    width, height = size_of(panels, place) if place.depth else inches(ax)
     header = header_height(panels, place.depth)
     outer = _room(ax).subgridspec(
-        2, 1 + bars,
-        height_ratios=[header, height - header],
-        width_ratios=[width - bars * BAR_WIDTH, *[BAR_WIDTH] * bars],
-        hspace=0.0, wspace=0.0,
+        2, 1 + len(sides), hspace=0.0, wspace=0.0,
+        height_ratios=[header, max(height - header, LEAST)], width_ratios=[max(width - sum(sides), LEAST), *sides],
     )  # fmt: skip
     ax.set_axis_off()
-    _header(figure.add_subplot(outer[0, :]), panels, place.depth)
+    _header(figure.add_subplot(outer[0, 0] if place.depth else outer[0, :]), panels, place.depth)
     inner = outer[1, 0].subgridspec(
         len(heights), len(widths), width_ratios=widths, height_ratios=heights,
-        wspace=GAPS[bool(panels.column_heads)], hspace=GAPS[bool(panels.column_heads)],
+        wspace=0.02, hspace=0.02,
     )  # fmt: skip
     for at, panel in enumerate(panels.panels):
         row, column = divmod(at, panels.columns)
-        last = at + panels.columns >= len(panels.panels)
-        inside = Place(place.depth + 1, place.left and column == 0, place.bottom and last)
-        if not panels.column_heads:  # nothing says that neighbours have the same axes
-            inside = Place(place.depth + 1, place.left and (column == 0 or isinstance(panel, Grid)), place.bottom)
+        around = inside(panels, at, place)
         here = figure.add_subplot(inner[row, column])
-        draw_layout(panel, here, scale.panels[at] if scale.panels else scale, inside)
-        _heads(here, panels, row, column, inside)
+        draw_layout(panel, here, scale.panels[at] if scale.panels else scale, around)
+        _heads(here, panels, row, column, around)
     leaf = next(leaves(panels), None)
     if bars and isinstance(leaf, (Board, Grid)):
         _colour_bars(figure, leaf, scale, [outer[1, 1 + at] for at in range(bars)])
@@ -91,7 +86,7 @@ def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Place) -> Non
     size = (9, 8, 6)[place.depth]
     if panels.column_heads:
         ax.set_title(panels.column_heads[column] if row == 0 else "", fontsize=size)
-        if column != (panels.columns - 1) // 2:  # once for all
+        if panels.columns > 2 and column != panels.columns // 2:  # narrow ones say it once for all
             ax.set_xlabel("")
     if panels.row_heads and place.left and column == 0:
         ax.set_ylabel(f"{panels.row_heads[row]}\n{ax.get_ylabel()}", fontsize=size)
@@ -101,7 +96,7 @@ def _colour_bars(figure: Any, leaf: Board | Grid, scale: Scale, places: list[Sub
     bars = board_bars(leaf) if isinstance(leaf, Board) else [(leaf.quantity, "blue")]
     for (words, colour), place in zip(bars, places, strict=True):
         side = figure.add_subplot(
-            place.subgridspec(3, 3, height_ratios=[0.05, 0.9, 0.05], width_ratios=[0.1, 0.2, 0.7])[1, 1]
+            place.subgridspec(3, 3, height_ratios=[0.05, 0.9, 0.05], width_ratios=[0.05, 0.3, 0.65])[1, 1]
         )
         bar = figure.colorbar(mappable(leaf, scale, colour), cax=side)
         bar.set_label(words, fontsize=8)

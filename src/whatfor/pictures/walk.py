@@ -15,6 +15,7 @@ class Place:
     depth: int = 0  # how many panels it lies in
     left: bool = True
     bottom: bool = True
+    share: float = 1.0  # how much of the room it would like it has
 
 
 def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
@@ -26,6 +27,26 @@ def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
         yield layout
 
 
+def inside(panels: Panels, at: int, place: Place) -> Place:
+    """The place of one panel."""
+    row, column = divmod(at, panels.columns)
+    here = _axes(panels.panels[at])
+    beside = panels.panels[row * panels.columns]
+    below = panels.panels[at + panels.columns] if at + panels.columns < len(panels.panels) else None
+    return Place(
+        depth=place.depth + 1,
+        left=column == 0 or here[0] != _axes(beside)[0] if place.left else False,
+        bottom=below is None or here[1] != _axes(below)[1] if place.bottom else False,
+        share=place.share,
+    )
+
+
+def _axes(layout: Layout) -> tuple[object, object]:
+    """What would be written beside and below a layout."""
+    leaf = next(leaves(layout), None)
+    return (leaf.rows, leaf.columns) if isinstance(leaf, Grid) else (None, None)
+
+
 def key_of(layout: Layout) -> str:
     """What marks and hatches mean, in words."""
     shown = list(leaves(layout))
@@ -33,8 +54,12 @@ def key_of(layout: Layout) -> str:
     grids = [leaf for leaf in shown if isinstance(leaf, Grid)]
     said = []
     if any(board.taxi for board in boards):
-        said.append("dashed: the taxi now · blue: passenger · red: destination")
-    elif any(grid.marked for grid in grids):
+        said.append("dashed: the taxi now")
+    if any(board.passenger for board in boards):
+        said.append("blue: passenger")
+    if any(board.destination for board in boards):
+        said.append("red: destination")
+    if any(grid.marked for grid in grids):
         said.append("dashed: now")
     masks = [leaf.unknown for leaf in shown if isinstance(leaf, (Board, Grid)) and leaf.unknown]
     if any(any(row) for mask in masks for row in mask):
