@@ -65,6 +65,7 @@ def _contrast(why: Contrast, *, show: Literal["visits", "parts"] = "visits", fac
     if isinstance(maps[0], Bars):  # five lists say less than one with two bars a place
         visits = {one: why.chosen.visits, two: why.instead.visits}
         return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
+    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # what is left out, said once
     return Panels(title, caption, maps, columns=len(maps))
 
 

@@ -57,6 +57,8 @@ def map_of(
     for what, given in (("numbers", array), ("unknown", mask)):
         if given is not None and given.shape != expected:
             raise ValueError(f"{what} has shape {given.shape}; a map of these labels has shape {expected}")
+    if not np.isfinite(array).all():
+        raise ValueError("numbers must be finite; what is not known is said with unknown=")
     shown = Map(labels, array, title, caption, quantity, diverging, mask, state)
     if facets == "here":
         return facets_here(shown, cartpole_axes(labels))

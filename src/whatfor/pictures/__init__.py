@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from whatfor.explanations import Explanation
 from whatfor.layouts import Layout, layout_of
 from whatfor.pictures.animation import animate
+from whatfor.pictures.needed import need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
 
 def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
     """A picture of an explanation or a layout, on ``ax`` or on a figure of its own. Nothing is shown or saved."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need Matplotlib: pip install 'whatfor[plot]'") from error
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
     from whatfor.pictures.panels import draw_layout
     from whatfor.pictures.scale import scale_of
     from whatfor.pictures.sizes import figure_size, place_on

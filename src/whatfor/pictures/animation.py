@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from whatfor.explanations import Explanation
 from whatfor.layouts import Layout, layout_of
 from whatfor.pictures.files import checked, replacing
+from whatfor.pictures.needed import need_matplotlib
 
 SUFFIXES = (".gif",)
 DPI = 100
@@ -27,6 +28,7 @@ def animate(
         raise ValueError(f"an animation needs frames of one kind; these are {', '.join(kinds) or 'none'}")
     if not seconds_per_frame > 0:
         raise ValueError(f"seconds_per_frame is {seconds_per_frame}; it must be more than 0")
+    need_matplotlib()
     from whatfor.pictures.frames import frames
 
     first, *rest = frames(layouts, DPI)

@@ -38,12 +38,15 @@ class Scale:
 
     low: float
     high: float
+    diverging: bool = False
     panels: tuple[Scale, ...] = ()
 
     @property
     def norm(self) -> Normalize:
-        """From numbers to colours; signed numbers have zero in the middle."""
-        return Normalize(-self.size if self.low < 0 else 0.0, self.size)
+        """From numbers to colours; zero in the middle if they are meant to have two directions."""
+        if self.diverging or self.low == self.high:
+            return Normalize(-self.size if self.diverging else 0.0, self.size)
+        return Normalize(self.low, self.high)
 
     @property
     def size(self) -> float:
@@ -63,7 +66,8 @@ def scale_of(layouts: Sequence[Layout]) -> Scale:
     if isinstance(first, Panels) and not first.shared:
         columns = zip(*(layout.panels for layout in layouts if isinstance(layout, Panels)), strict=True)
         each = tuple(scale_of(column) for column in columns)
-    return Scale(min(numbers), max(numbers), each)
+    leaf = next(leaves(first), None)
+    return Scale(min(numbers), max(numbers), isinstance(leaf, (Board, Grid)) and leaf.diverging, each)
 
 
 def mappable(layout: Board | Grid, scale: Scale, colour: str) -> ScalarMappable:

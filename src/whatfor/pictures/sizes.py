@@ -131,7 +131,7 @@ def _below(grid: Grid, depth: int) -> float:
 
 def _words_round(panels: Panels, place: Place) -> Size:
     """Room for the words round grids: beside and below the outermost, above all of them."""
-    depth = place.depth + 1
+    depth = min(place.depth + 1, 2)
     grids = [panel for panel in panels.panels if isinstance(panel, Grid)]
     heads = [text.count("\n") + 1 for text in (panels.column_heads or ("a title",))]
     if not grids:

@@ -12,7 +12,7 @@ from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
 class Place:
     """Where in a picture something is drawn: words stand only where nobody nearer the edge has said them."""
 
-    depth: int = 0  # how many panels it lies in
+    depth: int = 0  # how many panels it lies in; beyond two, nothing gets smaller
     left: bool = True
     bottom: bool = True
     share: float = 1.0  # how much of the room it would like it has
@@ -34,7 +34,7 @@ def inside(panels: Panels, at: int, place: Place) -> Place:
     beside = panels.panels[row * panels.columns]
     below = panels.panels[at + panels.columns] if at + panels.columns < len(panels.panels) else None
     return Place(
-        depth=place.depth + 1,
+        depth=min(place.depth + 1, 2),
         left=column == 0 or here[0] != _axes(beside)[0] if place.left else False,
         bottom=below is None or here[1] != _axes(below)[1] if place.bottom else False,
         share=place.share,
