@@ -156,6 +156,11 @@ def test_panels_share_a_scale_and_words_stand_once():
     assert [ax.get_title() for ax in grids] == ["small", "large"]
     apart = wf.draw(Panels("two", "", (small, large), 2, shared=False))
     assert [ax.images[0].norm.vmax for ax in apart.axes if ax.images] == [1.0, 4.0]
+    assert [ax.get_ylabel() for ax in figure.axes].count("expected visits") == 1
+    assert [ax.get_ylabel() for ax in apart.axes].count("expected visits") == 2, "a colour bar each"
+    assert (
+        len(rendered(wf.draw(Panels("", "", (BARS, map_of(BLACKJACK, some(BLACKJACK))), 2, shared=False))).axes) == 10
+    )
     other = wf.draw(Panels("two", "", (small, replace(large, rows=("9",))), 2))
     assert [ax.get_ylabel() for ax in other.axes if ax.images] == ["row", "row"]
 

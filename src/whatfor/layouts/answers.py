@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -66,7 +67,7 @@ def _contrast(why: Contrast, *, show: Literal["visits", "parts"] = "visits", fac
         visits = {one: why.chosen.visits, two: why.instead.visits}
         return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
     caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # what is left out, said once
-    return Panels(title, caption, maps, columns=len(maps))
+    return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))
 
 
 def _outcomes(why: Outcomes) -> Bars:
@@ -88,14 +89,13 @@ def _outcomes(why: Outcomes) -> Bars:
 def _timeline(why: Timeline) -> Grid:
     horizon, _, n_actions = why.visits.shape
     flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
-    total = flat.sum(axis=0)
-    most = np.argsort(-total, kind="stable")[: min(MOST_PAIRS, int((total >= FAINT).sum()))]
-    steps = flat[:-1, most]
-    peaks = np.where(steps.max(axis=0) >= FAINT, steps.argmax(axis=0), horizon)
-    most = most[np.lexsort((-total[most], peaks))]
+    ahead = flat[:-1]
+    told = np.flatnonzero(ahead.max(axis=0) >= FAINT)
+    most = told[np.argsort(-ahead[:, told].sum(axis=0), kind="stable")[:MOST_PAIRS]]
+    most = most[np.argsort(ahead[:, most].argmax(axis=0), kind="stable")]  # by when they peak
     rows = [flat[:, pair] for pair in most]
     names = pair_names(why.labels, [divmod(int(pair), n_actions) for pair in most], why.state)
-    others = np.count_nonzero(total) - len(most)
+    others = np.count_nonzero(flat.any(axis=0)) - len(most)
     if others or not rows:
         rows.append(np.delete(flat, most, axis=1).sum(axis=1))
         names = (*names, f"{others:,} others")

@@ -35,6 +35,14 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     titled(ax, board.title, board.caption, place.depth)
+    _ticks(ax, board, place)
+    for words, colour in reversed(board_bars(board)) if place.alone else ():  # the last one added stands nearest
+        bar = ax.figure.colorbar(mappable(board, scale, colour), ax=ax, shrink=0.75, pad=0.02, aspect=28)
+        bar.set_label(words, fontsize=9)
+
+
+def _ticks(ax: Axes, board: Board, place: Place) -> None:
+    """Numbers of rows and columns, where there is room for them."""
     if place.depth:
         ax.set(xticks=[], yticks=[])
         return
@@ -42,9 +50,6 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
     ax.set_yticks([i + 0.5 for i in range(board.rows)], [str(i) for i in range(board.rows)])
     ax.set_xlabel("\n".join(part for part in ("column", key_of(board)) if part))
     ax.set_ylabel("row")
-    for words, colour in reversed(board_bars(board)):  # the last one added stands nearest
-        bar = ax.figure.colorbar(mappable(board, scale, colour), ax=ax, shrink=0.75, pad=0.02, aspect=28)
-        bar.set_label(words, fontsize=9)
 
 
 def board_bars(board: Board) -> list[tuple[str, str]]:

@@ -37,9 +37,9 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
     titled(ax, grid.title, grid.caption, place.depth)
     if place.depth == 0:
         ax.set_xlabel("\n".join(part for part in (grid.column_axis, key_of(grid)) if part), fontsize=9)
-        ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28).set_label(
-            grid.quantity, fontsize=9
-        )
+    if place.alone:
+        bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
+        bar.set_label(grid.quantity, fontsize=9)
 
 
 def _beside(ax: Axes, grid: Grid, beside: Series) -> None:

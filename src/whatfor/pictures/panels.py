@@ -31,8 +31,8 @@ def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Place) -> None:
 def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw panels where an axes is: a header, the panels below it, colour bars on the right."""
     figure: Any = ax.figure
-    bars = colour_bars(panels) if place.depth == 0 else 0
-    sides = [BAR_WIDTH] * bars if place.depth == 0 else [GAP]
+    bars = colour_bars(panels) if place.alone else 0
+    sides = [BAR_WIDTH] * bars + [GAP] * (place.depth > 0)
     widths, heights = tracks(panels, place)
     width, height = size_of(panels, place) if place.depth else inches(ax)
     header = header_height(panels, place.depth)
@@ -43,8 +43,7 @@ def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Place) -> None:
     ax.set_axis_off()
     _header(figure.add_subplot(outer[0, 0] if place.depth else outer[0, :]), panels, place.depth)
     inner = outer[1, 0].subgridspec(
-        len(heights), len(widths), width_ratios=widths, height_ratios=heights,
-        wspace=0.02, hspace=0.02,
+        len(heights), len(widths), width_ratios=widths, height_ratios=heights, wspace=0.02, hspace=0.02
     )  # fmt: skip
     for at, panel in enumerate(panels.panels):
         row, column = divmod(at, panels.columns)
@@ -70,11 +69,11 @@ def _header(ax: Axes, panels: Panels, depth: int) -> None:
     ax.set_axis_off()
     title = ax.text(0.5, 1.0, panels.title, ha="center", va="top", fontsize=(11, 9, 8)[depth], transform=ax.transAxes)
     title.set_in_layout(False)  # room was made for it; were it longer, it would squeeze all else
+    ax.annotate(
+        panels.caption, (0.5, 0.0), (0, -3), xycoords=title, textcoords="offset points",
+        ha="center", va="top", fontsize=(9, 8, 7)[depth], in_layout=False,
+    )  # fmt: skip
     if depth == 0:
-        ax.annotate(
-            panels.caption, (0.5, 0.0), (0, -3), xycoords=title, textcoords="offset points",
-            ha="center", va="top", fontsize=9, in_layout=False,
-        )  # fmt: skip
         ax.text(
             0.5, 0.0, key_of(panels), ha="center", va="bottom", fontsize=8, color="#555555",
             transform=ax.transAxes, in_layout=False,
@@ -96,7 +95,7 @@ def _colour_bars(figure: Any, leaf: Board | Grid, scale: Scale, places: list[Sub
     bars = board_bars(leaf) if isinstance(leaf, Board) else [(leaf.quantity, "blue")]
     for (words, colour), place in zip(bars, places, strict=True):
         side = figure.add_subplot(
-            place.subgridspec(3, 3, height_ratios=[0.05, 0.9, 0.05], width_ratios=[0.05, 0.3, 0.65])[1, 1]
+            place.subgridspec(3, 3, height_ratios=[0.05, 0.9, 0.05], width_ratios=[0.02, 0.35, 0.63])[1, 1]
         )
         bar = figure.colorbar(mappable(leaf, scale, colour), cax=side)
         bar.set_label(words, fontsize=8)

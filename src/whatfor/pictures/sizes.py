@@ -21,7 +21,7 @@ LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
 CAPTION_LETTER = 0.077
 LINE = 0.17  # the height of a line of text
 GAP = 0.2  # beside panels in panels, so that those of one map stand together
-BAR_WIDTH = 0.8  # a colour bar with its ticks and words
+BAR_WIDTH = 0.95  # a colour bar with its ticks and words
 
 
 def figure_size(layout: Layout) -> Size:
@@ -67,8 +67,8 @@ def size_of(layout: Layout, place: Place) -> Size:
         return (6.0, 4.0) if depth == 0 else (4.5, 3.5)
     widths, heights = tracks(layout, place)
     left, around = _words_round(layout, place)
-    bars = colour_bars(layout) * BAR_WIDTH if depth == 0 else GAP
-    return sum(widths) + left + bars, sum(heights) + around + header_height(layout, depth)
+    sides = colour_bars(layout) * BAR_WIDTH * place.alone + GAP * (depth > 0)
+    return sum(widths) + left + sides, sum(heights) + around + header_height(layout, depth)
 
 
 def tracks(panels: Panels, place: Place) -> tuple[list[float], list[float]]:
@@ -138,6 +138,7 @@ def _words_round(panels: Panels, place: Place) -> Size:
         return 0.1 * panels.columns, 0.0
     left = max(LETTER[depth] * longest(grid.rows) + 0.35 for grid in grids) + (0.2 if panels.row_heads else 0.0)
     below = max(_below(grid, depth) + LINE for grid in grids)
-    gaps = 0.1 * panels.columns, 0.1 * math.ceil(len(grids) / panels.columns)
+    bars = 0.0 if panels.shared else BAR_WIDTH
+    gaps = (0.1 + bars) * panels.columns, 0.1 * math.ceil(len(grids) / panels.columns)
     above = max(heads) * LINE * (1 if panels.column_heads else len(grids) / panels.columns)
     return gaps[0] + left * place.left, gaps[1] + below * place.bottom + above

@@ -15,6 +15,7 @@ class Place:
     depth: int = 0  # how many panels it lies in; beyond two, nothing gets smaller
     left: bool = True
     bottom: bool = True
+    alone: bool = True  # shares its scale with nobody, so it needs colour bars of its own
     share: float = 1.0  # how much of the room it would like it has
 
 
@@ -37,6 +38,7 @@ def inside(panels: Panels, at: int, place: Place) -> Place:
         depth=min(place.depth + 1, 2),
         left=column == 0 or here[0] != _axes(beside)[0] if place.left else False,
         bottom=below is None or here[1] != _axes(below)[1] if place.bottom else False,
+        alone=place.alone and not panels.shared,
         share=place.share,
     )
 
