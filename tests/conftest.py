@@ -1,8 +1,12 @@
-"""A run, and its folder."""
+"""A run, and its folder; the command line."""
+
+import sys
+import warnings
 
 import pytest
 
 from saved import trained
+from whatfor import cli
 
 
 @pytest.fixture
@@ -15,3 +19,21 @@ def kept(run, tmp_path):
     """The folder of a saved run."""
     run.save(tmp_path / "kept")
     return tmp_path / "kept"
+
+
+@pytest.fixture
+def whatfor(monkeypatch, capsys):
+    """Call the command line: exit code, output, errors."""
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back what main() replaces
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["whatfor", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return call

@@ -14,28 +14,9 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor import cli
 
 COMMAND = Path(sys.executable).with_name("whatfor")
 HEAVY = ("torch", "matplotlib", "numba", "gymnasium", "scipy")
-
-
-@pytest.fixture
-def whatfor(monkeypatch, capsys):
-    """Call the command line: exit code, output, errors."""
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back what main() replaces
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["whatfor", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from whatfor.learning import TrainingStopped, train
     from whatfor.ledger import Ledger, Update
-    from whatfor.pictures import draw
+    from whatfor.pictures import animate, draw
     from whatfor.runs import Run
     from whatfor.saving import load
 
@@ -73,7 +73,7 @@ _PLACES = {
         "visit_count",
     ),
     "whatfor.ledger": ("Ledger", "Update"),
-    "whatfor.pictures": ("draw",),
+    "whatfor.pictures": ("animate", "draw"),
     "whatfor.learning": ("TrainingStopped", "train"),
     "whatfor.runs": ("Run",),
     "whatfor.saving": ("load",),
@@ -114,6 +114,7 @@ __all__ = [
     "TrainingStopped",
     "Transition",
     "Update",
+    "animate",
     "constant",
     "draw",
     "exponential",

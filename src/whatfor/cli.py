@@ -1,13 +1,17 @@
-"""The command line: whatfor train | explain."""
+"""The command line: whatfor train | explain | draw | paper."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
+
+from whatfor.flags import Question, ask, exploration_in, option_in, step_size_in
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 OWN_WORLDS = ("blackjack", "cartpole", "chain")
@@ -70,14 +74,14 @@ def train(
     }
     more = {"trail": trail} if learner == "lambda-returns" else {}
     agent = kinds[learner](
-        step_size=_step_size(step_size), discount=discount, exploration=_exploration(exploration), **more
+        step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **more
     )
     if env in OWN_WORLDS:
         if option:
             raise ValueError(f"--option is for Gymnasium environments; {env} has none")
         world = getattr(wf.worlds, env)()
     else:
-        world = made(env, dict(_option(text) for text in option))
+        world = made(env, dict(option_in(text) for text in option))
     if len(bounds) % 2:
         raise ValueError(f"--bounds takes a low and a high for each number; {len(bounds)} numbers were given")
     pairs = list(zip(bounds[::2], bounds[1::2], strict=True)) or None
@@ -113,6 +117,8 @@ def explain(
     instead: str | None = None,
     ever: str | None = None,
     before: str | None = None,
+    since: int | None = None,
+    question: Question | None = None,
     as_of: int | None = None,
     json: bool = False,
 ) -> None:
@@ -125,67 +131,83 @@ def explain(
         instead: Another action to compare it with.
         ever: Whether it expects this ever to be true, in words: "passenger aboard", or how it ends: "delivered".
         before: With --ever: before this is true.
+        since: How its intention has changed since so many episodes.
+        question: What to ask; by default the intention.
         as_of: Ask it as it was after so many episodes.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
-    import whatfor as wf
-
-    if ever is not None and instead is not None:
-        raise ValueError("--ever and --instead are two questions; ask one at a time")
-    if before is not None and ever is None:
-        raise ValueError('--before needs --ever: say what should come first, e.g. --ever "passenger aboard"')
-    asked = wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
-    answer: wf.Chance | wf.Contrast | wf.Intention
-    if ever is not None:
-        answer = asked.chance(state, action, of=ever, before=before)
-    elif instead is not None:
-        answer = asked.contrast(state, action, instead)
-    else:
-        answer = asked.intention(state, action)
+    answer = ask(_loaded(run, as_of), state, action, question, instead=instead, ever=ever, before=before, since=since)
     print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
 
 
-def _step_size(text: str) -> Any:
-    from whatfor.learners import visit_count
+def draw(
+    run: tyro.conf.Positional[str],
+    /,
+    state: str,
+    out: str,
+    action: str | None = None,
+    instead: str | None = None,
+    ever: str | None = None,
+    before: str | None = None,
+    since: int | None = None,
+    question: Question | None = None,
+    as_of: int | None = None,
+) -> None:
+    """Draw what a saved agent expects of an action, or another answer; a .gif shows a whole greedy episode.
 
-    return visit_count() if text == "visit-count" else _number("--step-size", text, 'a number or "visit-count"')
+    Args:
+        run: The folder of a saved run.
+        state: The state: in words, as numbers in brackets, or as an index.
+        out: The file to draw into, ending in .png, .svg, .pdf or .gif.
+        action: The action, by name or number; by default the best.
+        instead: Another action to compare it with; the question is then a contrast.
+        ever: Whether it expects this ever to be true; the question is then a chance.
+        before: With --ever: before this is true.
+        since: How its intention has changed since so many episodes.
+        question: What to ask; by default the intention.
+        as_of: Ask it as it was after so many episodes.
+    """
+    import whatfor as wf
+    from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
+
+    path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
+    asked = _loaded(run, as_of)
+    if path.suffix.lower() in ANIMATED:
+        if action or instead or ever or since is not None or question not in (None, "intention"):
+            raise ValueError(
+                "a .gif shows the intentions along a greedy episode; leave out --action and other questions"
+            )
+        wf.animate([asked.intention(*step) for step in asked.episode(state)], path)
+    else:
+        save(wf.draw(ask(asked, state, action, question, instead=instead, ever=ever, before=before, since=since)), path)
+    print(f"drawn to {path}")
 
 
-def _exploration(text: str) -> Any:
-    from whatfor.learners import exponential, linear
+def _loaded(run: str, as_of: int | None) -> Run:
+    import whatfor as wf
 
-    found = re.fullmatch(r"\s*(linear|exponential)\s*\(([^()]*)\)\s*", text)
-    if not found:
-        return _number(
-            "--exploration", text, 'a number, "linear(start, end, episodes)" or "exponential(start, end, decay)"'
-        )
-    parts = [_number("--exploration", part, "three numbers in the brackets") for part in found[2].split(",")]
-    if len(parts) != 3:
-        raise ValueError(f'--exploration {text!r}: write e.g. "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)"')
-    if found[1] == "linear":
-        return linear(parts[0], parts[1], episodes=int(parts[2]))
-    return exponential(parts[0], parts[1], decay=parts[2])
+    return wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
 
 
-def _number(flag: str, text: str, wanted: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{flag} takes {wanted}, not {text!r}") from None
+def paper(out: str = "out/paper", only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()) -> None:
+    """Make the paper's tabular figures again, from training to picture, and check what it says of them.
 
+    Args:
+        out: The folder for the pictures and their index.html.
+        only: A figure's id, such as 7 or S4; may be given several times. By default all.
+    """
+    from pathlib import Path
 
-def _option(text: str) -> tuple[str, Any]:
-    import json
+    from whatfor.paper import reproduce
 
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--option takes name=value, not {text!r}")
-    try:
-        return name, json.loads(value.lower() if value in ("True", "False", "None") else value)
-    except json.JSONDecodeError:
-        return name, value
+    figures = reproduce(out, only)
+    checks = [(figure.id, check) for figure in figures for check in figure.checks]
+    for id, check in checks:
+        if not check.met:
+            print(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
+    print(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {Path(out) / 'index.html'}")
 
 
 def main() -> None:
@@ -199,7 +221,8 @@ def main() -> None:
         print(f"whatfor {__version__}")
         return
     try:
-        tyro.extras.subcommand_cli_from_dict({"train": train, "explain": explain}, prog="whatfor", description=__doc__)
+        commands: dict[str, Callable[..., None]] = {"train": train, "explain": explain, "draw": draw, "paper": paper}
+        tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)
     except (ValueError, ImportError) as error:
         print(f"whatfor: {error}", file=sys.stderr)
         sys.exit(2)

@@ -165,7 +165,9 @@ class Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
         earlier = self._need_ledger("looking back").until(episodes)
         history = History(self.history.returns[:episodes], self.history.lengths[:episodes])
-        return Run(labels=self.labels, values=earlier.values(), ledger=earlier, history=history, settings=self.settings)
+        run = Run(labels=self.labels, values=earlier.values(), ledger=earlier, history=history, settings=self.settings)
+        run._place, run._table = self._place, self._table
+        return run
 
     # -- questions -------------------------------------------------------------------------
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whatfor.explanations import Contrast
-from whatfor.layouts import Bars, Panels, Series, layout_of, map_of
+from whatfor.layouts import Bars, Layout, Series, layout_of, map_of
 from whatfor.paper.agents import SEEDS, Agents
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.paper.tables import recovered
@@ -45,7 +46,7 @@ def _ten_against_seven(id: str, method: str, run: Run, agents: Agents) -> Figure
         pictures=(
             Picture.of(f"{id}-stick", layout_of(stick), "Belief for stick."),
             Picture.of(f"{id}-hit", layout_of(hit), "Belief for hit."),
-            Picture.of(f"{id}-outcomes", _outcome_bars("How it expects the hand to end", {end: run for end in (STICK, HIT)}), "Outcome belief for stick and hit."),
+            Picture.of(f"{id}-outcomes", _outcome_bars("How it expects the hand to end", dict.fromkeys((STICK, HIT), run)), "Outcome belief for stick and hit."),
         ),
         checks=(
             Check("weight of the present state, stick and hit", "1, 1 (the first peak)", f"{now[0]:.4f}, {now[1]:.4f}", min(now) > 0.999),
@@ -61,7 +62,7 @@ def _ten_against_seven(id: str, method: str, run: Run, agents: Agents) -> Figure
     )  # fmt: skip
 
 
-def _by_sum(run: Run) -> np.ndarray:
+def _by_sum(run: Run) -> NDArray[np.float64]:
     """(32,) Expected visits of each player's sum after hit, the present state left out."""
     why = run.intention(TEN, HIT)
     visits = why.visits.copy()
@@ -105,7 +106,7 @@ def figure_s5(agents: Agents) -> Figure:
 
 def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, checks: tuple[Check, ...]) -> Figure:
     state = run.labels.words(contrast.state)
-    ends = _outcome_bars("How it expects the hand to end", {action: run for action in (STICK, HIT)}, state)
+    ends = _outcome_bars("How it expects the hand to end", dict.fromkeys((STICK, HIT), run), state)
     parts = Check(
         "parts sum to the gap",
         "to floating point",
@@ -125,9 +126,9 @@ def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, che
     )  # fmt: skip
 
 
-def _signed(contrast: Contrast) -> Panels | Bars:
+def _signed(contrast: Contrast) -> Layout:
     one, other = (contrast.labels.actions[which.action] for which in (contrast.chosen, contrast.instead))
-    return map_of(  # type: ignore[return-value]
+    return map_of(
         contrast.labels,
         contrast.gained - contrast.lost,
         title=f"Expected only after {one} (above zero), only after {other} (below)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whatfor.layouts import Panels, layout_of, map_of
+from whatfor.layouts import layout_of, map_of
 from whatfor.paper.agents import Agents
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.paper.tables import recovered

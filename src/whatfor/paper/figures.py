@@ -53,10 +53,11 @@ def reproduce(
 
 def _draw(figure: Figure, target: Path) -> None:
     from whatfor.pictures import animate, draw
+    from whatfor.pictures.files import save
 
     for picture in figure.pictures:
         path = target / picture.file
         if len(picture.frames) > 1:
             animate(picture.frames, path)
         else:
-            draw(picture.frames[0]).savefig(path, dpi=110)
+            save(draw(picture.frames[0]), path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from whatfor.folder import write_text
 from whatfor.paper.figure import Check, Figure
+from whatfor.pictures.files import replacing
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; --good: #1a7f5a; --bad: #c2410c; }
@@ -38,7 +38,8 @@ def write_page(figures: list[Figure], folder: Path) -> Path:
         *(_section(figure) for figure in figures),
     ]
     page = folder / "index.html"
-    write_text(page, _document("".join(body)))
+    with replacing(page) as fresh:
+        fresh.write_text(_document("".join(body)), encoding="utf-8")
     return page
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whatfor.beliefs import ExactBeliefs
-from whatfor.layouts import Bars, Series, layout_of, map_of
+from whatfor.layouts import Bars, Layout, Series, layout_of
 from whatfor.paper.agents import BUFFERS, SEEDS, Agents
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
@@ -81,11 +81,8 @@ def _mean(busts: list[Bust], name: str) -> float:
     return float(np.mean([getattr(bust, name) for bust in busts]))
 
 
-def _simulated(run: Run):  # type: ignore[no-untyped-def]
-    played = run.simulation(STATE, HIT)
-    return map_of(
-        run.labels, played.visits, title=f"{HIT}: {played.rollouts:,} rollouts", caption=STATE, state=played.state
-    )
+def _simulated(run: Run) -> Layout:
+    return layout_of(run.simulation(STATE, HIT))
 
 
 def _ends(good: Run, bad: Run) -> Bars:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.layouts import map_of
+from whatfor.layouts import Layout, map_of
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
 
@@ -15,7 +15,7 @@ def recovered(id: str, world: str, method: str, run: Run) -> Figure:
     table = table_from_beliefs(run)
     tried = run.audit.tried > 0
     off = float(np.abs(table - run.values).max())
-    pictures = []
+    pictures: list[Picture] = []
     for name, numbers in (("learned", run.values), ("recovered", table)):
         for shown in _by_action(run, numbers, f"{name.capitalize()} Q-table"):
             pictures.append(Picture.of(f"{id}-{name}-{len(pictures)}", shown))
@@ -41,12 +41,12 @@ def table_from_beliefs(run: Run) -> NDArray[np.float64]:
     return table
 
 
-def _by_action(run: Run, numbers: NDArray[np.float64], title: str) -> list:
+def _by_action(run: Run, numbers: NDArray[np.float64], title: str) -> list[Layout]:
     """A table as its world is best seen: all at once where actions have a place of their own, else action by action."""
     unknown = run.audit.tried == 0
     if run.labels.kind == "blackjack":
         return [map_of(run.labels, numbers, title=title, quantity="value", diverging=True, unknown=unknown)]
-    shown = []
+    shown: list[Layout] = []
     for action, name in enumerate(run.labels.actions):
         only = np.zeros_like(numbers)
         only[:, action] = numbers[:, action]

@@ -1,38 +1,34 @@
-"""Layouts drawn with Matplotlib: takes an axes, returns it, never shows."""
+"""Layouts drawn with Matplotlib: never shows, never saves, touches nothing global."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from whatfor.explanations.intention import Intention
-from whatfor.layouts import Bars, Board, Layout, layout_of
+from whatfor.explanations import Explanation
+from whatfor.layouts import Layout, layout_of
+from whatfor.pictures.animation import animate
+from whatfor.pictures.needed import need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def draw(explanation: Intention | Layout, ax: Axes | None = None) -> Figure:
-    """A picture of an explanation, on ``ax`` or on a figure of its own. Nothing is shown or saved."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need Matplotlib: pip install 'whatfor[plot]'") from error
-    from whatfor.pictures.bars import draw_bars
-    from whatfor.pictures.board import draw_board
+def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
+    """A picture of an explanation or a layout, on ``ax`` or on a figure of its own. Nothing is shown or saved."""
+    need_matplotlib()
+    from matplotlib.figure import Figure
 
-    layout = explanation if isinstance(explanation, (Board, Bars)) else layout_of(explanation)
-    figure: Any = (
-        Figure(figsize=(7.2, 5.6) if isinstance(layout, Board) else (9.0, 4.5), layout="constrained")
-        if ax is None
-        else ax.figure
-    )
-    ax = figure.subplots() if ax is None else ax
-    if isinstance(layout, Board):
-        draw_board(layout, ax)
-    else:
-        draw_bars(layout, ax)
-    return cast("Figure", figure)
+    from whatfor.pictures.panels import draw_layout
+    from whatfor.pictures.scale import scale_of
+    from whatfor.pictures.sizes import figure_size, place_on
+
+    layout = layout_of(shown) if isinstance(shown, Explanation) else shown
+    if ax is None:
+        ax = Figure(figsize=figure_size(layout), layout="constrained").subplots()
+    draw_layout(layout, ax, scale_of([layout]), place_on(ax, layout))
+    figure = ax.figure
+    return figure if isinstance(figure, Figure) else figure.figure
 
 
-__all__ = ["draw"]
+__all__ = ["animate", "draw"]

@@ -4,19 +4,58 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from whatfor.layouts import Bars
+from whatfor.layouts import Bars, Series
+from whatfor.pictures.cells import UNKNOWN, titled
+from whatfor.pictures.scale import Scale
+from whatfor.pictures.walk import Place
+
+#: Blue and orange, then grey: apart for everybody.
+COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
 
 
-def draw_bars(bars: Bars, ax: Axes) -> Axes:
-    """Draw bars on an axes, the largest on top."""
-    places = range(len(bars.names))
-    drawn = ax.barh(list(places), list(bars.numbers), color="#2a78b5")
-    ax.bar_label(drawn, fmt="%.3f", padding=3, fontsize=8)
-    ax.set_yticks(list(places), list(bars.names), fontsize=8)
-    ax.invert_yaxis()
-    ax.margins(x=0.12)
-    ax.set_xlabel(bars.axis)
-    ax.set_title(f"{bars.title}\n{bars.caption}", fontsize=10)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
+    """Draw bars on an axes, the first on top."""
+    thick = 0.8 / len(bars.series)
+    for at, series in enumerate(bars.series):
+        middle = (at - (len(bars.series) - 1) / 2) * thick
+        _row(ax, bars, series, [i + middle for i in range(len(bars.names))], thick, COLOURS[at % len(COLOURS)])
+    ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8)
+    ax.set_ylim(max(len(bars.names), 1) - 0.5, -0.5)
+    room = 0.14 * (scale.high - scale.low or 1.0)  # for the numbers beside the bars
+    ax.set_xlim(scale.low - room if scale.low < 0 else 0.0, scale.high + room)
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.set_xlabel(bars.axis, fontsize=9)
+    titled(ax, bars.title, bars.caption, place.depth)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    if len(bars.series) > 1:
+        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if bars.names:
+        ax.axvline(0.0, color="#444444", linewidth=0.8)
+    else:
+        ax.set_xticks([])
+        ax.text(0.5, 0.5, "nothing stands out", transform=ax.transAxes, ha="center", va="center", color="#666666")
+
+
+def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float, colour: str) -> None:
+    """The bars of one series, what is not known hatched and grey."""
+    drawn = ax.barh(places, series.numbers, height=thick, color=colour, label=series.name)
+    for patch, nothing in zip(drawn, bars.unknown or (), strict=False):
+        if nothing:
+            patch.set(linewidth=0.8, **UNKNOWN)
+    if series.low is not None and series.high is not None:
+        reach = [
+            [x - low for x, low in zip(series.numbers, series.low, strict=True)],
+            [high - x for x, high in zip(series.numbers, series.high, strict=True)],
+        ]
+        ax.errorbar(series.numbers, places, xerr=reach, fmt="none", ecolor="#222222", elinewidth=1.0, capsize=2.5)
+    signed = any(number < 0 for number in series.numbers)
+    small = 0 < max(map(abs, series.numbers), default=0.0) < 0.01
+    for place, number, low, high in zip(
+        places, series.numbers, series.low or series.numbers, series.high or series.numbers, strict=True
+    ):
+        ax.annotate(
+            f"{number:{'+' if signed else ''}{'.2g' if small else '.3f'}}", (low if number < 0 else high, place),
+            (-3 if number < 0 else 3, 0), textcoords="offset points", ha="right" if number < 0 else "left",
+            va="center", fontsize=7.5,
+        )  # fmt: skip

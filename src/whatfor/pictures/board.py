@@ -3,80 +3,86 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.patches import Polygon, Rectangle
 
-from whatfor.layouts import Board
+from whatfor.layouts import Board, Layer
+from whatfor.pictures.cells import frame, hatch, titled
+from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
+from whatfor.pictures.sizes import SQUARE
+from whatfor.pictures.walk import Place, key_of
 
-# Apart in lightness as well as in hue, and told apart by their half of the cell.
-MAPS: dict[str, Colormap] = {
-    "yellow": LinearSegmentedColormap.from_list("waiting", ["#ffffff", "#ffe27a", "#f2a900", "#b36b00"]),
-    "green": LinearSegmentedColormap.from_list("aboard", ["#ffffff", "#a8dcc0", "#2a9d6f", "#0b4f37"]),
-}
-#: Expected visits below this are drawn as none.
-FAINT = 5e-3
+#: Cells narrower than this, in inches, have no room for their two numbers.
+ROOM = 0.4
+HALVES = ("upper left", "lower right")
 
 
-def draw_board(board: Board, ax: Axes) -> Axes:
+def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw a board on an axes."""
-    top = max(max(map(max, layer.cells)) for layer in board.layers) or 1.0
-    norm = Normalize(0.0, top)
+    thick = (1.0, 0.6, 0.5)[place.depth] * place.share
+    hatch(ax, board.unknown)
     for layer, upper in zip(board.layers, (True, False), strict=True):
-        for row, numbers in enumerate(layer.cells):
-            for column, number in enumerate(numbers):
-                _half(ax, row, column, number, MAPS[layer.colour](norm(number)), upper)
+        _draw_layer(board, layer, upper, ax, scale, place)
     for row in range(board.rows):
         for column in range(board.columns):
-            ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="#c8c8c8", linewidth=0.8))
+            ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="#c8c8c8", linewidth=0.8 * thick))
     for row, column in board.walls:
-        ax.plot([column + 1, column + 1], [row, row + 1], color="#222222", linewidth=4, solid_capstyle="butt")
-    ax.add_patch(Rectangle((0, 0), board.columns, board.rows, fill=False, edgecolor="#222222", linewidth=3))
+        ax.plot([column + 1, column + 1], [row, row + 1], color="#222222", linewidth=4 * thick, solid_capstyle="butt")
+    ax.add_patch(Rectangle((0, 0), board.columns, board.rows, fill=False, edgecolor="#222222", linewidth=3 * thick))
     for letter, row, column in board.marks:
-        _mark(ax, board, letter, row, column)
-    row, column = board.taxi
-    ax.add_patch(
-        Rectangle(
-            (column + 0.04, row + 0.04), 0.92, 0.92, fill=False, edgecolor="#111111", linewidth=2, linestyle=(0, (3, 2))
-        )
-    )
+        _mark(ax, board, letter, row, column, (11, 6.5, 5)[place.depth] * place.share)
+    frame(ax, board.taxi, place.depth)
     ax.set(xlim=(-0.03, board.columns + 0.03), ylim=(board.rows + 0.03, -0.03), aspect="equal")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    titled(ax, board.title, board.caption, place.depth)
+    _ticks(ax, board, place)
+    for words, colour in reversed(board_bars(board)) if place.alone else ():  # the last one added stands nearest
+        bar = ax.figure.colorbar(mappable(board, scale, colour), ax=ax, shrink=0.75, pad=0.02, aspect=28)
+        bar.set_label(words, fontsize=9)
+
+
+def _ticks(ax: Axes, board: Board, place: Place) -> None:
+    """Numbers of rows and columns, where there is room for them."""
+    if place.depth:
+        ax.set(xticks=[], yticks=[])
+        return
     ax.set_xticks([i + 0.5 for i in range(board.columns)], [str(i) for i in range(board.columns)])
     ax.set_yticks([i + 0.5 for i in range(board.rows)], [str(i) for i in range(board.rows)])
-    ax.tick_params(length=0)
-    ax.set_xlabel("column · dashed: the taxi now · blue: passenger · red: destination")
+    ax.set_xlabel("\n".join(part for part in ("column", key_of(board)) if part))
     ax.set_ylabel("row")
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    ax.set_title(f"{board.title}\n{board.caption}", fontsize=10)
-    for layer, place in zip(board.layers, ("upper left half", "lower right half"), strict=True):
-        bar = ax.figure.colorbar(ScalarMappable(norm, MAPS[layer.colour]), ax=ax, shrink=0.75, pad=0.02, aspect=28)
-        bar.set_label(f"{place}: expected visits, {layer.name}", fontsize=9)
-    return ax
 
 
-def _half(ax: Axes, row: int, column: int, number: float, colour: tuple[float, ...], upper: bool) -> None:
-    if number < FAINT:
-        return
-    corner = (column, row) if upper else (column + 1, row + 1)
-    ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
+def board_bars(board: Board) -> list[tuple[str, str]]:
+    """Words and colour of each colour bar that a board needs."""
+    halves = list(zip(HALVES, board.layers, strict=True))
+    if board.diverging:
+        told = "; ".join(f"{half}: {layer.name}" for half, layer in halves)
+        return [(f"{board.quantity}\n{told}", "")]
+    return [(f"{half} half:\n{board.quantity}, {layer.name}", layer.colour) for half, layer in halves]
+
+
+def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale, place: Place) -> None:
+    """Colour one half of each cell, and write the number into it where there is room."""
+    colours = MAPS["signed" if board.diverging else layer.colour]
     shift = 0.3 if upper else 0.7
-    dark = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5
-    ax.text(
-        column + shift,
-        row + shift,
-        f"{number:.2f}",
-        ha="center",
-        va="center",
-        fontsize=8,
-        color="white" if dark else "#222222",
-    )
+    for row, numbers in enumerate(layer.cells):
+        for column, number in enumerate(numbers):
+            if scale.faint(number):
+                continue
+            colour = colours(scale.norm(number))
+            corner = (column, row) if upper else (column + 1, row + 1)
+            ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
+            if SQUARE[place.depth] * place.share >= ROOM:
+                ax.text(
+                    column + shift, row + shift, short(number, signed=board.diverging),
+                    ha="center", va="center", fontsize=(8, 5.5)[place.depth], color=readable_on(colour),
+                )  # fmt: skip
 
 
-def _mark(ax: Axes, board: Board, letter: str, row: int, column: int) -> None:
+def _mark(ax: Axes, board: Board, letter: str, row: int, column: int, size: float) -> None:
     colour = "#1f4fd1" if letter == board.passenger else "#c4161c" if letter == board.destination else "#666666"
     # In the corner that the two halves leave free, so that no number is covered.
     ax.text(
-        column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=11, fontweight="bold", color="white",
+        column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=size, fontweight="bold", color="white",
         bbox={"boxstyle": "round,pad=0.18", "facecolor": colour, "edgecolor": "none"},
     )  # fmt: skip

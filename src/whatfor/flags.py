@@ -1,0 +1,102 @@
+"""What the command line's flags say, and the questions they ask."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from whatfor.explanations import Explanation
+    from whatfor.runs import Run
+
+Question = Literal[
+    "intention",
+    "contrast",
+    "outcomes",
+    "timeline",
+    "provenance",
+    "parts",
+    "simulation",
+    "comparison",
+    "change",
+    "chance",
+]
+
+
+def ask(
+    run: Run,
+    state: str,
+    action: str | None,
+    question: Question | None,
+    *,
+    instead: str | None = None,
+    ever: str | None = None,
+    before: str | None = None,
+    since: int | None = None,
+) -> Explanation:
+    """The answer to a question; the flags that belong to one question need not name it."""
+    implied = {"contrast": ("--instead", instead), "chance": ("--ever", ever), "change": ("--since", since)}
+    given = [(name, flag) for name, (flag, value) in implied.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"{given[0][1]} and {given[1][1]} are two questions; ask one at a time")
+    if before is not None and ever is None:
+        raise ValueError('--before needs --ever: say what should come first, e.g. --ever "passenger aboard"')
+    if given and question not in (None, given[0][0]):
+        raise ValueError(f"{given[0][1]} asks for a {given[0][0]}; it does not go with --question {question}")
+    asked = given[0][0] if given else question or "intention"
+    if asked == "contrast":
+        return run.contrast(state, action, instead)
+    if asked == "chance":
+        if ever is None:
+            raise ValueError('--question chance needs --ever: say of what, e.g. --ever "passenger aboard"')
+        return run.chance(state, action, of=ever, before=before)
+    if asked == "change":
+        if since is None:
+            raise ValueError("--question change needs --since: after how many episodes to look, e.g. --since 1000")
+        return run.change(state, action, since=since)
+    answer: Explanation = getattr(run, asked)(state, action)
+    return answer
+
+
+def step_size_in(text: str) -> Any:
+    """A step size as a flag says it."""
+    from whatfor.learners import visit_count
+
+    return visit_count() if text == "visit-count" else _number("--step-size", text, 'a number or "visit-count"')
+
+
+def exploration_in(text: str) -> Any:
+    """A schedule of exploration as a flag says it."""
+    from whatfor.learners import exponential, linear
+
+    found = re.fullmatch(r"\s*(linear|exponential)\s*\(([^()]*)\)\s*", text)
+    if not found:
+        return _number(
+            "--exploration", text, 'a number, "linear(start, end, episodes)" or "exponential(start, end, decay)"'
+        )
+    parts = [_number("--exploration", part, "three numbers in the brackets") for part in found[2].split(",")]
+    if len(parts) != 3:
+        raise ValueError(f'--exploration {text!r}: write e.g. "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)"')
+    if found[1] == "linear":
+        return linear(parts[0], parts[1], episodes=int(parts[2]))
+    return exponential(parts[0], parts[1], decay=parts[2])
+
+
+def _number(flag: str, text: str, wanted: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{flag} takes {wanted}, not {text!r}") from None
+
+
+def option_in(text: str) -> tuple[str, Any]:
+    """An option of an environment: its name, and its value as JSON or as it stands."""
+    import json
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--option takes name=value, not {text!r}")
+    try:
+        return name, json.loads(value.lower() if value in ("True", "False", "None") else value)
+    except json.JSONDecodeError:
+        return name, value

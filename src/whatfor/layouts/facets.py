@@ -1,0 +1,122 @@
+"""Any world by the axes of its labels: bars, a grid, or a grid for every value of the axes before the last two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.labels import Axis, Labels
+from whatfor.layouts.map import Map, named
+from whatfor.layouts.shapes import Bars, Grid, Layout, Panels, Series
+from whatfor.layouts.words import pair_names
+
+#: More grids than this nobody compares.
+MOST_FACETS = 16
+MOST_BARS = 12
+
+
+def by_axes(shown: Map) -> Layout:
+    """The layout that an unknown world gets."""
+    axes = shown.labels.axes
+    if len(axes) == 2:
+        return one_grid(shown)
+    if len(axes) > 2 and math.prod(axis.size for axis in axes[:-2]) <= MOST_FACETS:
+        return all_facets(shown, axes)
+    return largest(shown)
+
+
+def one_grid(shown: Map) -> Grid:
+    """Two axes, actions summed up."""
+    rows, columns = shown.labels.axes
+    marked = None if shown.at is None else (shown.at[0], shown.at[1])
+    return shown.grid(
+        shown.by_state,
+        named(rows),
+        named(columns),
+        title=shown.title,
+        caption=shown.caption,
+        unknown=shown.unknown_states,
+        marked=marked,
+    )
+
+
+def all_facets(shown: Map, axes: Sequence[Axis]) -> Panels:
+    """A grid of the last two axes for every value of those before, actions summed up."""
+    *leads, rows, columns = axes
+    unknown = shown.unknown_states
+    grids = []
+    for at in product(*(range(axis.size) for axis in leads)):
+        here = shown.at is not None and shown.at[:-2] == at
+        grids.append(
+            shown.grid(
+                shown.by_state[at],
+                named(rows),
+                named(columns),
+                title=", ".join(f"{axis.name} {axis.word(i)}" for axis, i in zip(leads, at, strict=True)),
+                unknown=None if unknown is None else unknown[at],
+                marked=(shown.at[-2], shown.at[-1]) if here and shown.at else None,
+            )
+        )
+    if len(leads) != 2:
+        return Panels(shown.title, shown.caption, tuple(grids), columns=math.ceil(math.sqrt(len(grids))))
+    down, across = ([f"{axis.name}\n{word}" for word in named(axis)[1]] for axis in leads)
+    return Panels(
+        shown.title, shown.caption, tuple(grids), len(across), column_heads=tuple(across), row_heads=tuple(down)
+    )
+
+
+def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
+    """The last two axes where the others are as they are now, a grid for every action."""
+    if shown.at is None or len(axes) < 3:
+        raise ValueError("facets='here' needs a state, and states of three axes or more")
+    *leads, rows, columns = axes
+    now, unknown = shown.at[:-2], shown.unknown_states
+    where = "; ".join(f"{axis.name} {axis.word(i)}" for axis, i in zip(leads, now, strict=True))
+    grids = [
+        shown.grid(
+            shown.by_pair[now][..., action],
+            named(rows),
+            named(columns),
+            title=name,
+            unknown=None if unknown is None else unknown[now],
+            marked=(shown.at[-2], shown.at[-1]),
+        )
+        for action, name in enumerate(shown.labels.actions)
+    ]
+    caption = "\n".join(line for line in (shown.caption, f"only {where}") if line)
+    return Panels(shown.title, caption, tuple(grids), len(grids), column_heads=shown.labels.actions)
+
+
+def largest(shown: Map) -> Bars:
+    """The pairs with the largest numbers, the rest in one bar."""
+    maps = {shown.quantity: shown.numbers}
+    return side_by_side(
+        shown.labels, maps, title=shown.title, caption=shown.caption, quantity=shown.quantity, state=shown.state
+    )
+
+
+def side_by_side(
+    labels: Labels,
+    maps: dict[str, NDArray[np.float64]],
+    *,
+    title: str,
+    caption: str,
+    quantity: str = "expected visits",
+    state: int | None = None,
+) -> Bars:
+    """The pairs with the largest number in any of several maps, a bar a map; the rest together."""
+    flat = np.array([numbers.ravel() for numbers in maps.values()])  # (maps, pairs)
+    height = np.abs(flat).max(axis=0)
+    found = int(np.count_nonzero(height))
+    order = np.argsort(-height, kind="stable")[: min(MOST_BARS, found)]
+    names = pair_names(labels, [divmod(int(at), labels.n_actions) for at in order], state)
+    bars = flat[:, order]
+    if found > len(order):
+        names = (*names, f"at {found - len(order):,} other places")
+        bars = np.column_stack([bars, np.delete(flat, order, axis=1).sum(axis=1)])
+    series = tuple(Series(name, tuple(float(x) for x in row)) for name, row in zip(maps, bars, strict=True))
+    return Bars(title, caption, names, series, quantity)

@@ -1,0 +1,88 @@
+"""A number for every state and action, and what is to be said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.labels import Axis, Labels
+from whatfor.layouts.shapes import Grid, Mask, Rows, Words
+
+
+@dataclass(frozen=True)
+class Map:
+    """An (S, A) map on its way into a layout."""
+
+    labels: Labels
+    numbers: NDArray[np.float64]  # (S, A)
+    title: str
+    caption: str
+    quantity: str
+    diverging: bool
+    unknown: NDArray[np.bool_] | None  # (S, A) pairs without experience
+    state: int | None  # the state asked about
+
+    @property
+    def at(self) -> tuple[int, ...] | None:
+        """The state asked about, as one number an axis."""
+        return None if self.state is None else self.labels.values(self.state)
+
+    @property
+    def by_pair(self) -> NDArray[np.float64]:
+        """The numbers by axes, and by action last."""
+        return np.reshape(self.numbers, (*self.labels.shape, self.labels.n_actions))
+
+    @property
+    def by_state(self) -> NDArray[np.float64]:
+        """The numbers by axes, actions summed up."""
+        return np.reshape(self.numbers.sum(axis=1), self.labels.shape)
+
+    @property
+    def unknown_states(self) -> NDArray[np.bool_] | None:
+        """States, by axes, where no action has any experience: their zeros say nothing."""
+        return None if self.unknown is None else self.unknown.all(axis=1).reshape(self.labels.shape)
+
+    def grid(
+        self,
+        numbers: NDArray[np.float64],
+        rows: tuple[str, Words],
+        columns: tuple[str, Words],
+        *,
+        title: str,
+        caption: str = "",
+        unknown: NDArray[np.bool_] | None = None,
+        marked: tuple[int, int] | None = None,
+    ) -> Grid:
+        """A part of this map, over two axes: each a name and a word for every value."""
+        (row_axis, row_words), (column_axis, column_words) = rows, columns
+        return Grid(
+            title=title,
+            caption=caption,
+            rows=row_words,
+            columns=column_words,
+            row_axis=row_axis,
+            column_axis=column_axis,
+            numbers=rows_of(numbers),
+            quantity=self.quantity,
+            diverging=self.diverging,
+            unknown=mask_of(unknown),
+            marked=marked,
+        )
+
+
+def named(axis: Axis) -> tuple[str, Words]:
+    """An axis's name, and a word for each of its values."""
+    return axis.name, tuple(axis.word(at) for at in range(axis.size))
+
+
+def rows_of(numbers: NDArray[Any]) -> Rows:
+    """A matrix as plain numbers."""
+    return tuple(tuple(float(x) for x in row) for row in numbers)
+
+
+def mask_of(unknown: NDArray[np.bool_] | None) -> Mask | None:
+    """A matrix of yes and no, where there is one."""
+    return None if unknown is None else tuple(tuple(bool(x) for x in row) for row in unknown)

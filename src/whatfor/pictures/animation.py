@@ -1,0 +1,37 @@
+"""Explanations one after the other, as a moving picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from whatfor.explanations import Explanation
+from whatfor.layouts import Layout, layout_of
+from whatfor.pictures.files import ANIMATED, checked, replacing
+from whatfor.pictures.needed import need_matplotlib
+
+DPI = 100
+
+
+def animate(
+    shown: Iterable[Explanation | Layout], path: str | os.PathLike[str], *, seconds_per_frame: float = 0.6
+) -> None:
+    """Write a GIF with one frame for every explanation or layout, all on one scale.
+
+    All frames must be of one kind. The file appears when it is complete, or not at all.
+    """
+    target = checked(path, ANIMATED)
+    layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in shown]
+    kinds = sorted({type(layout).__name__ for layout in layouts})
+    if len(kinds) != 1:
+        raise ValueError(f"an animation needs frames of one kind; these are {', '.join(kinds) or 'none'}")
+    if not seconds_per_frame > 0:
+        raise ValueError(f"seconds_per_frame is {seconds_per_frame}; it must be more than 0")
+    need_matplotlib()
+    from whatfor.pictures.frames import frames
+
+    first, *rest = frames(layouts, DPI)
+    with replacing(target) as fresh:
+        first.save(
+            fresh, format="GIF", save_all=True, append_images=rest, duration=round(1000 * seconds_per_frame), loop=0
+        )

@@ -1,0 +1,88 @@
+"""A grid: a colour for every number."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from whatfor.layouts import Grid, Series
+from whatfor.pictures.cells import frame, hatch, titled
+from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
+from whatfor.pictures.sizes import across, cell_side, down
+from whatfor.pictures.walk import Place, key_of
+
+#: Cells narrower than this, in inches, have no room for their number.
+ROOM = 0.33
+
+
+def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
+    """Draw a grid on an axes."""
+    colours, norm = MAPS["signed" if grid.diverging else "blue"], scale.norm
+    ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
+    hatch(ax, grid.unknown, corner=-0.5)
+    wide = cell_side(grid, place.depth)[0] * place.share
+    if place.depth == 0 and wide >= ROOM:
+        for row, numbers in enumerate(grid.numbers):
+            for column, number in enumerate(numbers):
+                if not scale.faint(number):
+                    ax.text(
+                        column, row, short(number, signed=grid.diverging),
+                        ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
+                    )  # fmt: skip
+    if grid.beside is not None:
+        _beside(ax, grid, grid.beside)
+    frame(ax, grid.marked, place.depth, corner=-0.5)
+    _lines(ax, grid)
+    _ticks(ax, grid, place)
+    titled(ax, grid.title, grid.caption, place.depth)
+    if place.depth == 0:
+        ax.set_xlabel("\n".join(part for part in (grid.column_axis, key_of(grid)) if part), fontsize=9)
+    if place.alone:
+        bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
+        bar.set_label(grid.quantity, fontsize=9)
+
+
+def _beside(ax: Axes, grid: Grid, beside: Series) -> None:
+    """One more number a row, outside the colours."""
+    x = len(grid.columns) - 0.4
+    for row, number in enumerate(beside.numbers):
+        ax.text(x, row, short(number), ha="left", va="center", fontsize=7.5)
+    ax.annotate(
+        beside.name,
+        (x, 0.0),
+        (0, -4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        va="top",
+        fontsize=8,
+    )
+
+
+def _lines(ax: Axes, grid: Grid) -> None:
+    """Thin lines between cells, so that empty ones can be counted."""
+    ax.set_xticks([i - 0.5 for i in range(1, len(grid.columns))], minor=True)
+    ax.set_yticks([i - 0.5 for i in range(1, len(grid.rows))], minor=True)
+    ax.grid(which="minor", color="#e3e3e3", linewidth=0.5)
+    ax.tick_params(which="both", length=0)
+    ax.set_axisbelow(False)
+    for spine in ax.spines.values():
+        spine.set(color="#888888", linewidth=0.8)
+
+
+def _ticks(ax: Axes, grid: Grid, place: Place) -> None:
+    """Words on the axes, where nobody nearer the edge has said them."""
+    size = (8, 7, 6)[place.depth]
+    wide, high = (side * place.share for side in cell_side(grid, place.depth))
+    if place.bottom:
+        step, stand = across(grid.columns, wide, place.depth)
+        shown = range(0, len(grid.columns), step)
+        ax.set_xticks(shown, [grid.columns[i] for i in shown], fontsize=size, rotation=90 if stand else 0)
+        ax.set_xlabel(grid.column_axis, fontsize=size + 1)
+    else:
+        ax.xaxis.set_major_locator(NullLocator())
+    if place.left:
+        shown = range(0, len(grid.rows), down(grid.rows, high))
+        ax.set_yticks(shown, [grid.rows[i] for i in shown], fontsize=size)
+        ax.set_ylabel(grid.row_axis, fontsize=size + 1)
+    else:
+        ax.yaxis.set_major_locator(NullLocator())

@@ -1,0 +1,97 @@
+"""How numbers become colours and lengths: one scale for everything that is to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
+
+from whatfor.layouts import Board, Grid, Layout, Panels
+from whatfor.pictures.walk import leaves
+
+#: Where the colours below lie between nothing and the largest number: small numbers can be told from none.
+STOPS = (0.0, 0.04, 0.25, 0.6, 1.0)
+
+
+def _colours(name: str, *colours: str) -> Colormap:
+    return LinearSegmentedColormap.from_list(name, list(zip(STOPS, colours, strict=True)))
+
+
+# White is nothing. Apart in lightness as well as in hue, so that nobody needs to tell red from green.
+MAPS: dict[str, Colormap] = {
+    "yellow": _colours("waiting", "#ffffff", "#fff4cc", "#ffe07a", "#f2a900", "#b36b00"),
+    "green": _colours("aboard", "#ffffff", "#dff3e8", "#a3dabb", "#2a9d6f", "#0b4f37"),
+    "blue": _colours("expected", "#ffffff", "#dcebf6", "#9ac7e4", "#3a87c0", "#08306b"),
+    "signed": LinearSegmentedColormap.from_list(
+        "signed", ["#7f3b08", "#e08214", "#fdc980", "#ffffff", "#c5c2e0", "#8073ac", "#2d004b"]
+    ),
+}
+#: Numbers below this share of the largest are drawn as none.
+FAINT = 5e-3
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The range of the numbers shown; panels that show different quantities have a scale each."""
+
+    low: float
+    high: float
+    diverging: bool = False
+    panels: tuple[Scale, ...] = ()
+
+    @property
+    def norm(self) -> Normalize:
+        """From numbers to colours; zero in the middle if they are meant to have two directions."""
+        if self.diverging or self.low == self.high:
+            return Normalize(-self.size if self.diverging else 0.0, self.size)
+        return Normalize(self.low, self.high)
+
+    @property
+    def size(self) -> float:
+        """The largest number, whatever its sign."""
+        return max(-self.low, self.high) or 1.0
+
+    def faint(self, number: float) -> bool:
+        """Whether a number is too small to be seen."""
+        return abs(number) < FAINT * self.size
+
+
+def scale_of(layouts: Sequence[Layout]) -> Scale:
+    """One scale for all of these layouts; a scale each for panels of different quantities."""
+    first = layouts[0]
+    numbers = [0.0, *(number for layout in layouts for number in _numbers(layout))]
+    each: tuple[Scale, ...] = ()
+    if isinstance(first, Panels) and not first.shared:
+        columns = zip(*(layout.panels for layout in layouts if isinstance(layout, Panels)), strict=True)
+        each = tuple(scale_of(column) for column in columns)
+    leaf = next(leaves(first), None)
+    return Scale(min(numbers), max(numbers), isinstance(leaf, (Board, Grid)) and leaf.diverging, each)
+
+
+def mappable(layout: Board | Grid, scale: Scale, colour: str) -> ScalarMappable:
+    """What a colour bar is made of."""
+    return ScalarMappable(scale.norm, MAPS["signed" if layout.diverging else colour])
+
+
+def readable_on(colour: tuple[float, ...]) -> str:
+    """The colour of text on a colour."""
+    return "white" if 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5 else "#222222"
+
+
+def short(number: float, *, signed: bool = False) -> str:
+    """A number in four characters or so."""
+    digits = 2 if abs(number) < 10 else 1 if abs(number) < 100 else 0
+    return f"{number:{'+' if signed else ''}.{digits}f}"
+
+
+def _numbers(layout: Layout) -> Iterator[float]:
+    for leaf in leaves(layout):
+        if isinstance(leaf, Board):
+            yield from (number for layer in leaf.layers for row in layer.cells for number in row)
+        elif isinstance(leaf, Grid):
+            yield from (number for row in leaf.numbers for number in row)
+        else:
+            rows = [row for one in leaf.series for row in (one.numbers, one.low, one.high) if row]
+            yield from (number for row in rows for number in row)

@@ -1,0 +1,144 @@
+"""How large things are, in inches, so that cells are about square and words have room."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+from whatfor.pictures.walk import Place, inside, key_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Size = tuple[float, float]  # width, height
+# By how deep something lies in panels:
+CELL = (0.45, 0.21, 0.125)  # the side of a grid's cell
+SQUARE = (1.0, 0.5, 0.36)  # and of a board's
+ROOM = (7.5, 3.0, 2.0)  # a grid is hardly wider or higher
+LEAST = (2.6, 1.2, 0.66)  # nor narrower or lower
+LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
+CAPTION_LETTER = 0.077
+LINE = 0.17  # the height of a line of text
+GAP = 0.2  # beside panels in panels, so that those of one map stand together
+BAR_WIDTH = 0.95  # a colour bar with its ticks and words
+
+
+def figure_size(layout: Layout) -> Size:
+    """Of a figure that shows a layout alone."""
+    width, height = size_of(layout, Place())
+    words = max((CAPTION_LETTER * len(line) for line in f"{layout.title}\n{layout.caption}".split("\n")), default=0.0)
+    return min(max(width, words, 4.5), 16.0), min(max(height, 2.2), 14.0)
+
+
+def inches(ax: Axes) -> Size:
+    """About how large an axes is, before any layout: its share of the figure."""
+    spec, whole = ax.get_subplotspec(), ax.figure.bbox
+    width, height = whole.width / ax.figure.dpi, whole.height / ax.figure.dpi
+    if spec is None:
+        box = ax.get_position()
+        return width * box.width, height * box.height
+    rows, columns = spec.get_gridspec().get_geometry()
+    return width * len(spec.colspan) / columns, height * len(spec.rowspan) / rows
+
+
+def place_on(ax: Axes, layout: Layout) -> Place:
+    """The place that a whole picture has on an axes."""
+    (width, height), (wide, high) = inches(ax), size_of(layout, Place())
+    return Place(share=min(1.0, width / wide, height / high))
+
+
+def size_of(layout: Layout, place: Place) -> Size:
+    """Of a layout somewhere in a picture: alone and in panels of panels with all its words, a panel without them."""
+    depth = place.depth
+    if isinstance(layout, Board):
+        side = SQUARE[depth]
+        return layout.columns * side + (2.2 if depth == 0 else 0.2), layout.rows * side + (0.6 if depth == 0 else 0.35)
+    if isinstance(layout, Grid):
+        width, height = (side * n for side, n in zip(cell_side(layout, depth), _shape(layout), strict=True))
+        if depth:
+            return width, height
+        beside = LETTER[0] * longest(layout.rows) + (0.5 if layout.beside else 0.0)
+        return width + beside + 1.7, height + _below(layout, 0) + 1.2
+    if isinstance(layout, Bars):
+        lines = len(layout.names) * (1 + 0.55 * (len(layout.series) - 1))
+        return 4.2 + LETTER[0] * longest(layout.names), 1.2 + 0.27 * max(lines, 2)
+    if isinstance(layout, Lines):
+        return (6.0, 4.0) if depth == 0 else (4.5, 3.5)
+    widths, heights = tracks(layout, place)
+    left, around = _words_round(layout, place)
+    sides = colour_bars(layout) * BAR_WIDTH * place.alone + GAP * (depth > 0)
+    return sum(widths) + left + sides, sum(heights) + around + header_height(layout, depth)
+
+
+def tracks(panels: Panels, place: Place) -> tuple[list[float], list[float]]:
+    """The widths of the columns and the heights of the rows."""
+    sizes = [size_of(panel, inside(panels, at, place)) for at, panel in enumerate(panels.panels)]
+    rows = [sizes[at : at + panels.columns] for at in range(0, len(sizes), panels.columns)]
+    widths = [max(row[at][0] for row in rows if at < len(row)) for at in range(min(panels.columns, len(sizes)))]
+    return widths, [max(height for _, height in row) for row in rows]
+
+
+def header_height(panels: Panels, depth: int) -> float:
+    """Of title and caption above panels, and of the key that only the outermost have."""
+    lines = [line for text in (panels.title, panels.caption) if text for line in text.split("\n")]
+    return LINE * (len(lines) + (1.5 if depth == 0 and key_of(panels) else 0.5)) if lines else 0.05
+
+
+def colour_bars(layout: Layout) -> int:
+    """How many colour bars a layout needs."""
+    if isinstance(layout, Panels):
+        return colour_bars(layout.panels[0]) if layout.shared else 0
+    if isinstance(layout, Board) and not layout.diverging:
+        return len(layout.layers)
+    return int(isinstance(layout, (Board, Grid)))
+
+
+def cell_side(grid: Grid, depth: int) -> Size:
+    """Width and height of one cell: smaller where there are many, larger where there are few."""
+    columns, rows = _shape(grid)
+    wide, high = (
+        min(max(CELL[depth], LEAST[depth] / n), max(ROOM[depth] / n, 0.6 * CELL[depth])) for n in (columns, rows)
+    )
+    return wide, min(high, 0.3) if longest(grid.rows) > 20 else high  # a list of names needs no squares
+
+
+def across(words: tuple[str, ...], cell: float, depth: int) -> tuple[int, bool]:
+    """Of how many words below an axis one is shown, and whether they have to stand on end."""
+    step = max(1, math.ceil(1.15 * longest(words) * LETTER[depth] / cell))
+    return (step, False) if step == 1 or (step <= 3 and len(words) > 6) else (down(words, cell), True)
+
+
+def down(words: tuple[str, ...], cell: float) -> int:
+    """Of how many words beside an axis one is shown, so that lines do not touch."""
+    return max(1, math.ceil(0.115 / cell)) if len(words) > 3 else 1
+
+
+def longest(words: tuple[str, ...]) -> int:
+    """How many letters the longest word has."""
+    return max(map(len, words), default=0)
+
+
+def _shape(grid: Grid) -> tuple[int, int]:
+    return max(len(grid.columns), 1), max(len(grid.rows), 1)
+
+
+def _below(grid: Grid, depth: int) -> float:
+    """Room for the words below a grid."""
+    _, stand = across(grid.columns, cell_side(grid, depth)[0], depth)
+    return LETTER[depth] * longest(grid.columns) if stand else LINE
+
+
+def _words_round(panels: Panels, place: Place) -> Size:
+    """Room for the words round grids: beside and below the outermost, above all of them."""
+    depth = min(place.depth + 1, 2)
+    grids = [panel for panel in panels.panels if isinstance(panel, Grid)]
+    heads = [text.count("\n") + 1 for text in (panels.column_heads or ("a title",))]
+    if not grids:
+        return 0.1 * panels.columns, 0.0
+    left = max(LETTER[depth] * longest(grid.rows) + 0.35 for grid in grids) + (0.2 if panels.row_heads else 0.0)
+    below = max(_below(grid, depth) + LINE for grid in grids)
+    bars = 0.0 if panels.shared else BAR_WIDTH
+    gaps = (0.1 + bars) * panels.columns, 0.1 * math.ceil(len(grids) / panels.columns)
+    above = max(heads) * LINE * (1 if panels.column_heads else len(grids) / panels.columns)
+    return gaps[0] + left * place.left, gaps[1] + below * place.bottom + above

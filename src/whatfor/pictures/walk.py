@@ -1,0 +1,69 @@
+"""Through nested panels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a picture something is drawn: words stand only where nobody nearer the edge has said them."""
+
+    depth: int = 0  # how many panels it lies in; beyond two, nothing gets smaller
+    left: bool = True
+    bottom: bool = True
+    alone: bool = True  # shares its scale with nobody, so it needs colour bars of its own
+    share: float = 1.0  # how much of the room it would like it has
+
+
+def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
+    """The layouts in panels, or the one itself."""
+    if isinstance(layout, Panels):
+        for panel in layout.panels:
+            yield from leaves(panel)
+    else:
+        yield layout
+
+
+def inside(panels: Panels, at: int, place: Place) -> Place:
+    """The place of one panel."""
+    row, column = divmod(at, panels.columns)
+    here = _axes(panels.panels[at])
+    beside = panels.panels[row * panels.columns]
+    below = panels.panels[at + panels.columns] if at + panels.columns < len(panels.panels) else None
+    return Place(
+        depth=min(place.depth + 1, 2),
+        left=column == 0 or here[0] != _axes(beside)[0] if place.left else False,
+        bottom=below is None or here[1] != _axes(below)[1] if place.bottom else False,
+        alone=place.alone and not panels.shared,
+        share=place.share,
+    )
+
+
+def _axes(layout: Layout) -> tuple[object, object]:
+    """What would be written beside and below a layout."""
+    leaf = next(leaves(layout), None)
+    return (leaf.rows, leaf.columns) if isinstance(leaf, Grid) else (None, None)
+
+
+def key_of(layout: Layout) -> str:
+    """What marks and hatches mean, in words."""
+    shown = list(leaves(layout))
+    boards = [leaf for leaf in shown if isinstance(leaf, Board)]
+    grids = [leaf for leaf in shown if isinstance(leaf, Grid)]
+    said = []
+    if any(board.taxi for board in boards):
+        said.append("dashed: the taxi now")
+    if any(board.passenger for board in boards):
+        said.append("blue: passenger")
+    if any(board.destination for board in boards):
+        said.append("red: destination")
+    if any(grid.marked for grid in grids):
+        said.append("dashed: now")
+    masks = [leaf.unknown for leaf in shown if isinstance(leaf, (Board, Grid)) and leaf.unknown]
+    if any(any(row) for mask in masks for row in mask):
+        said.append("hatched: no experience")
+    return " · ".join(said)
