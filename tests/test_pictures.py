@@ -39,7 +39,8 @@ def texts(figure):
 
 
 def hatched(ax):
-    return [tuple(patch.get_xy()) for patch in ax.patches if patch.get_hatch() == HATCH]
+    paths = [patch.get_path() for patch in ax.patches if patch.get_hatch() == HATCH]
+    return [tuple(corner) for path in paths for corner in path.vertices[::5]]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
 
 from whatfor.layouts.shapes import Mask
 
@@ -12,11 +14,13 @@ UNKNOWN = {"facecolor": "#ececec", "edgecolor": "#a8a8a8", "hatch": "////"}
 
 
 def hatch(ax: Axes, unknown: Mask | None, corner: float = 0.0) -> None:
-    """Hatch the cells without experience."""
-    for row, cells in enumerate(unknown or ()):
-        for column, nothing in enumerate(cells):
-            if nothing:
-                ax.add_patch(Rectangle((column + corner, row + corner), 1, 1, linewidth=0, **UNKNOWN))  # type: ignore[arg-type]
+    """Hatch the cells without experience: one path for all, since there may be many."""
+    cells = np.argwhere(np.array(unknown if unknown else [[False]], dtype=bool))[:, ::-1] + corner  # (n, 2): x, y
+    if len(cells):
+        square = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(cells)
+        path = Path((cells[:, None] + square).reshape(-1, 2), codes)
+        ax.add_patch(PathPatch(path, linewidth=0, **UNKNOWN))
 
 
 def frame(ax: Axes, at: tuple[int, int] | None, depth: int, corner: float = 0.0) -> None:

@@ -13,6 +13,7 @@ from whatfor.pictures.walk import Place, key_of
 
 #: Cells narrower than this, in inches, have no room for their number.
 ROOM = 0.33
+LINED = 0.05  # nor for lines between them
 
 
 def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
@@ -30,9 +31,9 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
     if grid.beside is not None:
-        _beside(ax, grid, grid.beside)
+        _beside(ax, grid, grid.beside, scale)
     frame(ax, grid.marked, place.depth, corner=-0.5)
-    _lines(ax, grid)
+    _lines(ax, grid, wide)
     _ticks(ax, grid, place)
     titled(ax, grid.title, grid.caption, place.depth)
     if place.depth == 0:
@@ -42,11 +43,12 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
         bar.set_label(grid.quantity, fontsize=9)
 
 
-def _beside(ax: Axes, grid: Grid, beside: Series) -> None:
+def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:
     """One more number a row, outside the colours."""
     x = len(grid.columns) - 0.4
     for row, number in enumerate(beside.numbers):
-        ax.text(x, row, short(number), ha="left", va="center", fontsize=7.5)
+        if not scale.faint(number):
+            ax.text(x, row, short(number), ha="left", va="center", fontsize=7.5)
     ax.annotate(
         beside.name,
         (x, 0.0),
@@ -58,11 +60,12 @@ def _beside(ax: Axes, grid: Grid, beside: Series) -> None:
     )
 
 
-def _lines(ax: Axes, grid: Grid) -> None:
-    """Thin lines between cells, so that empty ones can be counted."""
-    ax.set_xticks([i - 0.5 for i in range(1, len(grid.columns))], minor=True)
-    ax.set_yticks([i - 0.5 for i in range(1, len(grid.rows))], minor=True)
-    ax.grid(which="minor", color="#e3e3e3", linewidth=0.5)
+def _lines(ax: Axes, grid: Grid, wide: float) -> None:
+    """Thin lines between cells, so that empty ones can be counted; none where they would be all one sees."""
+    if wide >= LINED:
+        ax.set_xticks([i - 0.5 for i in range(1, len(grid.columns))], minor=True)
+        ax.set_yticks([i - 0.5 for i in range(1, len(grid.rows))], minor=True)
+        ax.grid(which="minor", color="#e3e3e3", linewidth=0.5)
     ax.tick_params(which="both", length=0)
     ax.set_axisbelow(False)
     for spine in ax.spines.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 from typing import TYPE_CHECKING
 
 from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
@@ -15,7 +16,7 @@ Size = tuple[float, float]  # width, height
 # By how deep something lies in panels:
 CELL = (0.45, 0.21, 0.125)  # the side of a grid's cell
 SQUARE = (1.0, 0.5, 0.36)  # and of a board's
-ROOM = (7.5, 3.0, 2.0)  # a grid is hardly wider or higher
+ROOM = (7.5, 3.0, 2.0)  # a grid is no wider or higher
 LEAST = (2.6, 1.2, 0.66)  # nor narrower or lower
 LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
 CAPTION_LETTER = 0.077
@@ -97,21 +98,27 @@ def colour_bars(layout: Layout) -> int:
 def cell_side(grid: Grid, depth: int) -> Size:
     """Width and height of one cell: smaller where there are many, larger where there are few."""
     columns, rows = _shape(grid)
-    wide, high = (
-        min(max(CELL[depth], LEAST[depth] / n), max(ROOM[depth] / n, 0.6 * CELL[depth])) for n in (columns, rows)
-    )
+    wide, high = (min(max(CELL[depth], LEAST[depth] / n), ROOM[depth] / n) for n in (columns, rows))
     return wide, min(high, 0.3) if longest(grid.rows) > 20 else high  # a list of names needs no squares
 
 
 def across(words: tuple[str, ...], cell: float, depth: int) -> tuple[int, bool]:
     """Of how many words below an axis one is shown, and whether they have to stand on end."""
-    step = max(1, math.ceil(1.15 * longest(words) * LETTER[depth] / cell))
-    return (step, False) if step == 1 or (step <= 3 and len(words) > 6) else (down(words, cell), True)
+    letters = longest(words)
+    step = _round(1.15 * letters * LETTER[depth] / cell)
+    lying = step == 1 or (letters <= 4 and len(words) >= 4 * step)
+    return (step, False) if lying else (down(words, cell), True)
 
 
 def down(words: tuple[str, ...], cell: float) -> int:
     """Of how many words beside an axis one is shown, so that lines do not touch."""
-    return max(1, math.ceil(0.115 / cell)) if len(words) > 3 else 1
+    return _round(0.115 / cell) if len(words) > 3 else 1
+
+
+def _round(step: float) -> int:
+    """The next of 1, 2, 5, 10, 20, 50, ..."""
+    steps = (digit * int(10**zeros) for zeros in count() for digit in (1, 2, 5))
+    return next(rounded for rounded in steps if rounded >= step)
 
 
 def longest(words: tuple[str, ...]) -> int:
