@@ -48,7 +48,7 @@ def judged(name: str, seed: int, episodes: int = EPISODES) -> list[tuple[bool, s
         for action in ("stick", "hit"):
             told = run.comparison(hand, action)
             greedy = bool(run.policy[told.state, told.action] > 0.0)
-            beyond = any(measure.unexplained for measure in told.measures)
+            beyond = any(measure.unexplained for measure in told.judged)
             found.append((greedy, told.verdict, beyond, told.measures[0].difference))
     return found
 

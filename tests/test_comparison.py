@@ -58,7 +58,7 @@ def test_lag_is_what_looks_ahead_along_other_actions():
     table, policy = np.array([0.0, 0.0, 1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]])
     assert lag(ledger, np.ones(1), table, policy) == -2.0
     assert lag(ledger, np.ones(1), table, policy, discount=0.5) == -1.0
-    assert sampling_error(ledger, np.ones(1), np.zeros(1), table) == 1.0
+    assert sampling_error(ledger, np.ones(1), np.zeros(1), table, np.zeros(1, int)) == 1.0
 
 
 def test_an_experience_replayed_often_is_one_experience():
@@ -140,7 +140,7 @@ def test_greedy_actions_are_called_wrong_no_more_often_than_stated():
 def test_lag_explains_what_noise_does_not():
     """With steps of 1 / n a belief never forgets what it did before; without the lag, most would be called wrong."""
     found = [blackjack(seed, wf.visit_count()).comparison(hand) for seed in range(12) for hand in HANDS]
-    raw = sum(any(measure.differs for measure in told.measures) for told in found)
+    raw = sum(any(measure.differs for measure in told.judged) for told in found)
     beyond = sum(told.verdict == "differs" for told in found)
     assert raw >= 3 * max(beyond, 1)
     lagging = next(told for told in found if told.verdict == "lags")
@@ -163,3 +163,14 @@ def test_beliefs_without_a_ledger_are_compared_too():
     assert told.verdict == "agrees"
     assert told.tries is None
     assert told.distance == 0.0
+    assert "they agree" in str(told)
+
+
+def test_one_episode_is_too_few_to_tell():
+    """Monte Carlo comes by the same state many times an episode: with a constant step it forgets all earlier ones."""
+    learner = wf.MonteCarlo(step_size=0.3, discount=1.0, exploration=0.1)
+    run = wf.train(wf.worlds.cartpole(), learner, episodes=500, seed=0, time_limit="terminal")
+    told = run.comparison(79, rollouts=100)
+    assert told.episodes < 5
+    assert told.verdict == "too few"
+    assert "too few to tell a difference from chance" in str(told)

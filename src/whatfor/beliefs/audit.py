@@ -113,6 +113,11 @@ class Audit:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
 
+    @cached_property
+    def made(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Episode and step in which the experience behind each line was made."""
+        return self.ledger.made()
+
     @property
     def residual(self) -> float:
         """The largest difference between the learner's table and the one the ledger makes."""

@@ -32,28 +32,34 @@ def sampling_error(
     weights: NDArray[np.float64],  # (n,)
     amount: NDArray[np.float64],  # (n,) what the lines add up
     table: NDArray[np.float64],  # (cells,) what they have added up to
+    episodes: NDArray[np.int64],  # (n,) in which the experience behind each line was made
     discount: float | None = None,
 ) -> float:
-    """The standard error that the spread of the experiences implies; one replayed often is still one experience."""
+    """The standard error that the spread of the experiences implies.
+
+    Errors are added up by the episode in which an experience was made: one replayed often is still one experience,
+    and the steps of an episode that is learned from as a whole say one thing together.
+    """
     used = np.flatnonzero(weights)
     g, found, _ = ahead(ledger, used, table, discount)
     errors = weights[used] * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    return float(np.sqrt((by_experience(ledger, used, errors) ** 2).sum()))
+    return float(np.sqrt((np.bincount(episodes[used], weights=errors) ** 2).sum())) if len(used) else 0.0
 
 
 def effective(ledger: Ledger, weights: NDArray[np.float64]) -> float:
     """So many equally weighted experiences would be as many: (sum of weights)^2 / sum of squares."""
     used = np.flatnonzero(weights)
-    own = by_experience(ledger, used, weights[used])
-    return float(own.sum() ** 2 / (own @ own)) if len(own) else 0.0
+    own = weights[used]
+    if ledger.order == "replayed":
+        _, experience = np.unique(ledger.origins[used], return_inverse=True)
+        own = np.bincount(experience, weights=own).astype(np.float64)
+    return float(own.sum() ** 2 / (own @ own)) if len(used) else 0.0
 
 
-def by_experience(ledger: Ledger, lines: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Amounts of lines, those of one replayed experience added up."""
-    if ledger.order != "replayed":
-        return amount
-    _, own = np.unique(ledger.origins[lines], return_inverse=True)
-    return np.bincount(own, weights=amount).astype(np.float64)
+def effective_episodes(weights: NDArray[np.float64], episodes: NDArray[np.int64]) -> float:
+    """As ``effective``, counting episodes."""
+    own = np.bincount(episodes, weights=weights, minlength=1)
+    return float(own.sum() ** 2 / (own @ own)) if own.any() else 0.0
 
 
 def lag(

@@ -20,6 +20,8 @@ from whatfor.labels import Labels
 RATE = 0.05
 #: An action tried less than this is rarely tried; and so is one tried this much less often than another in its state.
 FEW, SELDOM = 30, 0.1
+#: A belief that rests on fewer episodes than this cannot be told from chance.
+FEW_EPISODES = 5.0
 MOST_PLACES = 5
 
 
@@ -27,7 +29,7 @@ MOST_PLACES = 5
 class Comparison(Explanation):
     """The future an agent expects of an action, beside the one that its greedy policy leads to.
 
-    ``measures`` are the value and the chance of every ending. A difference is called real where it exceeds what the
+    ``measures`` are the value and the chance of every ending; ``places`` the pairs whose visits differ most. A difference is called real where it exceeds what the
     noise of both sides explains, and what the belief *lags* behind: the part that looks ahead along actions which
     the agent would no longer take.
     """
@@ -42,6 +44,7 @@ class Comparison(Explanation):
     places: tuple[tuple[int, int, Measure], ...]  # the pairs whose visits differ most
     distance: float  # half the sum of |differences of visits|, relative to all visits: 0 the same, 1 nothing in common
     tries: int | None  # None: nobody counted
+    episodes: float | None  # so many equally weighted episodes it rests on; None: nobody counted
     rare: bool  # too rarely tried to be judged: a bad first impression stops an agent from trying again
     residual: float  # the belief's own
 
@@ -68,29 +71,39 @@ class Comparison(Explanation):
             believed=believed,
             simulated=simulated,
             exact=known,
-            measures=ruler.judged(measures, RATE / len(measures)),
+            measures=ruler.judged(measures, RATE / 2.0 / len(measures)),
             places=tuple(
                 (s, a, measure)
                 for (s, a, _), measure in zip(
-                    places, ruler.judged([m for *_, m in places], RATE / max(1, int((apart > 0.0).sum()))), strict=True
+                    places,
+                    ruler.judged([m for *_, m in places], RATE / 2.0 / max(1, int((apart > 0.0).sum()))),
+                    strict=True,
                 )
             ),
             distance=float(apart.sum() / max(believed.visits.sum() + actual.sum(), np.finfo(float).tiny)),
             tries=believed.tries,
+            episodes=None if audit is None else ruler.episodes,
             rare=_rare(audit, state, action, policy),
             residual=believed.residual,
         )
 
     @property
     def verdict(self) -> str:
-        """ "unknown", "rarely tried", "differs", "lags" or "agrees"."""
+        """ "unknown", "rarely tried", "too few", "differs", "lags" or "agrees"."""
         if self.tries == 0:
             return "unknown"
         if self.rare:
             return "rarely tried"
-        if any(measure.unexplained for measure in self.measures):
+        if self.episodes is not None and self.episodes < FEW_EPISODES:
+            return "too few"
+        if any(measure.unexplained for measure in self.judged):
             return "differs"
-        return "lags" if any(measure.differs for measure in self.measures) else "agrees"
+        return "lags" if any(measure.differs for measure in self.judged) else "agrees"
+
+    @property
+    def judged(self) -> tuple[Measure, ...]:
+        """All that the verdict is about: the measures, and the visits of the places that differ most."""
+        return (*self.measures, *(measure for *_, measure in self.places))
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -105,16 +118,22 @@ class Comparison(Explanation):
         return lines if self.places else lines[:-1]
 
     def _told(self) -> str:
-        worst = max(self.measures, key=lambda measure: measure.excess)
+        """The verdict in words."""
+        worst, verdict = max(self.judged, key=lambda measure: measure.excess), self.verdict
+        if verdict == "rarely tried":
+            return (
+                f"it tried that rarely ({self.tries:,} times), so a difference may be an unlucky first impression "
+                "that it never corrected: probably too pessimistic."
+            )
+        if verdict == "too few":
+            return f"its belief rests on about {self.episodes:.1f} episodes, too few to tell a difference from chance."
         said = {
             "unknown": "it never tried that, so it expects nothing.",
-            "rarely tried": f"it tried that rarely ({self.tries:,} times), so a difference may be an unlucky first impression "
-            "that it never corrected: probably too pessimistic.",
             "differs": f"they differ, most of all in {worst.name}, by more than chance and lag explain.",
             "lags": f"they differ, most of all in {worst.name}; actions it would no longer take explain that.",
             "agrees": "they agree, as far as chance lets one tell.",
         }
-        return said[self.verdict]
+        return said[verdict]
 
     def to_json(self) -> dict[str, Any]:
         """The measures, the distance, and where the visits differ most."""
@@ -126,6 +145,7 @@ class Comparison(Explanation):
             "rate": RATE,
             "distance": self.distance,
             "tries": self.tries,
+            "episodes": self.episodes,
             "residual": self.residual,
             "against": "simulation" if self.exact is None else "exact",
             "measures": [measure.to_json() for measure in self.measures],

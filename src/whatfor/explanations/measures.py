@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.noise import effective, lag, sampling_error
+from whatfor.beliefs.noise import effective_episodes, lag, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.simulation import Simulation
 from whatfor.kernels.forwards import fold
@@ -19,6 +19,8 @@ from whatfor.kernels.recursion import TERMINATED, ending_place
 
 #: Differences below this share of the scale are of no interest, however certain they are.
 SMALL = 2e-3
+#: Fewer degrees of freedom than this make intervals that say nothing; such beliefs are not judged.
+LEAST_FREEDOM = 4.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Ruler:
             amount = (ledger.lines.cell % (ledger.n_states * ledger.n_actions) == pair).astype(np.float64)
             error, late = self._spread(self._weights, amount, self._table(amount, None), None)
         spread = max(float(simulated.visits_error[state, action]), 1.0 / simulated.rollouts)
-        name = f"{believed.labels.words(state)}: {believed.labels.actions[action]}"
+        name = f"visits of '{believed.labels.words(state)}: {believed.labels.actions[action]}'"
         true = None if exact is None else float(exact[state, action])
         numbers = float(believed.visits[state, action]), float(simulated.visits[state, action])
         return Measure(name, *numbers, spread, true, error, late, SMALL + believed.unknown)
@@ -134,7 +136,7 @@ class Ruler:
         """Each with what noise explains of it, at a rate of false alarms; few experiences tell their spread badly."""
         from scipy.stats import t
 
-        freedom = np.inf if self.audit is None else max(self._effective - 1.0, 1.0)
+        freedom = np.inf if self.audit is None else max(self.episodes - 1.0, LEAST_FREEDOM)
         width = float(t.ppf(1.0 - rate / 2.0, freedom))
         return tuple(replace(measure, reach=width * measure.noise + measure.allowance) for measure in measures)
 
@@ -149,9 +151,10 @@ class Ruler:
         return self.audit.weights(self.state, self.action, discount=1.0)
 
     @cached_property
-    def _effective(self) -> float:
+    def episodes(self) -> float:
+        """So many equally weighted episodes a belief rests on."""
         assert self.audit is not None
-        return max(1.0, effective(self.audit.ledger, self._weights))
+        return max(1.0, effective_episodes(self._weights, self.audit.made[0]))
 
     def _table(self, amount: NDArray[np.float64], discount: float | None) -> NDArray[np.float64]:
         """(cells,) What the ledger's updates add up to, for another cumulant."""
@@ -170,6 +173,6 @@ class Ruler:
         """Standard error and lag. One experience more might have been of a kind it never had: that counts as noise."""
         assert self.audit is not None
         ledger = self.audit.ledger
-        unseen = float(np.ptp(amount)) / self._effective
-        error = float(np.hypot(sampling_error(ledger, weights, amount, table, discount), unseen))
+        unseen = float(np.ptp(amount)) / self.episodes
+        error = float(np.hypot(sampling_error(ledger, weights, amount, table, self.audit.made[0], discount), unseen))
         return error, lag(ledger, weights, table, self.policy, discount)

@@ -44,7 +44,7 @@ class Provenance(Explanation):
     def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float) -> Provenance:
         """Ask the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
-        episodes, steps = audit.ledger.made()
+        episodes, steps = audit.made
         from_start = audit.row(state, action, method="scan").from_start
         account = float(weights @ lines.reward) + from_start
         pairs = lines.cell % (labels.n_states * labels.n_actions)
@@ -62,7 +62,7 @@ class Provenance(Explanation):
             steps=steps,
             from_start=from_start,
             effective=effective(audit.ledger, weights),
-            standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel()),
+            standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel(), episodes),
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
             residual=abs(account - value),

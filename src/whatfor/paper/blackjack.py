@@ -49,7 +49,7 @@ def _ten_against_seven(id: str, method: str, run: Run, agents: Agents) -> Figure
             Picture.of(f"{id}-outcomes", _outcome_bars("How it expects the hand to end", dict.fromkeys((STICK, HIT), run)), "Outcome belief for stick and hit."),
         ),
         checks=(
-            Check("weight of the present state, stick and hit", "1, 1 (the first peak)", f"{now[0]:.4f}, {now[1]:.4f}", min(now) > 0.999),
+            Check("weight of the present state, stick and hit", "1, 1 (the first peak)", f"{now[0]:.4f}, {now[1]:.4f}", min(now) > 0.99),
             Check(f"the second peak after hit ({whose})", "20", f"{int(sums.argmax())} ({sums.max():.3f})", bool(sums.argmax() == 20 and sums.max() > 0.0)),
             Check(f"weight of each sum from 11 to 19 ({whose})", "lower than at 20", f"at most {sums[11:20].max():.3f} against {sums[20]:.3f}",
                   bool(sums[11:20].max() < sums[20])),
