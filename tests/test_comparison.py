@@ -58,7 +58,7 @@ def test_lag_is_what_looks_ahead_along_other_actions():
     table, policy = np.array([0.0, 0.0, 1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]])
     assert lag(ledger, np.ones(1), table, policy) == -2.0
     assert lag(ledger, np.ones(1), table, policy, discount=0.5) == -1.0
-    assert sampling_error(ledger, np.ones(1), np.zeros(1), table, np.zeros(1, int)) == 1.0
+    assert sampling_error(ledger, np.ones(1), np.zeros(1), table, np.zeros(1, int)) == (1.0, 1.0)
 
 
 def test_an_experience_replayed_often_is_one_experience():

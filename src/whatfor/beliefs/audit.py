@@ -30,6 +30,11 @@ BEFORE_INDEX = 4
 
 #: A walk over more than this share of the lines gives up; reading in order is quicker.
 WORTHWHILE = 1 / 16
+#: After so many that gave up, no more walks are tried.
+MOST_LOST = 3
+
+#: Lines with less weight than this do not change which way is the likeliest.
+SLIGHT = 1e-12
 
 Method = Literal["auto", "scan", "walk"]
 
@@ -82,7 +87,7 @@ class Audit:
                 f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
             )
         self._scans = 0
-        self._lost = False  # a walk had to give up: too many lines carry weight here
+        self._lost = 0  # walks that had to give up: too many lines carried weight
         self._peaks: dict[tuple[str, float | None], float] = {}
 
     # -- the protocol ----------------------------------------------------------------------
@@ -163,17 +168,19 @@ class Audit:
         self._scanned([self._asked(state, action)], self.lines_at(discount), weights)
         return weights[:, 0]
 
-    def course(self, state: int, action: int) -> Course:
-        """The likeliest course after a state and action."""
-        asked = self._asked(state, action)
-        walked = self._walked(asked, self.ledger.lines, None, patient=False) if self._worth_walking() else None
+    def row_and_course(self, state: int, action: int) -> tuple[Row, Course]:
+        """What a value is made of, and the likeliest course that follows, by one reading of the ledger."""
+        asked, lines = self._asked(state, action), self.ledger.lines
+        walked = self._walked(asked, lines, None, patient=False) if self._worth_walking() else None
         if walked is not None:
-            _, used, carried = walked
+            row, used, carried = walked
         else:
-            weights = self.weights(state, action)
-            used = np.flatnonzero(weights)
-            carried = weights[used]
-        return course(self.ledger, used, carried, state, action)
+            self._scans += 1
+            weights = np.zeros((len(self.ledger), 1))
+            row = self._scanned([asked], lines, weights)[0]
+            used = np.flatnonzero(weights > SLIGHT)
+            carried = weights[used, 0]
+        return row, course(self.ledger, used, carried, state, action)
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
@@ -206,7 +213,7 @@ class Audit:
 
     def _worth_walking(self) -> bool:
         indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX
-        return indexed and not self._lost and len(self.ledger) > SHORT
+        return indexed and self._lost < MOST_LOST and len(self.ledger) > SHORT
 
     def rows(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Row]:
         """Several rows by one pass over the ledger, each exact."""
@@ -268,7 +275,7 @@ class Audit:
             lines, first, order, asked, left, place, visits, earnings, endings, seen, weights, self.tolerance, limit
         )
         if read > limit:
-            self._lost = True
+            self._lost += 1
             return None
         row = self._made(asked, visits, earnings, endings, left, spread, read=read, dropped=dropped, discount=discount)
         return row, seen[:read], weights[:read]

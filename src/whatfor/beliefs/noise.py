@@ -34,8 +34,8 @@ def sampling_error(
     table: NDArray[np.float64],  # (cells,) what they have added up to
     episodes: NDArray[np.int64],  # (n,) in which the experience behind each line was made
     discount: float | None = None,
-) -> float:
-    """The standard error that the spread of the experiences implies.
+) -> tuple[float, float]:
+    """The standard error that the spread of the experiences implies, and the degrees of freedom it was estimated with.
 
     Errors are added up by the episode in which an experience was made: one replayed often is still one experience,
     and the steps of an episode that is learned from as a whole say one thing together.
@@ -43,7 +43,9 @@ def sampling_error(
     used = np.flatnonzero(weights)
     g, found, _ = ahead(ledger, used, table, discount)
     errors = weights[used] * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    return float(np.sqrt((np.bincount(episodes[used], weights=errors) ** 2).sum())) if len(used) else 0.0
+    squares = np.bincount(episodes[used], weights=errors, minlength=1) ** 2
+    total = float(squares.sum())
+    return float(np.sqrt(total)), total**2 / float((squares**2).sum()) if total else 0.0
 
 
 def effective(ledger: Ledger, weights: NDArray[np.float64]) -> float:

@@ -49,7 +49,7 @@ class Intention(Explanation):
         """Ask beliefs about one action."""
         more: dict[str, Any] = {}
         if isinstance(beliefs, Audit):
-            row = beliefs.row(state, action)
+            row, way = beliefs.row_and_course(state, action)
             names = beliefs.ledger.endings
             visits, earnings, start = row.visits, row.earnings, row.from_start
             more = {
@@ -59,7 +59,7 @@ class Intention(Explanation):
                 "now": row.now,
                 "tried": beliefs.tried,
                 "endings": {name: float(x) for name, x in zip(names, row.endings, strict=True) if x},
-                "course": beliefs.course(state, action),
+                "course": way,
             }
         else:
             visits, earnings = beliefs.visits(state, action), beliefs.earnings(state, action)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Measure:
     simulated_error: float  # standard error
     exact: float | None  # None: not known
     error: float  # the belief's own standard error, from the spread of its experiences
+    freedom: float  # the degrees of freedom it was estimated with
     lag: float  # the part of the belief that looks ahead along actions the policy does not take
     allowance: float  # what does not count as a difference: tiny, or resting on values the tables started with
     reach: float = 0.0  # |difference| up to here is explained by noise and allowance
@@ -78,6 +79,18 @@ class Measure:
         return {**asdict(self), "difference": self.difference, "differs": self.differs, "unexplained": self.unexplained}
 
 
+class Spread(NamedTuple):
+    """How far a belief may be off."""
+
+    error: float
+    freedom: float
+    lag: float
+
+
+#: Of a belief whose noise nobody knows.
+CERTAIN = Spread(0.0, np.inf, 0.0)
+
+
 class Ruler:
     """Measures what a ledger believes of one action."""
 
@@ -87,13 +100,13 @@ class Ruler:
     def value(self, believed: Intention, simulated: Simulation, exact: float | None) -> Measure:
         """The value: what it expects to earn."""
         scale = float(np.abs(believed.earnings).sum())
-        error = late = 0.0
+        spread = CERTAIN
         if self.audit is not None:
             reward, table = self.audit.ledger.lines.reward, self.audit.folded.ravel()
-            error, late = self._spread(self._weights, reward, table, None)
+            spread = self._spread(self._weights, reward, table, None)
             scale = max(scale, believed.unknown * float(np.abs(table).max()) / SMALL)
         numbers = believed.value, simulated.value, simulated.value_error
-        return Measure("value", *numbers, exact, error, late, SMALL * scale)
+        return Measure("value", *numbers, exact, *spread, SMALL * scale)
 
     def endings(self, simulated: Simulation, exact: dict[str, float] | None) -> list[Measure]:
         """The chance of every way to end that the world names; without names, that it ends at all."""
@@ -111,34 +124,36 @@ class Ruler:
             believed = float(self._chances @ amount)
             if max(believed, seen, true or 0.0) == 0.0:
                 continue
-            error, late = self._spread(self._chances, amount, self._table(amount, 1.0), 1.0)
-            spread = float(np.sqrt(max(seen * (1.0 - seen), 1.0 / n) / n))  # never certain
-            measures.append(Measure(name, believed, seen, spread, true, error, late, SMALL + max(left, 0.0)))
+            spread = self._spread(self._chances, amount, self._table(amount, 1.0), 1.0)
+            played = float(np.sqrt(max(seen * (1.0 - seen), 1.0 / n) / n))  # never certain
+            measures.append(Measure(name, believed, seen, played, true, *spread, SMALL + max(left, 0.0)))
         return measures
 
     def place(
         self, state: int, action: int, believed: Intention, simulated: Simulation, exact: NDArray[np.float64] | None
     ) -> Measure:
         """The visits of one pair."""
-        error = late = 0.0
+        spread = CERTAIN
         if self.audit is not None:
             ledger = self.audit.ledger
             pair = state * ledger.n_actions + action
             amount = (ledger.lines.cell % (ledger.n_states * ledger.n_actions) == pair).astype(np.float64)
-            error, late = self._spread(self._weights, amount, self._table(amount, None), None)
-        spread = max(float(simulated.visits_error[state, action]), 1.0 / simulated.rollouts)
+            spread = self._spread(self._weights, amount, self._table(amount, None), None)
+        played = max(float(simulated.visits_error[state, action]), 1.0 / simulated.rollouts)
         name = f"visits of '{believed.labels.words(state)}: {believed.labels.actions[action]}'"
         true = None if exact is None else float(exact[state, action])
         numbers = float(believed.visits[state, action]), float(simulated.visits[state, action])
-        return Measure(name, *numbers, spread, true, error, late, SMALL + believed.unknown)
+        return Measure(name, *numbers, played, true, *spread, SMALL + believed.unknown)
 
     def judged(self, measures: Sequence[Measure], rate: float) -> tuple[Measure, ...]:
         """Each with what noise explains of it, at a rate of false alarms; few experiences tell their spread badly."""
         from scipy.stats import t
 
-        freedom = np.inf if self.audit is None else max(self.episodes - 1.0, LEAST_FREEDOM)
-        width = float(t.ppf(1.0 - rate / 2.0, freedom))
-        return tuple(replace(measure, reach=width * measure.noise + measure.allowance) for measure in measures)
+        widths = [float(t.ppf(1.0 - rate / 2.0, measure.freedom)) for measure in measures]
+        return tuple(
+            replace(measure, reach=width * measure.noise + measure.allowance)
+            for measure, width in zip(measures, widths, strict=True)
+        )
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
@@ -169,10 +184,11 @@ class Ruler:
         amount: NDArray[np.float64],
         table: NDArray[np.float64],
         discount: float | None,
-    ) -> tuple[float, float]:
-        """Standard error and lag. One experience more might have been of a kind it never had: that counts as noise."""
+    ) -> Spread:
+        """One experience more might have been of a kind it never had: that counts as noise."""
         assert self.audit is not None
         ledger = self.audit.ledger
-        unseen = float(np.ptp(amount)) / self.episodes
-        error = float(np.hypot(sampling_error(ledger, weights, amount, table, self.audit.made[0], discount), unseen))
-        return error, lag(ledger, weights, table, self.policy, discount)
+        unseen = float(np.ptp(amount)) / self.episodes if len(amount) else 0.0
+        error, freedom = sampling_error(ledger, weights, amount, table, self.audit.made[0], discount)
+        late = lag(ledger, weights, table, self.policy, discount)
+        return Spread(float(np.hypot(error, unseen)), max(freedom - 1.0, LEAST_FREEDOM), late)

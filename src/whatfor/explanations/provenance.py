@@ -62,7 +62,7 @@ class Provenance(Explanation):
             steps=steps,
             from_start=from_start,
             effective=effective(audit.ledger, weights),
-            standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel(), episodes),
+            standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel(), episodes)[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
             residual=abs(account - value),

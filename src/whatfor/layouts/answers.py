@@ -68,7 +68,8 @@ def _intention(why: Intention, *, facets: Facets = "all") -> Layout:
 
 def _contrast(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> Layout:
     one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
-    return _difference(why, f"{one} and not {two}: worth {why.gap:+.3f}", (one, two), show, facets)
+    title = f"{one} or {two}: equally good" if why.tied else f"{one} and not {two}: worth {why.gap:+.3f}"
+    return _difference(why, title, (one, two), show, facets)
 
 
 def _change(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:

@@ -118,7 +118,7 @@ def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, che
         title=f"Blackjack contrast, {hand}, no ace (Monte Carlo)",
         says=says,
         pictures=(
-            Picture.of(f"{id}-belief", _signed(contrast), "Visits that only one of the two expects: stick below zero, hit above, or the other way round by the title."),
+            Picture.of(f"{id}-belief", _signed(contrast), "Visits that only one of the two expects."),
             Picture.of(f"{id}-outcomes", ends, "Outcome beliefs side by side."),
         ),
         checks=(*checks, parts),

@@ -93,8 +93,8 @@ def _contrast(id: str, method: str, papers: str, run: Run) -> Figure:
             Check("the reasons outweigh all that speaks against it", "yes", f"{len(contrast.reasons)} places", len(contrast.reasons) > 0),
         ),
         answers=(str(contrast),),
-        note=f"Which action wins depends on the seed: here it is {best}, in the paper {papers}. The state is a bin of many situations, "
-        "and both actions are worth nearly the same.",
+        note=f"Here the agent prefers to {best}, in the paper to {papers}: the state is a bin of many situations, and with a constant step "
+        "which action is ahead comes and goes in training.",
     )  # fmt: skip
 
 

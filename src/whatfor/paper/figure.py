@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from whatfor.layouts import Layout
+from whatfor.layouts import Layout, Panels
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,12 @@ class Picture:
     def file(self) -> str:
         """The name of its file."""
         return f"{self.name}.{'png' if len(self.frames) == 1 else 'gif'}"
+
+    @property
+    def wide(self) -> bool:
+        """Whether it needs the whole width of a page."""
+        shown = self.frames[0]
+        return isinstance(shown, Panels) and shown.columns > 2
 
     @classmethod
     def of(cls, name: str, layout: Layout, caption: str = "") -> Picture:

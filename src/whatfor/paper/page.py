@@ -16,6 +16,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 3rem 0 .5rem; border-t
 .says { border-left: 4px solid var(--line); padding-left: 1rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
 figure { margin: 0; flex: 1 1 24rem; max-width: 100%; } figure img { max-width: 100%; background: white; border-radius: 4px; }
+figure.wide { flex-basis: 100%; }
 figcaption, .note { font-size: .9rem; opacity: .85; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
@@ -45,7 +46,7 @@ def write_page(figures: list[Figure], folder: Path) -> Path:
 
 def _section(figure: Figure) -> str:
     pictures = "".join(
-        f"<figure><img src='{escape(picture.file)}' alt='{escape(picture.caption or figure.title)}' loading='lazy'>"
+        f"<figure{' class=wide' if picture.wide else ''}><img src='{escape(picture.file)}' alt='{escape(picture.caption or figure.title)}' loading='lazy'>"
         f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
         for picture in figure.pictures
     )

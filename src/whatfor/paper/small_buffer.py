@@ -70,10 +70,10 @@ def figure_1(agents: Agents) -> Figure:
                   f"{', '.join(f'{size:,}' for size in worse) or 'none'} of {', '.join(f'{size:,}' for size in BUFFERS)}", 2 * len(worse) > len(BUFFERS)),
         ),
         answers=(str(good.comparison(STATE, HIT)), str(bad.comparison(STATE, HIT))),
-        note="The picture of the badly trained agent is selected. Over all seeds its belief is no more often too pessimistic than too optimistic: "
-        + "; ".join(f"{size:,} experiences: gap {_mean(busts, 'gap'):+.3f} on average, above {GAP:+g} for {sum(b.gap > GAP for b in busts)} of {SEEDS} seeds, "
-                    f"{_mean(busts, 'unknown'):.0%} of it unknown, sticks on {_mean(busts, 'sticks'):.0%} of hands" for size, busts in small.items())
-        + f"; well trained: sticks on {_mean(well, 'sticks'):.0%}.",
+        note="The badly trained agent is selected. Of all seeds, "
+        + "; ".join(f"{sum(b.gap > GAP for b in busts)} of {SEEDS} from {size:,} experiences believe in over {GAP:g} too many busts, {sum(b.gap < -GAP for b in busts)} in over {GAP:g} "
+                    f"too few ({_mean(busts, 'unknown'):.0%} of the belief is unknown; it sticks on {_mean(busts, 'sticks'):.0%} of hands)" for size, busts in small.items())
+        + f". Well-trained agents stick on {_mean(well, 'sticks'):.0%}. A small buffer makes beliefs wrong, not pessimistic.",
     )  # fmt: skip
 
 

@@ -1,0 +1,85 @@
+"""The paper's tabular figures: every check is met by the trained agents, and by no agent that never played."""
+
+import re
+
+import pytest
+from PIL import Image
+
+from whatfor.paper import FIGURES, reproduce
+from whatfor.paper.agents import Agents
+from whatfor.paper.taxi import PRINTED, search, value_after
+
+
+@pytest.fixture(scope="module")
+def agents():
+    return Agents()
+
+
+@pytest.fixture(scope="module")
+def untrained():
+    return Agents(trained=False)
+
+
+def test_all_tabular_figures_are_there():
+    assert list(FIGURES) == ["1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5"]
+
+
+@pytest.mark.parametrize("id", FIGURES)
+def test_what_the_paper_says_is_met(agents, id):
+    figure = FIGURES[id](agents)
+    assert figure.id == id
+    assert figure.says
+    assert figure.pictures
+    assert figure.checks
+    assert [check for check in figure.checks if not check.met] == []
+
+
+@pytest.mark.parametrize("id", FIGURES)
+def test_no_check_is_met_by_an_agent_that_never_played(untrained, id):
+    assert [check for check in FIGURES[id](untrained).checks if check.met] == []
+
+
+def test_the_cases_of_figure_7_are_what_they_are_called(agents):
+    run, found = agents.taxi, search(agents.taxi)
+    assert {kind: len(cases) > 0 for kind, cases in found.items()} == dict.fromkeys(PRINTED, True)
+    table = run._placed().env.unwrapped.P
+    for case in found["failure"]:
+        assert table[case.state][case.instead.action][0][1] == case.state, "the world leaves the taxi where it is"
+    for case in found["bounce"]:
+        away = table[case.state][case.instead.action][0][1]
+        assert away != case.state
+        assert table[away][run.best(away)][0][1] == case.state, "from there its best action leads back"
+    places = [run.labels.words(case.state) for case in found["ambiguity"] if abs(case.chosen.value - 7.7147) < 1e-4]
+    assert "taxi at row 0, column 2; passenger aboard; destination B" in places, "the tie that the paper shows"
+    assert [round(value_after(n), 4) for n in (5, 3, 13)] == [7.7147, 11.87, -2.3744]
+
+
+def test_a_folder_with_a_page(tmp_path, agents):
+    figures = reproduce(tmp_path / "new" / "paper", ["2", "s4", "A5"], agents=agents, progress=False)
+    folder = tmp_path / "new" / "paper"
+    assert [figure.id for figure in figures] == ["2", "S4", "A5"]
+    page = (folder / "index.html").read_text()
+    pictures = re.findall(r"<img src='([^']+)'", page)
+    assert sorted(pictures) == sorted(file.name for file in folder.iterdir() if file.suffix in (".png", ".gif"))
+    for figure in figures:
+        assert f"Figure {figure.id}: " in page
+        for check in figure.checks:
+            assert check.what in page
+    with Image.open(folder / "A5-episode.gif") as moving:
+        assert moving.n_frames == len(agents.taxi.episode("taxi at row 0, column 3; passenger at Y; destination R"))
+    assert "http" not in page, "nothing is loaded from elsewhere"
+
+
+def test_an_unknown_figure_gets_a_list(tmp_path):
+    with pytest.raises(ValueError, match="there is no tabular figure '6'; there are 1, 2, 3, 4, 5, 7, S1"):
+        reproduce(tmp_path / "paper", ["6"])
+    assert not (tmp_path / "paper").exists()
+
+
+def test_the_command(whatfor, tmp_path):
+    code, said, _ = whatfor("paper", "--only", "2", "--out", tmp_path)
+    assert code == 0
+    assert said.splitlines()[-1] == f"3 of 3 checks met; see {tmp_path / 'index.html'}"
+    code, _, told = whatfor("paper", "--only", "S11", "--out", tmp_path)
+    assert code == 2
+    assert "there is no tabular figure 'S11'" in told
