@@ -56,9 +56,10 @@ def test_lag_is_what_looks_ahead_along_other_actions():
     ledger = wf.Ledger(n_states=2, n_actions=2)
     ledger.record(0, 0, 0.0, 1, 0, step_size=1.0, discount=1.0)
     table, policy = np.array([0.0, 0.0, 1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert lag(ledger, np.ones(1), table, policy) == -2.0
-    assert lag(ledger, np.ones(1), table, policy, discount=0.5) == -1.0
-    assert sampling_error(ledger, np.ones(1), np.zeros(1), table, np.zeros(1, int)) == (1.0, 1.0)
+    used, weights = np.zeros(1, int), np.ones(1)
+    assert lag(ledger, used, weights, table, policy) == -2.0
+    assert lag(ledger, used, weights, table, policy, discount=0.5) == -1.0
+    assert sampling_error(ledger, used, weights, np.zeros(1), table, np.zeros(1, int)) == (1.0, 1.0)
 
 
 def test_an_experience_replayed_often_is_one_experience():

@@ -384,6 +384,23 @@ def timeline_and_remainder_are_the_visits(case: Case) -> None:
         assert np.abs(timeline.remainder - expected[-1]).max() <= EXACT * scale
 
 
+def course_follows_what_is_likeliest(case: Case) -> None:
+    run = case.run()
+    for state, action in pairs(run)[:6]:
+        found = run.audit.reading(state, action).course
+        expected = oracle.course(run.ledger, run.audit.weights(state, action), state, action)
+        assert (list(found.pairs), found.ending, found.comes_back_to) == expected[:3]
+        np.testing.assert_allclose(found.chances, expected[3], atol=1e-9)
+
+
+def the_spread_of_equal_experiences_is_their_standard_error(case: Case) -> None:
+    """A table of averages over one-step episodes: weights 1 / n, so the error is known."""
+    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.4, 0.6]]])
+    run = wf.train(world, wf.QLearning(step_size=wf.visit_count(), discount=0.9), episodes=200, seed=case.seed)
+    known = run.history.returns.std() / np.sqrt(200)
+    np.testing.assert_allclose(run.audit.reading(0, 0).error, known, rtol=1e-9)
+
+
 ALL = (
     ledger_makes_the_learners_table,
     earnings_sum_to_the_value,
@@ -410,6 +427,8 @@ ALL = (
     weights_times_rewards_are_the_value,
     influence_is_what_deletion_takes_away,
     timeline_and_remainder_are_the_visits,
+    course_follows_what_is_likeliest,
+    the_spread_of_equal_experiences_is_their_standard_error,
 )
 
 #: One of each, for the broken kernels.

@@ -74,3 +74,42 @@ def ever(lines: Lines, n_cells: int, arrived) -> np.ndarray:
         target, previous = known, k
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
+
+
+def course(ledger, weights, state, action):
+    """The likeliest course, one dictionary of shares a step: pairs, ending, the step it comes back to, chances."""
+    n_pairs = ledger.n_states * ledger.n_actions
+    rows = list(columns(ledger.lines))
+
+    def shares(pair):
+        found: dict[int, float] = {}
+        for i, (k, j, _, _, _, trail) in enumerate(rows):
+            if k % n_pairs != pair or weights[i] <= 1e-12:
+                continue
+            along = trail if j >= NO_BOOTSTRAP else 0.0
+            to = j % n_pairs if j >= 0 else j
+            found[to] = found.get(to, 0.0) + (1 - along) * weights[i]
+            if along:
+                before = rows[i - 1][0] % n_pairs
+                found[before] = found.get(before, 0.0) + along * weights[i]
+        return {to: share for to, share in sorted(found.items()) if share > 0.0}
+
+    path, chances, chance = [state * ledger.n_actions + action], [1.0], 1.0
+    ending, back = None, None
+    while True:
+        found = shares(path[-1])
+        if not found:
+            break
+        to = max(found, key=lambda to: found[to])
+        chance *= found[to] / sum(found.values())
+        if to < NO_BOOTSTRAP:
+            ending = ledger.endings[-2 - to]
+            break
+        if to in path:
+            back = path.index(to)
+            break
+        if to == NO_BOOTSTRAP or chance < 0.05:
+            break
+        path.append(to)
+        chances.append(chance)
+    return [divmod(pair, ledger.n_actions) for pair in path], ending, back, chances

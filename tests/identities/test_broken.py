@@ -170,6 +170,18 @@ BROKEN = {
         "bits.advance(0)",
         ["going_on_is_never_having_stopped"],
     ),
+    "a course takes the unlikeliest way": (
+        "beliefs/course.py",
+        "best = int(shares.argmax())",
+        "best = int(shares.argmin())",
+        ["course_follows_what_is_likeliest"],
+    ),
+    "errors of different episodes are added up before they are squared": (
+        "beliefs/noise.py",
+        "squares = summed_by(episodes[used], errors) ** 2",
+        "squares = np.atleast_1d(errors.sum()) ** 2",
+        ["the_spread_of_equal_experiences_is_their_standard_error"],
+    ),
     "a prefix is one line too long": (
         "ledger.py",
         "return self if episodes == len(starts) else self[: starts[episodes]]",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.arrivals import absorbed
 from whatfor.beliefs.course import Course, course
+from whatfor.beliefs.noise import sampling_error
 from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan, scan_by_depth
 from whatfor.kernels.forwards import fold
@@ -61,6 +62,14 @@ class Row:
     def total(self) -> float:
         """What the explanation adds up to."""
         return float(self.earnings.sum()) + self.from_start
+
+
+class Reading(NamedTuple):
+    """All that one answer about a value needs."""
+
+    row: Row
+    course: Course
+    error: float  # the standard error that the spread of its experiences implies
 
 
 class Audit:
@@ -168,8 +177,8 @@ class Audit:
         self._scanned([self._asked(state, action)], self.lines_at(discount), weights)
         return weights[:, 0]
 
-    def row_and_course(self, state: int, action: int) -> tuple[Row, Course]:
-        """What a value is made of, and the likeliest course that follows, by one reading of the ledger."""
+    def reading(self, state: int, action: int) -> Reading:
+        """What a value is made of, the likeliest course that follows, and its standard error, by one reading of the ledger."""
         asked, lines = self._asked(state, action), self.ledger.lines
         walked = self._walked(asked, lines, None, patient=False) if self._worth_walking() else None
         if walked is not None:
@@ -180,7 +189,8 @@ class Audit:
             row = self._scanned([asked], lines, weights)[0]
             used = np.flatnonzero(weights > SLIGHT)
             carried = weights[used, 0]
-        return row, course(self.ledger, used, carried, state, action)
+        error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel(), self.made[0])
+        return Reading(row, course(self.ledger, used, carried, state, action), error)
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:

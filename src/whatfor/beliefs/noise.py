@@ -29,7 +29,8 @@ def ahead(
 
 def sampling_error(
     ledger: Ledger,
-    weights: NDArray[np.float64],  # (n,)
+    used: NDArray[np.int64],  # the lines that carry weight
+    weights: NDArray[np.float64],  # their weights
     amount: NDArray[np.float64],  # (n,) what the lines add up
     table: NDArray[np.float64],  # (cells,) what they have added up to
     episodes: NDArray[np.int64],  # (n,) in which the experience behind each line was made
@@ -40,40 +41,34 @@ def sampling_error(
     Errors are added up by the episode in which an experience was made: one replayed often is still one experience,
     and the steps of an episode that is learned from as a whole say one thing together.
     """
-    used = np.flatnonzero(weights)
     g, found, _ = ahead(ledger, used, table, discount)
-    errors = weights[used] * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    squares = np.bincount(episodes[used], weights=errors, minlength=1) ** 2
+    errors = weights * (amount[used] + g * found - table[ledger.lines.cell[used]])
+    squares = summed_by(episodes[used], errors) ** 2
     total = float(squares.sum())
     return float(np.sqrt(total)), total**2 / float((squares**2).sum()) if total else 0.0
 
 
-def effective(ledger: Ledger, weights: NDArray[np.float64]) -> float:
+def effective(ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """So many equally weighted experiences would be as many: (sum of weights)^2 / sum of squares."""
-    used = np.flatnonzero(weights)
-    own = weights[used]
-    if ledger.order == "replayed":
-        _, experience = np.unique(ledger.origins[used], return_inverse=True)
-        own = np.bincount(experience, weights=own).astype(np.float64)
-    return float(own.sum() ** 2 / (own @ own)) if len(used) else 0.0
-
-
-def effective_episodes(weights: NDArray[np.float64], episodes: NDArray[np.int64]) -> float:
-    """As ``effective``, counting episodes."""
-    own = np.bincount(episodes, weights=weights, minlength=1)
+    own = weights if ledger.order != "replayed" else summed_by(ledger.origins[used], weights)
     return float(own.sum() ** 2 / (own @ own)) if own.any() else 0.0
+
+
+def summed_by(groups: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Amounts added up by group; in which order the groups come does not matter to anybody."""
+    _, own = np.unique(groups, return_inverse=True)
+    return np.bincount(own, weights=amount).astype(np.float64)
 
 
 def lag(
     ledger: Ledger,
-    weights: NDArray[np.float64],  # (n,)
+    used: NDArray[np.int64],
+    weights: NDArray[np.float64],
     table: NDArray[np.float64],  # (cells,)
     policy: NDArray[np.float64],  # (S, A) chances
     discount: float | None = None,
 ) -> float:
     """The part of a belief that comes of looking ahead along actions which ``policy`` does not take."""
-    used = np.flatnonzero(weights)
     g, found, to = ahead(ledger, used, table, discount)
-    n_actions = ledger.n_actions
     by_state = (table.reshape(ledger.n_tables, *policy.shape) * policy).sum(axis=2).ravel()  # (tables * S,)
-    return float((weights[used] * g) @ (found - by_state[to // n_actions]))
+    return float((weights * g) @ (found - by_state[to // ledger.n_actions]))

@@ -56,7 +56,8 @@ class Contrast(Difference):
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} are equally good ({self.one.value:.4f})."]
             if self.different:
                 lines.append("They expect different futures all the same:")
-                lines += [f"  {name}: {why}." for name, why in zip(names, plans, strict=True) if why]
+                ways = [self.one.way(), self.other.way()] if plans[0] == plans[1] else plans
+                lines += [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
             else:
                 lines.append("They expect the same future.")
         else:
@@ -75,6 +76,8 @@ class Contrast(Difference):
             f"{self.labels.actions[worse.action].capitalize()} is worth {abs(self.gap):.4f} less"
             + (f": then it expects {for_worse}." if for_worse and for_worse != for_better else ".")
         )
+        if self.unsettled:
+            lines.append(f"That is not settled: the experiences behind the two values spread by ± {self.noise:.2g}.")
         few = [which for which in (better, worse) if which.tries is not None and 1.0 - which.now >= 0.05]
         for which in few:
             lines.append(

@@ -79,6 +79,18 @@ class Difference(Explanation):
         return abs(self.gap) <= TIE * self.at_stake
 
     @property
+    def noise(self) -> float | None:
+        """The standard error of the gap; None: nobody knows."""
+        if self.one.error is None or self.other.error is None:
+            return None
+        return float(np.hypot(self.one.error, self.other.error))
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the gap is within two standard errors of the experiences behind it."""
+        return self.noise is not None and abs(self.gap) < 2.0 * self.noise
+
+    @property
     def different(self) -> bool:
         """Whether the two expect different futures, beyond the first step."""
         apart = self.gained.sum() + self.lost.sum()
@@ -94,6 +106,8 @@ class Difference(Explanation):
             "residual": self.residual,
             "start_part": self.start_part,
             "tied": self.tied,
+            "noise": self.noise,
+            "unsettled": self.unsettled,
             "different": self.different,
             "gained": self._map(self.gained),
             "lost": self._map(self.lost),

@@ -43,13 +43,14 @@ class Intention(Explanation):
         None  # expected ends by name, discounted as learned; None: the source cannot tell
     )
     course: Course | None = None  # the likeliest way on; None: the source cannot tell
+    error: float | None = None  # standard error of the value, from the spread of its experiences; None: nobody knows
 
     @classmethod
     def of(cls, beliefs: Beliefs, labels: Labels, state: int, action: int, *, values: NDArray[np.float64]) -> Intention:
         """Ask beliefs about one action."""
         more: dict[str, Any] = {}
         if isinstance(beliefs, Audit):
-            row, way = beliefs.row_and_course(state, action)
+            row, way, error = beliefs.reading(state, action)
             names = beliefs.ledger.endings
             visits, earnings, start = row.visits, row.earnings, row.from_start
             more = {
@@ -60,6 +61,7 @@ class Intention(Explanation):
                 "tried": beliefs.tried,
                 "endings": {name: float(x) for name, x in zip(names, row.endings, strict=True) if x},
                 "course": way,
+                "error": error,
             }
         else:
             visits, earnings = beliefs.visits(state, action), beliefs.earnings(state, action)
@@ -118,7 +120,7 @@ class Intention(Explanation):
             lines = [f"In {here!r}, if it {doing}, it expects {why or 'no single way on'}."]
         lines.append(self._worth())
         lines += experience(self.tries, 1.0 - self.now, self.unknown)
-        lines += as_way(self.labels, self.course) or self._most_expected()
+        lines += [f"The way it expects: {self.way()}."] if self.way() else self._most_expected()
         paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
         lines += ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
         judged = self._judged(float(np.abs(self.earnings).sum()))
@@ -130,6 +132,10 @@ class Intention(Explanation):
     def plan(self) -> str:
         """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 7 steps and ..."."""
         return plan(self.labels, self.course, self.endings or {}, self.unknown)
+
+    def way(self) -> str:
+        """The way on, action by action, if one is likely: "south, west × 2, pick up"."""
+        return as_way(self.labels, self.course)
 
     def _worth(self) -> str:
         """The value, beside the best or the next best."""
@@ -175,6 +181,7 @@ class Intention(Explanation):
             "from_start": self.from_start,
             "dropped": self.dropped,
             "unknown": self.unknown,
+            "error": self.error,
             "tries": self.tries,
             "endings": self.endings,
             "course": course,

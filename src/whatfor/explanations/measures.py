@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.noise import effective_episodes, lag, sampling_error
+from whatfor.beliefs.noise import lag, sampling_error, summed_by
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.simulation import Simulation
 from whatfor.kernels.forwards import fold
@@ -169,7 +169,9 @@ class Ruler:
     def episodes(self) -> float:
         """So many equally weighted episodes a belief rests on."""
         assert self.audit is not None
-        return max(1.0, effective_episodes(self._weights, self.audit.made[0]))
+        used = np.flatnonzero(self._weights)
+        own = summed_by(self.audit.made[0][used], self._weights[used])
+        return float(own.sum() ** 2 / (own @ own)) if own.any() else 1.0
 
     def _table(self, amount: NDArray[np.float64], discount: float | None) -> NDArray[np.float64]:
         """(cells,) What the ledger's updates add up to, for another cumulant."""
@@ -189,6 +191,7 @@ class Ruler:
         assert self.audit is not None
         ledger = self.audit.ledger
         unseen = float(np.ptp(amount)) / self.episodes if len(amount) else 0.0
-        error, freedom = sampling_error(ledger, weights, amount, table, self.audit.made[0], discount)
-        late = lag(ledger, weights, table, self.policy, discount)
+        used = np.flatnonzero(weights)
+        error, freedom = sampling_error(ledger, used, weights[used], amount, table, self.audit.made[0], discount)
+        late = lag(ledger, used, weights[used], table, self.policy, discount)
         return Spread(float(np.hypot(error, unseen)), max(freedom - 1.0, LEAST_FREEDOM), late)

@@ -31,16 +31,15 @@ def plan(labels: Labels, course: Course | None, endings: dict[str, float], unkno
     return ""
 
 
-def as_way(labels: Labels, course: Course | None) -> list[str]:
-    """A likely course as one line of actions: "south, west x 2, pick up"."""
+def as_way(labels: Labels, course: Course | None) -> str:
+    """A likely course as one line of actions: "south, west × 2, pick up"; nothing where none is likely."""
     if course is None or course.ending_chance < LIKELY or len(course.pairs) < 2:
-        return []
+        return ""
     runs = [(name, len(list(group))) for name, group in groupby(labels.actions[a] for _, a in course.pairs)]
     way = ", ".join(name if times == 1 else f"{name} × {times}" for name, times in runs)
-    then = ", and again" if course.comes_back_to is not None else ", and what then follows it has not learned"
     if course.ending is not None:
-        then = ""
-    return [f"The way it expects: {way}{then}."]
+        return way
+    return way + (", and again" if course.comes_back_to is not None else ", and what then follows it has not learned")
 
 
 def experience(tries: int | None, start: float, unknown: float) -> list[str]:

@@ -45,6 +45,7 @@ class Provenance(Explanation):
         """Ask the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
         episodes, steps = audit.made
+        used = np.flatnonzero(weights)
         from_start = audit.row(state, action, method="scan").from_start
         account = float(weights @ lines.reward) + from_start
         pairs = lines.cell % (labels.n_states * labels.n_actions)
@@ -61,8 +62,10 @@ class Provenance(Explanation):
             episodes=episodes,
             steps=steps,
             from_start=from_start,
-            effective=effective(audit.ledger, weights),
-            standard_error=sampling_error(audit.ledger, weights, lines.reward, audit.folded.ravel(), episodes)[0],
+            effective=effective(audit.ledger, used, weights[used]),
+            standard_error=sampling_error(
+                audit.ledger, used, weights[used], lines.reward, audit.folded.ravel(), episodes
+            )[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
             residual=abs(account - value),

@@ -1,0 +1,167 @@
+"""Sentences on fixed cases: what is said, and what must not be."""
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+
+
+@pytest.fixture(scope="module")
+def taxi():
+    return wf.train("Taxi-v4", TAXI, episodes=5_000, seed=0)
+
+
+@pytest.fixture(scope="module")
+def blackjack():
+    learner = wf.QLearning(step_size=wf.visit_count(0.8), discount=1.0, exploration=0.2)
+    return wf.train(wf.worlds.blackjack(), learner, episodes=300_000, seed=0)
+
+
+@pytest.fixture(scope="module")
+def cliff():
+    learner = wf.QLearning(step_size=0.5, discount=0.99, exploration=0.2)
+    return wf.train("CliffWalking-v1", learner, episodes=3_000, seed=0)
+
+
+def test_what_it_is_for(taxi):
+    lines = str(taxi.intention(START)).splitlines()
+    assert lines[:4] == [
+        f"In '{START}', it moves south because it expects to pick up the passenger at Y in 7 steps "
+        "and to deliver at R 5 steps later (+20).",
+        "That is worth -1.5292 to it; 'west' is worth 1.9956 less.",
+        "It has learned from that 34 times.",
+        "The way it expects: south, west, south, west × 2, south × 2, pick up, north × 4, drop off.",
+    ]
+
+
+def test_an_action_it_would_not_take_is_not_said_to_be_taken(taxi):
+    text = str(taxi.intention(START, "east"))
+    assert text.startswith(f"In '{START}', if it moves east, it expects no single way on.")
+    assert "because" not in text
+    assert "'south' is worth 2.3306 more" in text
+
+
+def test_a_pick_up_where_nobody_waits_is_not_called_one(taxi):
+    text = str(taxi.intention(START, "pick up"))
+    assert "if it picks up, it expects no single way on" in text
+    assert "pick up the passenger" not in text
+    assert "only 7 times" in text
+    assert "Pick up leaves it stuck where it is." in str(taxi.contrast(START, "south", "pick up"))
+
+
+def test_why_not_the_other(taxi):
+    lines = str(taxi.contrast(START, "south", "west")).splitlines()
+    assert lines[0].startswith(f"In '{START}', it moves south rather than 'west' because it expects to pick up")
+    assert lines[1] == "West is worth 1.9956 less."
+
+
+def test_chances_are_said_where_there_is_no_single_way(blackjack):
+    text = str(blackjack.intention("player 10, dealer 7, no usable ace"))
+    told = blackjack.outcomes("player 10, dealer 7, no usable ace").chances
+    assert f"it hits because it expects to win ({told['won']:.0%}), bust ({told['bust']:.0%})" in text
+    assert "The way it expects" not in text
+    assert "in 1 step" not in text
+
+
+def test_a_small_gap_unsettled(blackjack):
+    """With 16 against a 10, hit and stick are worth nearly the same: -0.5398 and -0.5404 by the rules."""
+    contrast = blackjack.contrast("player 16, dealer 10, no usable ace")
+    assert contrast.unsettled
+    assert "That is not settled" in str(contrast)
+    sure = blackjack.contrast("player 20, dealer 6, no usable ace")
+    assert not sure.unsettled
+    assert "not settled" not in str(sure)
+
+
+def test_stuck_and_bounce_are_told_apart(cliff):
+    stuck = cliff.contrast("row 3, column 0", "up", "down")
+    assert stuck.back_after(stuck.instead) == 1
+    assert "Down leaves it stuck where it is." in str(stuck)
+    bounce = cliff.contrast("row 2, column 5", "right", "left")
+    assert bounce.back_after(bounce.instead) == 2
+    assert bounce.back_after(bounce.chosen) is None
+    assert "Left is a bounce: it expects to be back here after 2 steps." in str(bounce)
+    assert "stuck" not in str(bounce)
+
+
+def test_circles_are_said_to_be_circles():
+    """Two states that lead to each other, and an agent that believes so."""
+    world = wf.worlds.table(next_state=[[1], [0]], reward=[[1.0], [1.0]], terminated=False, max_steps=50)
+    run = wf.train(world, wf.QLearning(step_size=0.5, discount=0.9), episodes=50, seed=0)
+    text = str(run.intention(0))
+    assert "it expects to come back here after 2 steps, again and again" in text
+    assert "reach" not in text
+
+
+def test_what_it_has_not_learned_is_not_made_up():
+    ledger = wf.Ledger(n_states=3, n_actions=2)
+    ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
+    run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
+    text = str(run.intention(0, 0))
+    assert "only once; 50% of the value is still what it started with" in text
+    assert "and what then follows it has not learned" in text
+    assert "'action 1', next by value, it never tried" in text
+    assert "never tried 'action 1'" in str(run.intention(0, 1))
+    assert "because" not in str(run.intention(0, 1))
+    assert "has never acted" in str(run.intention(2))
+
+
+def test_a_tie_is_not_called_better():
+    run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=100, seed=0)
+    text = str(run.intention("the start", "up"))
+    assert "'down' is worth as much" in text
+    assert "less" not in text
+    lines = str(run.contrast("the start", "up", "down")).splitlines()
+    assert lines == [
+        "In 'the start', 'up' and 'down' are equally good (2.0000).",
+        "They expect different futures all the same:",
+        "  up: up × 2.",
+        "  down: down × 2.",
+    ]
+
+
+def test_how_it_changed(taxi):
+    """Another action: said; the same one: for the same reasons or others, by what both futures share."""
+    early = taxi.change(START, since=300)
+    assert not early.same_action
+    assert "it now moves south; before, it was 'east'." in str(early)
+    assert "still" not in str(early)
+    late = taxi.change(START, since=4_900)
+    assert late.same_action
+    assert late.in_common > 0.99
+    assert "it still moves south, for the same reasons." in str(late)
+    assert "It expects more of" not in str(late)
+    assert taxi.change(START, since=10).sentences()[0].endswith("there is nothing to compare.")
+
+
+def test_the_same_action_for_other_reasons():
+    """Two runs take the same first action and mean different ends by it."""
+    labels = wf.Labels.plain(2, 2)
+    runs = []
+    for later in (0, 1):
+        ledger = wf.Ledger(n_states=2, n_actions=2)
+        ledger.record(1, later, 5.0, None, step_size=1.0, discount=0.9)
+        ledger.record(0, 0, 0.0, 1, later, step_size=1.0, discount=0.9)
+        runs.append(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
+    change = runs[1].change(0, since=runs[0])
+    assert change.same_action
+    assert change.different
+    assert change.in_common == pytest.approx(1 / 1.9)
+    assert "for partly other reasons" in str(change)
+    assert change.gap == 0.0
+    assert change.residual == 0.0
+    with pytest.raises(ValueError, match="not of the same world"):
+        runs[0].change(0, since=wf.Run(labels=wf.Labels.plain(2, 3), values=np.zeros((2, 3))))
+
+
+def test_replayed_episodes_are_what_happened(taxi):
+    """The most telling episodes can be looked at step by step."""
+    episode = taxi.provenance(START).telling()[0][0]
+    updates = taxi.ledger.episode(episode)
+    assert [update.step for update in updates] == list(range(taxi.history.lengths[episode]))
+    assert sum(update.reward for update in updates) == taxi.history.returns[episode]
+    with pytest.raises(ValueError, match="episodes 0 to 4999"):
+        taxi.ledger.episode(5_000)
