@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench readme clean
+.PHONY: demo test lint bench paper calibration readme clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer
 	$(BIN)/python examples/taxi.py
@@ -21,9 +21,14 @@ lint: $(READY)  ## style, types, and the direction of imports
 bench: $(READY)  ## the ratios in the README, measured in one run
 	$(BIN)/python benchmarks/bench.py
 
-readme: $(READY)  ## put what the commands print into the README, and the picture beside it
+paper: $(READY)  ## the paper's tabular figures, trained, drawn and checked, into out/paper
+	$(BIN)/whatfor paper --out out/paper
+
+calibration: $(READY)  ## how often a comparison calls a right belief wrong: 200 seeds, some ten minutes
+	$(BIN)/python benchmarks/calibration.py
+
+readme: $(READY)  ## put what the commands print into the README and the pages, and draw the gallery
 	$(BIN)/python docs/fill_readme.py
-	mkdir -p docs/images
 	cp out/taxi.png docs/images/taxi.png
 
 $(READY): pyproject.toml constraints.txt

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+import answers
 import audits
 import big
 import report
@@ -22,6 +23,8 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "plain": ("Compiled training against the paper's method written plainly", training.plain),
     "stepped": ("Training stepped from Python against random steps", training.stepped),
     "audit": ("One row of an audit, Taxi", audits.audit),
+    "answers": ("Questions, Taxi", answers.answers),
+    "paper": ("The paper's tabular figures", answers.paper),
     "line": ("Memory of a ledger line", training.line),
     "big": ("A 1,000 × 1,000 grid world", big.section),
 }

@@ -1,4 +1,4 @@
-"""Fill the README's marked places with what the commands really print: `make readme`.
+"""Fill the marked places of the README and the pages with what commands really print, and draw the gallery: `make readme`.
 
 A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +44,30 @@ def table(file: Path) -> str:
     return "\n".join([*lines, "", f"On {result['cpus']} cores; {versions}.", ""])
 
 
-KINDS = {"example": example, "output": output, "table": table}
+def calibration(file: Path) -> str:
+    """How often a comparison called a belief wrong."""
+    result = json.loads(file.read_text())
+    lines = [
+        "| agents | greedy actions | called different | 95 % interval | explained by lag | rarely tried actions | off by, on average | would be called different |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, row in result["settings"].items():
+        low, high = row["interval"]
+        lags = row["verdicts"].get("lags", 0) / row["greedy"]
+        lines.append(
+            f"| {name} | {row['greedy']:,} | {row['differs']:.1%} | {low:.1%} to {high:.1%} | {lags:.1%} | {row['rare']:,} | {row['rare_off']:+.3f} | {row['rare_beyond']:.1%} |"
+        )
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{result['seeds']} seeds, {result['episodes']:,} episodes each; stated rate {result['rate']:.0%}.",
+            "",
+        ]
+    )
+
+
+KINDS = {"example": example, "output": output, "table": table, "calibration": calibration}
 
 
 def filled(text: str) -> str:
@@ -50,6 +75,33 @@ def filled(text: str) -> str:
     return PLACE.sub(lambda place: place[1] + KINDS[place[2]](ROOT / place[3]) + place[5], text)
 
 
+def commands(page: Path) -> list[str]:
+    """The whatfor commands that a page shows; a line that ends in a backslash goes on."""
+    text = page.read_text().replace("\\\n", " ")
+    return [" ".join(line.split()) for line in re.findall(r"^whatfor (.*)$", text, re.MULTILINE)]
+
+
+def run_commands(page: Path, folder: Path) -> list[str]:
+    """Run a page's commands in a folder, one after the other; what each prints."""
+    done = [
+        subprocess.run(
+            f"{sys.executable} -m whatfor {command}", shell=True, check=True, cwd=folder, capture_output=True, text=True
+        )
+        for command in commands(page)
+    ]
+    return [one.stdout for one in done]
+
+
+def draw_gallery() -> None:
+    """Draw what the gallery shows, with the commands it shows."""
+    images = ROOT / "docs" / "images"
+    with tempfile.TemporaryDirectory() as folder:
+        run_commands(ROOT / "docs" / "gallery.md", Path(folder))
+        for picture in (Path(folder) / "out").glob("*.*"):
+            shutil.copy(picture, images / picture.name)
+
+
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    readme.write_text(filled(readme.read_text()))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        page.write_text(filled(page.read_text()))
+    draw_gallery()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import Question, ask, exploration_in, option_in, step_size_in
+from whatfor.flags import Question, Show, ask, exploration_in, option_in, step_size_in
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -153,6 +153,7 @@ def draw(
     before: str | None = None,
     since: int | None = None,
     question: Question | None = None,
+    show: Show | None = None,
     as_of: int | None = None,
 ) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif shows a whole greedy episode.
@@ -167,9 +168,11 @@ def draw(
         before: With --ever: before this is true.
         since: How its intention has changed since so many episodes.
         question: What to ask; by default the intention.
+        show: Of a contrast or change, visits (five maps) or parts (of the gap); of a comparison, visits, difference or endings.
         as_of: Ask it as it was after so many episodes.
     """
     import whatfor as wf
+    from whatfor.layouts import layout_of
     from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
 
     path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
@@ -181,7 +184,8 @@ def draw(
             )
         wf.animate([asked.intention(*step) for step in asked.episode(state)], path)
     else:
-        save(wf.draw(ask(asked, state, action, question, instead=instead, ever=ever, before=before, since=since)), path)
+        answer = ask(asked, state, action, question, instead=instead, ever=ever, before=before, since=since)
+        save(wf.draw(layout_of(answer, **({} if show is None else {"show": show}))), path)
     print(f"drawn to {path}")
 
 

@@ -22,6 +22,8 @@ Question = Literal[
     "chance",
 ]
 
+Show = Literal["visits", "parts", "difference", "endings"]
+
 
 def ask(
     run: Run,

@@ -180,6 +180,7 @@ class Intention(Explanation):
             "residual": self.residual,
             "from_start": self.from_start,
             "dropped": self.dropped,
+            "visits_error": self.visits_error,
             "unknown": self.unknown,
             "error": self.error,
             "tries": self.tries,

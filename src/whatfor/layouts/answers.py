@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,14 +44,25 @@ MOST_POINTS = 300
 def layout_of(explanation: Explanation, **options: Any) -> Layout:
     """What a picture of an explanation shows.
 
-    Maps take ``facets="here"`` as ``map_of`` does; contrasts and changes take ``show="parts"`` for one signed
-    map of what each place adds to the gap, instead of five maps of visits.
+    Maps take ``facets="here"`` as ``map_of`` does. Contrasts and changes take ``show="parts"`` for one signed map of what
+    each place adds to the gap, instead of five maps of visits; comparisons ``show="difference"`` or ``show="endings"``.
     """
     for kind, lay_out in LAYOUTS.items():
         if isinstance(explanation, kind):
+            _check(kind.__name__.lower(), lay_out, options)
             return lay_out(explanation, **options)
     known = ", ".join(kind.__name__ for kind in LAYOUTS)
     raise TypeError(f"there is no layout of {type(explanation).__name__}; there are layouts of {known}")
+
+
+def _check(name: str, lay_out: Callable[..., Layout], options: dict[str, Any]) -> None:
+    """Refuse an option that this layout does not have, or does not take so."""
+    known = get_type_hints(lay_out)
+    for option, value in options.items():
+        if option not in known:
+            raise ValueError(f"the layout of a {name} has no {option}=")
+        if value not in get_args(known[option]):
+            raise ValueError(f"{option}={value!r}: the layout of a {name} takes {', '.join(get_args(known[option]))}")
 
 
 def _intention(why: Intention, *, facets: Facets = "all") -> Layout:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 from whatfor.explanations import Chance, Comparison, Parts, Simulation
+from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.maps import Facets, map_of
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
 
@@ -20,36 +24,36 @@ def simulation(why: Simulation, *, facets: Facets = "all") -> Layout:
     )
 
 
-def comparison(why: Comparison, *, facets: Facets = "all") -> Layout:
-    """Belief and reality, their difference, and how both see the end."""
+def comparison(
+    why: Comparison, *, show: Literal["visits", "difference", "endings"] = "visits", facets: Facets = "all"
+) -> Layout:
+    """Belief and reality side by side; or one less the other; or how each sees the end."""
     actual = why.simulated.visits if why.exact is None else why.exact
-    maps = [
-        map_of(why.labels, numbers, title=title, state=why.state, facets=facets)
-        for title, numbers in (("believed", why.believed.visits), ("actual", actual))
-    ]
-    apart = why.believed.visits - actual
-    maps.append(
-        map_of(why.labels, apart, title="believed less actual", quantity="visits, more or less", diverging=True, state=why.state, facets=facets)
-    )  # fmt: skip
-    ends = [measure for measure in why.measures if measure.name != "value"]
-    bars = Bars(
-        title="how it ends",
-        caption="",
-        names=tuple(measure.name for measure in ends),
-        series=(
-            Series(
-                "believed",
-                tuple(measure.believed for measure in ends),
-                tuple(measure.believed - measure.reach for measure in ends),
-                tuple(measure.believed + measure.reach for measure in ends),
-            ),
-            Series("actual", tuple(measure.actual for measure in ends)),
-        ),
-        axis="chance; whiskers: what noise explains",
-    )
-    panels = (*maps, bars) if ends else tuple(maps)
     title = f"{why.labels.actions[why.action]}: belief and reality, {why.distance:.1%} apart ({why.verdict})"
-    return Panels(title, why.labels.words(why.state), panels, columns=2, shared=False)
+    caption = why.labels.words(why.state)
+    if show == "difference":
+        apart = why.believed.visits - actual
+        quantity = "visits, believed less actual"
+        return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, state=why.state, facets=facets)  # fmt: skip
+    if show == "endings":
+        return _endings(why, title, caption)
+    maps = {"believed": why.believed.visits, "actual": actual}
+    shown = [map_of(why.labels, numbers, title=name, state=why.state, facets=facets) for name, numbers in maps.items()]
+    if isinstance(shown[0], Bars):
+        return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
+    caption = "\n".join(line for line in (caption, shown[0].caption) if line)
+    return Panels(title, caption, tuple(replace(one, caption="") for one in shown), columns=2)
+
+
+def _endings(why: Comparison, title: str, caption: str) -> Bars:
+    ends = [measure for measure in why.measures if measure.name != "value"]
+    believed = tuple(measure.believed for measure in ends)
+    low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends)
+    high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends)
+    series = (Series("believed", believed, low, high), Series("actual", tuple(measure.actual for measure in ends)))
+    return Bars(
+        title, caption, tuple(measure.name for measure in ends), series, "chance; whiskers: what noise explains"
+    )
 
 
 def chance(why: Chance) -> Bars:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from whatfor.layouts import Lines
 from whatfor.pictures.bars import COLOURS
@@ -25,6 +26,7 @@ def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Place) -> None:
     ax.set_xlabel(lines.x_axis, fontsize=9)
     ax.set_ylabel(lines.y_axis, fontsize=9)
     ax.tick_params(labelsize=8)
+    ax.xaxis.set_major_locator(MaxNLocator(5))  # long numbers need room
     ax.xaxis.set_major_formatter("{x:,.0f}")
     titled(ax, lines.title, lines.caption, place.depth)
     ax.spines[["top", "right"]].set_visible(False)

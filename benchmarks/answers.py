@@ -1,0 +1,62 @@
+"""What answers cost: the questions on the README's Taxi run, and all of the paper's figures."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import whatfor as wf
+from cases import CASES
+from report import Row
+from whatfor.paper import FIGURES, reproduce
+
+EPISODES = 5_000
+ASKED = 100  # states
+#: Questions with a promise, in milliseconds; the others are stated.
+PROMISED = {"intention": 5.0, "contrast": 10.0}
+QUESTIONS = ("intention", "contrast", "outcomes", "timeline", "provenance", "parts", "simulation", "comparison")
+
+
+def answers(scale: int) -> list[Row]:
+    """Each question at random states that were met."""
+    run = wf.train("Taxi-v4", CASES[0].learner, episodes=EPISODES, seed=0)
+    met = np.flatnonzero(run.audit.tried.all(axis=1))
+    states = np.random.default_rng(0).choice(met, size=ASKED // min(scale, 10), replace=False).tolist()
+    rows = []
+    for name in QUESTIONS:
+        times = [_milliseconds(getattr(run, name), state) for state in states]
+        slow = f"95 % within {np.quantile(times, 0.95):.2g} ms"
+        rows.append(
+            Row(
+                f"{name}, {len(run.ledger):,} updates, median",
+                float(np.median(times)),
+                "ms",
+                PROMISED.get(name),
+                note=slow,
+            )
+        )
+    return rows  # fmt: skip
+
+
+def _milliseconds(ask: Callable[..., Any], state: int) -> float:
+    began = time.perf_counter()
+    ask(state)
+    return 1e3 * (time.perf_counter() - began)
+
+
+def paper(scale: int) -> list[Row]:
+    """All tabular figures, from training to picture; compiled code is on disk."""
+    only = ["2"] if scale > 1 else list(FIGURES)
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        figures = reproduce(folder, only, progress=False)
+        seconds = time.perf_counter() - began
+    checks = [check for figure in figures for check in figure.checks]
+    return [
+        Row(f"whatfor paper: {len(figures)} figures, trained and drawn", seconds, "s", 120.0),
+        Row("whatfor paper: checks that were not met", sum(not check.met for check in checks), "", 0.0),
+    ]

@@ -1,0 +1,50 @@
+"""The pages show what a reader will get."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import whatfor as wf
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+
+sys.path.insert(0, str(ROOT / "docs"))
+import fill_readme  # noqa: E402
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_marked_places_are_filled(page):
+    text = page.read_text()
+    assert fill_readme.filled(text) == text, "run `make readme`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_a_page_links_to_exist(page):
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_gallerys_commands_draw_its_pictures(tmp_path):
+    page = ROOT / "docs" / "gallery.md"
+    said = fill_readme.run_commands(page, tmp_path)
+    shown = re.findall(r"\]\(images/([^)]+)\)", page.read_text())
+    assert len(shown) >= 10
+    assert sorted(shown) == sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_file())
+    assert all(out.strip() for out in said)
+
+
+def test_the_json_form_is_as_documented():
+    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+    run = wf.train("Taxi-v4", learner, episodes=1_000, seed=0)
+    more = {"change": {"since": 500}, "chance": {"of": "passenger aboard"}}
+    sections = re.split(r"\n## ", (ROOT / "docs" / "answers.md").read_text())[1:]
+    documented = {text.split("\n")[0]: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for text in sections}
+    assert len(documented) == 10
+    for question, keys in documented.items():
+        form = getattr(run, question)(START, **more.get(question, {})).to_json()
+        assert form["question"] == question
+        assert list(form) == keys
