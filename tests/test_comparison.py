@@ -59,7 +59,7 @@ def test_lag_is_what_looks_ahead_along_other_actions():
     used, weights = np.zeros(1, int), np.ones(1)
     assert lag(ledger, used, weights, table, policy) == -2.0
     assert lag(ledger, used, weights, table, policy, discount=0.5) == -1.0
-    assert sampling_error(ledger, used, weights, np.zeros(1), table, np.zeros(1, int)) == (1.0, 1.0)
+    assert sampling_error(ledger, used, weights, np.zeros(1), table) == (1.0, 1.0)
 
 
 def test_an_experience_replayed_often_is_one_experience():

@@ -25,20 +25,19 @@ def starts_of(
     said = np.flatnonzero(ended)
     if order == "forwards":
         said = said + 1  # an ended line is an episode's last
-    starts = np.union1d(breaks[:, 0], said)
+    starts = np.union1d(breaks[:, 0], said) if len(breaks) else said
     starts = starts[starts < n]
     if n and (len(starts) == 0 or starts[0] != 0):
         starts = np.concatenate([[0], starts])
     return starts, starts
 
 
-def origins_of(order: str, n: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) The experience behind each line, where lines follow the steps of their episode or run against them.
+def origins_of(order: str, lines: NDArray[np.int64], n: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The experience behind some of n lines, where lines follow the steps of their episode or run against them.
 
-    >>> origins_of("backwards", 3, np.array([0, 2])).tolist()
+    >>> origins_of("backwards", np.arange(3), 3, np.array([0, 2])).tolist()
     [1, 0, 2]
     """
-    lines = np.arange(n)
     if order == "forwards":
         return lines
     ends = np.append(starts[1:], n)

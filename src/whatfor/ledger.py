@@ -21,6 +21,8 @@ from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines
 from whatfor.labels import ENDINGS
 from whatfor.store import Store
 
+Starts = tuple[NDArray[np.int64], NDArray[np.int64]]
+
 
 class Update(NamedTuple):
     """One change a learner made to its values, complete enough to repeat it for any other quantity."""
@@ -79,6 +81,7 @@ class Ledger:
         self._store = Store(replayed=order == "replayed")
         self._length: int | None = None  # a prefix; None: all of the store
         self._n_breaks: int | None = None  # as many of the store's breaks; None: as the lines tell
+        self._known_starts: tuple[tuple[int, int], Starts] | None = None
 
     def __repr__(self) -> str:
         tables = f", {self.n_tables} tables" if self.n_tables > 1 else ""
@@ -118,9 +121,13 @@ class Ledger:
     @property
     def origins(self) -> NDArray[np.int64]:
         """(n,) Which experience each line was learned from, counted from the start of training."""
+        return self.origins_of(np.arange(len(self)))
+
+    def origins_of(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same for some lines."""
         if self.order == "replayed":
-            return self._store.origin[: len(self)].astype(np.int64)
-        return origins_of(self.order, len(self), self.episode_starts)
+            return self._store.origin[lines].astype(np.int64)
+        return origins_of(self.order, lines, len(self), self.episode_starts)
 
     @property
     def episode_starts(self) -> NDArray[np.int64]:
@@ -134,7 +141,7 @@ class Ledger:
 
     def made(self, lines: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Episode and step in which the experience behind each line was made."""
-        origins = self.origins if lines is None else self.origins[np.asarray(lines)]
+        origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         starts = self._starts()[1]
         episode = np.searchsorted(starts, origins, side="right") - 1
         return episode, origins - starts[episode]
@@ -235,9 +242,12 @@ class Ledger:
             step=step,
         )
 
-    def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First line and first experience of every episode."""
-        return starts_of(self.order, self.ended, self.breaks)
+    def _starts(self) -> Starts:
+        """First line and first experience of every episode; kept until a line or a break is added."""
+        now = (len(self), len(self.breaks))
+        if self._known_starts is None or self._known_starts[0] != now:
+            self._known_starts = now, starts_of(self.order, self.ended, self.breaks)
+        return self._known_starts[1]
 
     def _prefix(self, stop: int) -> Ledger:
         part = copy.copy(self)

@@ -178,7 +178,7 @@ BROKEN = {
     ),
     "errors of different episodes are added up before they are squared": (
         "beliefs/noise.py",
-        "squares = summed_by(episodes[used], errors) ** 2",
+        "squares = summed_by(ledger.made(used)[0], errors) ** 2",
         "squares = np.atleast_1d(errors.sum()) ** 2",
         ["the_spread_of_equal_experiences_is_their_standard_error"],
     ),

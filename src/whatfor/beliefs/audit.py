@@ -127,11 +127,6 @@ class Audit:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
 
-    @cached_property
-    def made(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Episode and step in which the experience behind each line was made."""
-        return self.ledger.made()
-
     @property
     def residual(self) -> float:
         """The largest difference between the learner's table and the one the ledger makes."""
@@ -189,7 +184,7 @@ class Audit:
             row = self._scanned([asked], lines, weights)[0]
             used = np.flatnonzero(weights > SLIGHT)
             carried = weights[used, 0]
-        error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel(), self.made[0])
+        error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel())
         return Reading(row, course(self.ledger, used, carried, state, action), error)
 
     @cached_property

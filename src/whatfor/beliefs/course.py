@@ -29,20 +29,18 @@ class Course:
 
 def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64], state: int, action: int) -> Course:
     """Follow the lines that carry weight, from pair to the pair they mostly lead to."""
-    own, ahead, weight, paid = _links(ledger, lines, weights)
-    asked = state * ledger.n_actions + action
-    pairs, chances, rewards, chance, at = [asked], [1.0], [], 1.0, asked
+    own = ledger.lines.cell[lines] % (ledger.n_states * ledger.n_actions)
+    pairs, chances, rewards, chance = [state * ledger.n_actions + action], [1.0], [], 1.0
     ending, back = None, None
     while True:
-        here = slice(*np.searchsorted(own, [at, at + 1]))
-        if here.start == here.stop:  # nothing is known of it
+        here = np.flatnonzero(own == pairs[-1])
+        to, shares, paid = _ahead(ledger, lines[here], weights[here])
+        if len(to) == 0:  # nothing is known of it
             rewards.append(0.0)
             break
-        to, which = np.unique(ahead[here], return_inverse=True)
-        shares = np.bincount(which, weights=weight[here])
         best = int(shares.argmax())
         chance *= float(shares[best] / shares.sum())
-        rewards.append(float(paid[here][which == best].sum() / shares[best]))
+        rewards.append(float(paid[best] / shares[best]))
         following = int(to[best])
         if following <= TIMED_OUT:
             ending = ledger.endings[ending_place(following)]
@@ -52,29 +50,29 @@ def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64
             break
         if following == NO_BOOTSTRAP or chance < UNLIKELY or len(pairs) == LONGEST:
             break
-        at = following
-        pairs.append(at)
+        pairs.append(following)
         chances.append(chance)
     steps: Sequence[tuple[int, int]] = [divmod(pair, ledger.n_actions) for pair in pairs]
     return Course(tuple(steps), tuple(chances), tuple(rewards), ending, chance, back)
 
 
-def _links(
+def _ahead(
     ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Own pair, pair ahead (or ending code), weight, and weight times reward, ordered by own pair.
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Where some lines lead: pairs (or ending codes), the weight to each, and that weight times the rewards.
 
-    A line that looks ahead both to its table and along its trail makes two links.
+    A line that looks ahead both to its table and along its trail counts for both.
     """
     columns, n_pairs = ledger.lines, ledger.n_states * ledger.n_actions
-    trail = np.broadcast_to(columns.trail, len(ledger))[lines]
+    trail = columns.trail if len(columns.trail) == 1 else columns.trail[lines]
     source = columns.source[lines].astype(np.int64)
-    to_table = np.where(source >= GOES_ON, source % n_pairs, source)
-    trailing = (trail > 0.0) & (source >= NO_BOOTSTRAP)
-    own = np.concatenate([columns.cell[lines], columns.cell[lines[trailing]]]).astype(np.int64) % n_pairs
-    ahead = np.concatenate([to_table, columns.cell[lines[trailing] - 1].astype(np.int64) % n_pairs])
-    weight = np.concatenate([weights * np.where(trailing, 1.0 - trail, 1.0), weights[trailing] * trail[trailing]])
-    paid = weight * np.concatenate([columns.reward[lines], columns.reward[lines[trailing]]])
-    order = np.argsort(own, kind="stable")
-    kept = order[weight[order] > 0.0]
-    return own[kept], ahead[kept], weight[kept], paid[kept]
+    along = np.where(source >= NO_BOOTSTRAP, trail, 0.0)
+    to = np.where(source >= GOES_ON, source % n_pairs, source)
+    weight, reward = weights * (1.0 - along), columns.reward[lines]
+    if along.any():
+        before = columns.cell[lines - 1].astype(np.int64) % n_pairs
+        to, weight = np.concatenate([to, before]), np.concatenate([weight, weights * along])
+        reward = np.concatenate([reward, reward])
+    places, which = np.unique(to[weight > 0.0], return_inverse=True)
+    shares, paid = (np.bincount(which, weights=x[weight > 0.0]).astype(np.float64) for x in (weight, weight * reward))
+    return places, shares, paid

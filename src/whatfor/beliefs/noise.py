@@ -33,7 +33,6 @@ def sampling_error(
     weights: NDArray[np.float64],  # their weights
     amount: NDArray[np.float64],  # (n,) what the lines add up
     table: NDArray[np.float64],  # (cells,) what they have added up to
-    episodes: NDArray[np.int64],  # (n,) in which the experience behind each line was made
     discount: float | None = None,
 ) -> tuple[float, float]:
     """The standard error that the spread of the experiences implies, and the degrees of freedom it was estimated with.
@@ -43,15 +42,23 @@ def sampling_error(
     """
     g, found, _ = ahead(ledger, used, table, discount)
     errors = weights * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    squares = summed_by(episodes[used], errors) ** 2
+    squares = summed_by(ledger.made(used)[0], errors) ** 2
     total = float(squares.sum())
     return float(np.sqrt(total)), total**2 / float((squares**2).sum()) if total else 0.0
 
 
 def effective(ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """So many equally weighted experiences would be as many: (sum of weights)^2 / sum of squares."""
-    own = weights if ledger.order != "replayed" else summed_by(ledger.origins[used], weights)
-    return float(own.sum() ** 2 / (own @ own)) if own.any() else 0.0
+    return _as_many(weights if ledger.order != "replayed" else summed_by(ledger.origins_of(used), weights))
+
+
+def effective_episodes(ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    """As ``effective``, counting episodes."""
+    return _as_many(summed_by(ledger.made(used)[0], weights))
+
+
+def _as_many(weights: NDArray[np.float64]) -> float:
+    return float(weights.sum() ** 2 / (weights @ weights)) if weights.any() else 0.0
 
 
 def summed_by(groups: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray[np.float64]:

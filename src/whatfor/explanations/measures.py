@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.noise import lag, sampling_error, summed_by
+from whatfor.beliefs.noise import effective_episodes, lag, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.simulation import Simulation
 from whatfor.kernels.forwards import fold
@@ -170,8 +170,7 @@ class Ruler:
         """So many equally weighted episodes a belief rests on."""
         assert self.audit is not None
         used = np.flatnonzero(self._weights)
-        own = summed_by(self.audit.made[0][used], self._weights[used])
-        return float(own.sum() ** 2 / (own @ own)) if own.any() else 1.0
+        return max(1.0, effective_episodes(self.audit.ledger, used, self._weights[used]))
 
     def _table(self, amount: NDArray[np.float64], discount: float | None) -> NDArray[np.float64]:
         """(cells,) What the ledger's updates add up to, for another cumulant."""
@@ -192,6 +191,6 @@ class Ruler:
         ledger = self.audit.ledger
         unseen = float(np.ptp(amount)) / self.episodes if len(amount) else 0.0
         used = np.flatnonzero(weights)
-        error, freedom = sampling_error(ledger, used, weights[used], amount, table, self.audit.made[0], discount)
+        error, freedom = sampling_error(ledger, used, weights[used], amount, table, discount)
         late = lag(ledger, used, weights[used], table, self.policy, discount)
         return Spread(float(np.hypot(error, unseen)), max(freedom - 1.0, LEAST_FREEDOM), late)

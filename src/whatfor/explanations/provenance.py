@@ -44,7 +44,7 @@ class Provenance(Explanation):
     def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float) -> Provenance:
         """Ask the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
-        episodes, steps = audit.made
+        episodes, steps = audit.ledger.made()
         used = np.flatnonzero(weights)
         from_start = audit.row(state, action, method="scan").from_start
         account = float(weights @ lines.reward) + from_start
@@ -63,9 +63,7 @@ class Provenance(Explanation):
             steps=steps,
             from_start=from_start,
             effective=effective(audit.ledger, used, weights[used]),
-            standard_error=sampling_error(
-                audit.ledger, used, weights[used], lines.reward, audit.folded.ravel(), episodes
-            )[0],
+            standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.folded.ravel())[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
             residual=abs(account - value),
