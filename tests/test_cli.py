@@ -160,7 +160,7 @@ def test_wrong_words_get_one_clear_line_and_leave_nothing(whatfor, tmp_path, wor
         (["--state", "500"], "state 500 is out of range: there are states 0 to 499"),
         (["--state", "68", "--action", "fly"], "the actions are south, north, east, west, pick up, drop off"),
         (["--state", "68", "--ever", "banana"], "or how it ends: timed out, terminated, delivered"),
-        (["--state", "68", "--ever", "row 4", "--instead", "north"], "--ever and --instead are two questions"),
+        (["--state", "68", "--ever", "row 4", "--instead", "north"], "--instead and --ever are two questions"),
         (["--state", "68", "--before", "row 4"], "--before needs --ever"),
         ([], "--state"),
     ],

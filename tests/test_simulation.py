@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import whatfor as wf
-from whatfor.testing import random_world
+from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.entering import observations_in
 from whatfor.worlds.gymnasium import binned, labels_of
@@ -175,3 +175,19 @@ def test_the_answer_in_words():
     form = run.simulation(START).to_json()
     assert form["chances"] == {"delivered": 1.0}
     assert form["residual"] < 1e-12
+
+
+def test_simulations_are_beliefs():
+    world, policy = random_world(1), random_policy(1)
+    beliefs = wf.SimulatedBeliefs(world, policy, discount=0.9, rollouts=50)
+    check_beliefs(beliefs, 5, 3)
+    run = wf.Run(
+        labels=world.labels, values=[[beliefs.value(s, a) for a in range(3)] for s in range(5)], beliefs=beliefs
+    )
+    why = run.intention(0)
+    assert why.residual < 1e-12
+    assert why.tries is None
+    assert "Together" in str(why)
+    assert run.contrast(0).residual < 1e-12
+    with pytest.raises(ValueError, match="needs the ledger"):
+        run.provenance(0)

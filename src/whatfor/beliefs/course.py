@@ -25,13 +25,14 @@ class Course:
     ending: str | None  # how it ends; None: it is not followed to its end
     ending_chance: float
     comes_back_to: int | None  # the step whose pair follows again at the end: it goes in circles
+    stays: float  # the chance that the asked step leaves it in its state, whatever it does next
 
 
 def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64], state: int, action: int) -> Course:
     """Follow the lines that carry weight, from pair to the pair they mostly lead to."""
     own = ledger.lines.cell[lines] % (ledger.n_states * ledger.n_actions)
     pairs, chances, rewards, chance = [state * ledger.n_actions + action], [1.0], [], 1.0
-    ending, back = None, None
+    ending, back, stays = None, None, None
     while True:
         here = np.flatnonzero(own == pairs[-1])
         to, shares, paid = _ahead(ledger, lines[here], weights[here])
@@ -39,6 +40,8 @@ def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64
             rewards.append(0.0)
             break
         best = int(shares.argmax())
+        if stays is None:
+            stays = float(shares[to // ledger.n_actions == state].sum() / shares.sum())
         chance *= float(shares[best] / shares.sum())
         rewards.append(float(paid[best] / shares[best]))
         following = int(to[best])
@@ -53,7 +56,7 @@ def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64
         pairs.append(following)
         chances.append(chance)
     steps: Sequence[tuple[int, int]] = [divmod(pair, ledger.n_actions) for pair in pairs]
-    return Course(tuple(steps), tuple(chances), tuple(rewards), ending, chance, back)
+    return Course(tuple(steps), tuple(chances), tuple(rewards), ending, chance, back, stays or 0.0)
 
 
 def _ahead(

@@ -38,6 +38,8 @@ class Contrast(Difference):
         course = which.course
         if course is None:
             return None
+        if course.stays >= LIKELY:
+            return 1
         back = [step for step, (state, _) in enumerate(course.pairs) if step > 0 and state == self.state]
         if course.comes_back_to is not None and course.pairs[course.comes_back_to][0] == self.state:
             back.append(len(course.pairs))
@@ -89,10 +91,10 @@ class Contrast(Difference):
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Stuck, a bounce back, or circles without an end."""
         name, back, course = self.labels.actions[which.action].capitalize(), self.back_after(which), which.course
-        if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
-            return [f"{name} leads nowhere: it expects to go in circles."]
         if back == 1:
             return [f"{name} leaves it stuck where it is."]
+        if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
+            return [f"{name} leads nowhere: it expects to go in circles."]
         if back is not None:
             return [f"{name} is a bounce: it expects to be back here after {back} steps."]
         return []

@@ -60,9 +60,9 @@ def _check(name: str, lay_out: Callable[..., Layout], options: dict[str, Any]) -
     known = get_type_hints(lay_out)
     for option, value in options.items():
         if option not in known:
-            raise ValueError(f"the layout of a {name} has no {option}=")
+            raise ValueError(f"{option}= is not for the layout of {name}")
         if value not in get_args(known[option]):
-            raise ValueError(f"{option}={value!r}: the layout of a {name} takes {', '.join(get_args(known[option]))}")
+            raise ValueError(f"{option}={value!r}: the layout of {name} takes {', '.join(get_args(known[option]))}")
 
 
 def _intention(why: Intention, *, facets: Facets = "all") -> Layout:

@@ -1,0 +1,103 @@
+"""Every question from the command line: what it prints is what the run answers."""
+
+import json
+
+import pytest
+from PIL import Image
+
+import whatfor as wf
+
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+
+
+@pytest.fixture(scope="module")
+def taxi(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("questions") / "taxi"
+    wf.train("Taxi-v4", TAXI, episodes=2_000, seed=0).save(folder)
+    return folder
+
+
+ASKED = {
+    ("--question", "intention"): lambda run: run.intention(START),
+    ("--question", "contrast"): lambda run: run.contrast(START),
+    ("--instead", "north"): lambda run: run.contrast(START, instead="north"),
+    ("--question", "outcomes"): lambda run: run.outcomes(START),
+    ("--question", "timeline", "--action", "east"): lambda run: run.timeline(START, "east"),
+    ("--question", "provenance"): lambda run: run.provenance(START),
+    ("--question", "parts"): lambda run: run.parts(START),
+    ("--question", "simulation"): lambda run: run.simulation(START),
+    ("--question", "comparison"): lambda run: run.comparison(START),
+    ("--since", "300"): lambda run: run.change(START, since=300),
+    ("--ever", "passenger aboard"): lambda run: run.chance(START, of="passenger aboard"),
+    ("--ever", "passenger aboard", "--before", "row 4"): lambda run: run.chance(
+        START, of="passenger aboard", before="row 4"
+    ),
+    ("--question", "comparison", "--as-of", "500"): lambda run: run.as_of(500).comparison(START),
+}
+
+
+@pytest.mark.parametrize("flags", ASKED, ids=" ".join)
+def test_every_question(whatfor, taxi, flags):
+    run = wf.load(taxi)
+    code, said, errors = whatfor("explain", taxi, "--state", START, *flags)
+    assert (code, errors) == (0, "")
+    assert said.rstrip("\n") == str(ASKED[flags](run))
+    code, said, _ = whatfor("explain", taxi, "--state", START, *flags, "--json")
+    assert json.loads(said) == json.loads(json.dumps(ASKED[flags](run).to_json()))
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        (("--instead", "north", "--ever", "row 4"), "--instead and --ever are two questions"),
+        (("--since", "10", "--instead", "north"), "--instead and --since are two questions"),
+        (("--before", "row 4"), "--before needs --ever"),
+        (("--question", "chance"), "--question chance needs --ever"),
+        (("--question", "change"), "--question change needs --since"),
+        (("--ever", "row 4", "--question", "parts"), "--ever asks for a chance; it does not go with --question parts"),
+        (("--ever", "the moon"), "the moon"),
+        (("--since", "9999"), "this ledger holds 2000 episodes"),
+        (("--instead", "fly"), "there is no action 'fly'; the actions are south, north, east, west, pick up, drop off"),
+    ],
+)
+def test_what_cannot_be_asked_is_told_in_a_line(whatfor, taxi, flags, error):
+    code, said, told = whatfor("explain", taxi, "--state", START, *flags)
+    assert (code, said) == (2, "")
+    assert error in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--question", "simulation"),
+        ("--question", "comparison"),
+        ("--question", "comparison", "--show", "difference"),
+        ("--question", "comparison", "--show", "endings"),
+        ("--question", "contrast", "--show", "parts"),
+        ("--question", "parts"),
+        ("--since", "300"),
+        ("--ever", "passenger aboard"),
+    ],
+    ids=" ".join,
+)
+def test_every_answer_is_drawn(whatfor, taxi, tmp_path, flags):
+    code, _, errors = whatfor("draw", taxi, "--state", START, *flags, "--out", tmp_path / "why.png")
+    assert (code, errors) == (0, "")
+    with Image.open(tmp_path / "why.png") as drawn:
+        assert min(drawn.size) > 200
+
+
+def test_a_gif_shows_the_episode(whatfor, taxi, tmp_path):
+    code, _, _ = whatfor("draw", taxi, "--state", START, "--out", tmp_path / "way.gif")
+    assert code == 0
+    with Image.open(tmp_path / "way.gif") as moving:
+        assert moving.n_frames == len(wf.load(taxi).episode(START))
+    code, _, told = whatfor("draw", taxi, "--state", START, "--action", "east", "--out", tmp_path / "no.gif")
+    assert code == 2
+    assert "a .gif shows the intentions along a greedy episode" in told
+    code, _, told = whatfor("draw", taxi, "--state", START, "--show", "endings", "--out", tmp_path / "no.png")
+    assert code == 2
+    assert "show= is not for the layout of intention" in told
+    assert [file.name for file in tmp_path.iterdir()] == ["way.gif"]
