@@ -1,0 +1,98 @@
+"""Layouts of simulations, comparisons, changes, chances and parts, as data."""
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+from test_layouts import numbers_of
+from whatfor.layouts import Bars, Board, layout_of
+
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+HAND = "player 10, dealer 7, no usable ace"
+
+
+@pytest.fixture(scope="module")
+def taxi():
+    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+    return wf.train("Taxi-v4", learner, episodes=2_000, seed=0)
+
+
+@pytest.fixture(scope="module")
+def blackjack():
+    learner = wf.QLearning(step_size=wf.visit_count(0.8), discount=1.0, exploration=0.2)
+    return wf.train(wf.worlds.blackjack(), learner, episodes=100_000, seed=0)
+
+
+def total(layout):
+    return float(np.sum(numbers_of(layout)))
+
+
+def test_a_simulation_is_the_map_of_its_visits(taxi):
+    played = taxi.simulation(START)
+    board = layout_of(played)
+    assert isinstance(board, Board)
+    assert total(board) == pytest.approx(played.visits.sum())
+    assert "1,000 rollouts" in board.title
+
+
+def test_belief_and_reality_stand_side_by_side(blackjack):
+    told = blackjack.comparison(HAND)
+    panels = layout_of(told)
+    assert [panel.title for panel in panels.panels] == ["believed", "actual"]
+    assert panels.shared, "one scale, or they could not be compared"
+    assert total(panels.panels[0]) == pytest.approx(told.believed.visits.sum())
+    assert total(panels.panels[1]) == pytest.approx(told.exact.sum())
+    apart = layout_of(told, show="difference")
+    assert total(apart) == pytest.approx((told.believed.visits - told.exact).sum())
+    assert apart.panels[0].diverging
+    assert told.verdict in panels.title
+
+
+def test_endings_have_the_whiskers_that_noise_explains(blackjack):
+    told = blackjack.comparison(HAND)
+    bars = layout_of(told, show="endings")
+    assert isinstance(bars, Bars)
+    assert set(bars.names) == {"won", "drew", "lost", "bust"}
+    believed, actual = bars.series
+    by_name = {measure.name: measure for measure in told.measures}
+    for name, number, low, high, real in zip(
+        bars.names, believed.numbers, believed.low, believed.high, actual.numbers, strict=True
+    ):
+        measure = by_name[name]
+        assert (number, real) == (measure.believed, measure.actual)
+        assert low == max(0.0, measure.believed - measure.reach)
+        assert high == min(1.0, measure.believed + measure.reach)
+
+
+def test_a_change_has_five_panels(taxi):
+    change = taxi.change(START, since=300)
+    panels = layout_of(change)
+    assert [panel.title for panel in panels.panels] == [
+        "south now expects", "east before expects", "only south now", "only east before", "both",
+    ]  # fmt: skip
+    sums = [total(panel) for panel in panels.panels]
+    assert sums[0] == pytest.approx(sums[2] + sums[4])
+    assert sums[1] == pytest.approx(sums[3] + sums[4])
+
+
+def test_chances_and_parts_are_bars_of_all_that_there_is(taxi):
+    chance = layout_of(taxi.chance(START, of="passenger aboard", before="row 4"))
+    assert chance.names[0] == "passenger aboard first"
+    assert sum(chance.series[0].numbers) == pytest.approx(1.0)
+    assert chance.unknown[-1]
+    parts = layout_of(taxi.parts(START))
+    assert sum(parts.series[0].numbers) == pytest.approx(taxi.parts(START).value)
+
+
+def test_worlds_without_a_map_are_compared_by_bars():
+    run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=100, seed=0)
+    bars = layout_of(run.comparison("the start", "up"))
+    assert isinstance(bars, Bars)
+    assert [series.name for series in bars.series] == ["believed", "actual"]
+
+
+def test_options_that_do_not_fit_are_refused(taxi):
+    with pytest.raises(ValueError, match="show= is not for the layout of intention"):
+        layout_of(taxi.intention(START), show="parts")
+    with pytest.raises(ValueError, match="show='endings': the layout of contrast takes visits, parts"):
+        layout_of(taxi.contrast(START), show="endings")
