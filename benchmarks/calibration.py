@@ -1,6 +1,6 @@
 """How often ``run.comparison`` calls a belief wrong: ``python benchmarks/calibration.py [--seeds N]``.
 
-Agents learn Blackjack, whose exact future is known. What an agent believes of its own greedy action is right but for
+Agents learn in worlds whose exact future is known. What an agent believes of its own greedy action is right but for
 noise and lag, so it should be called wrong no more often than the stated rate. Actions it rarely tries keep unlucky first
 impressions, and are told apart by their counts. The table of docs/comparison.md is made of what this writes.
 """
@@ -21,13 +21,22 @@ import whatfor as wf
 from whatfor.explanations.comparison import RATE
 
 RESULTS = Path(__file__).with_name("calibration.json")
-EPISODES = 200_000
+EPISODES = {"blackjack": 200_000, "random worlds": 3_000}
 DECAY = wf.exponential(1.0, 0.05, decay=0.9999)
+GAME = {"discount": 1.0, "exploration": 0.1}
+SMALL = {"step_size": wf.visit_count(0.8), "discount": 0.9, "exploration": 0.2}
 SETTINGS = {
-    "step 1 / n, exploration 0.1": (wf.visit_count(), 0.1),
-    "step 1 / n^0.8, exploration 0.1": (wf.visit_count(0.8), 0.1),
-    "step 1 / n^0.8, the paper's exploration": (wf.visit_count(0.8), DECAY),
-    "the paper's: step 0.1, its exploration": (0.1, DECAY),
+    "Blackjack, Q-learning, step 1 / n": ("blackjack", wf.QLearning(step_size=wf.visit_count(), **GAME)),
+    "Blackjack, Q-learning, step 1 / n^0.8": ("blackjack", wf.QLearning(step_size=wf.visit_count(0.8), **GAME)),
+    "Blackjack, SARSA, step 1 / n^0.8": ("blackjack", wf.Sarsa(step_size=wf.visit_count(0.8), **GAME)),
+    "Blackjack, Monte Carlo, step 1 / n^0.8": ("blackjack", wf.MonteCarlo(step_size=wf.visit_count(0.8), **GAME)),
+    "random worlds, Q-learning, step 1 / n^0.8": ("random worlds", wf.QLearning(**SMALL)),
+    "random worlds, double Q-learning, step 1 / n^0.8": ("random worlds", wf.DoubleQLearning(**SMALL)),
+    "random worlds, lambda-returns, step 1 / n^0.8": ("random worlds", wf.LambdaReturns(trail=0.7, **SMALL)),
+    "Blackjack, Q-learning, the paper's step 0.1": (
+        "blackjack",
+        wf.QLearning(step_size=0.1, discount=1.0, exploration=DECAY),
+    ),
 }
 HANDS = (
     "player 10, dealer 7, no usable ace",
@@ -38,35 +47,33 @@ HANDS = (
 )
 
 
-def judged(name: str, seed: int, episodes: int = EPISODES) -> list[tuple[bool, str, bool, float]]:
-    """For each hand and action: whether it is greedy, the verdict, whether noise and lag explain it, and how far it is off."""
-    step_size, exploration = SETTINGS[name]
-    learner = wf.QLearning(step_size=step_size, discount=1.0, exploration=exploration)
-    run = wf.train(wf.worlds.blackjack(), learner, episodes=episodes, seed=seed)
+def judged(name: str, seed: int) -> list[tuple[bool, str, float]]:
+    """For each state and action asked about: whether it is greedy, the verdict, and how far its value is off."""
+    kind, learner = SETTINGS[name]
+    world = wf.worlds.blackjack() if kind == "blackjack" else wf.testing.random_world(seed)
+    run = wf.train(world, learner, episodes=EPISODES[kind], seed=seed)
     found = []
-    for hand in HANDS:
-        for action in ("stick", "hit"):
-            told = run.comparison(hand, action)
-            greedy = bool(run.policy[told.state, told.action] > 0.0)
-            beyond = any(measure.unexplained for measure in told.judged)
-            found.append((greedy, told.verdict, beyond, told.measures[0].difference))
+    for state in HANDS if kind == "blackjack" else range(run.labels.n_states):
+        for action in range(run.labels.n_actions):
+            told = run.comparison(state, action)
+            found.append((told.greedy, told.verdict, told.measures[0].difference))
     return found
 
 
-def summary(found: list[tuple[bool, str, bool, float]]) -> dict[str, object]:
-    """Counts and rates, for greedy actions and for those rarely tried."""
-    greedy = [verdict for is_greedy, verdict, *_ in found if is_greedy]
-    rare = [(beyond, off) for _, verdict, beyond, off in found if verdict == "rarely tried"]
-    differs = Counter(greedy)["differs"]
-    sure = binomtest(differs, len(greedy)).proportion_ci(method="exact")
+def summary(found: list[tuple[bool, str, float]]) -> dict[str, object]:
+    """Counts and rates: of greedy actions that were judged, and of actions tried too seldom to be."""
+    verdicts = Counter(verdict for greedy, verdict, _ in found if greedy)
+    told = sum(verdicts[verdict] for verdict in ("agrees", "lags", "differs"))
+    rare = [off for _, verdict, off in found if verdict == "rarely tried"]
+    sure = binomtest(verdicts["differs"], told).proportion_ci(method="exact")
     return {
-        "greedy": len(greedy),
-        "verdicts": dict(Counter(greedy)),
-        "differs": differs / len(greedy),
+        "judged": told,
+        "verdicts": dict(verdicts),
+        "differs": verdicts["differs"] / told,
         "interval": [sure.low, sure.high],
         "rare": len(rare),
-        "rare_beyond": sum(beyond for beyond, _ in rare) / max(1, len(rare)),
-        "rare_off": float(np.mean([off for _, off in rare])) if rare else 0.0,
+        "rare_off": float(np.mean(rare)) if rare else None,
+        "rare_error": float(np.std(rare) / np.sqrt(len(rare))) if rare else None,
     }
 
 

@@ -48,23 +48,19 @@ def calibration(file: Path) -> str:
     """How often a comparison called a belief wrong."""
     result = json.loads(file.read_text())
     lines = [
-        "| agents | greedy actions | called different | 95 % interval | explained by lag | rarely tried actions | off by, on average | would be called different |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| agents | judged | called different | 95 % interval | explained by lag | not judged: tried seldom | their value is off by |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, row in result["settings"].items():
         low, high = row["interval"]
-        lags = row["verdicts"].get("lags", 0) / row["greedy"]
+        lags = row["verdicts"].get("lags", 0) / row["judged"]
+        off = f"{row['rare_off']:+.3f} ± {2 * row['rare_error']:.3f}" if row["rare"] else ""
         lines.append(
-            f"| {name} | {row['greedy']:,} | {row['differs']:.1%} | {low:.1%} to {high:.1%} | {lags:.1%} | {row['rare']:,} | {row['rare_off']:+.3f} | {row['rare_beyond']:.1%} |"
+            f"| {name} | {row['judged']:,} | {row['differs']:.1%} | {low:.1%} to {high:.1%} | {lags:.1%} | {row['rare']:,} | {off} |"
         )
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"{result['seeds']} seeds, {result['episodes']:,} episodes each; stated rate {result['rate']:.0%}.",
-            "",
-        ]
-    )
+    episodes = ", ".join(f"{count:,} episodes ({kind})" for kind, count in result["episodes"].items())
+    told = f"{result['seeds']} seeds each; {episodes}; stated rate {result['rate']:.0%}; off by: mean and two standard errors."
+    return "\n".join([*lines, "", told, ""])
 
 
 KINDS = {"example": example, "output": output, "table": table, "calibration": calibration}

@@ -1,6 +1,8 @@
 """The pages show what a reader will get."""
 
+import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -28,13 +30,24 @@ def test_files_a_page_links_to_exist(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_gallerys_commands_draw_its_pictures(tmp_path):
+def test_the_gallerys_commands_draw_its_pictures(whatfor, tmp_path, monkeypatch):
     page = ROOT / "docs" / "gallery.md"
-    said = fill_readme.run_commands(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    said = [whatfor(*shlex.split(command)) for command in fill_readme.commands(page)]
     shown = re.findall(r"\]\(images/([^)]+)\)", page.read_text())
     assert len(shown) >= 10
     assert sorted(shown) == sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_file())
-    assert all(out.strip() for out in said)
+    assert [(code, errors) for code, _, errors in said] == [(0, "")] * len(said)
+
+
+def test_the_calibration_says_what_the_page_says():
+    result = json.loads((ROOT / "benchmarks" / "calibration.json").read_text())
+    assert result["seeds"] == 200
+    for name, row in result["settings"].items():
+        assert row["differs"] <= result["rate"], name
+        assert row["judged"] >= 200
+        if row["rare"] > 100:
+            assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
 
 
 def test_the_json_form_is_as_documented():

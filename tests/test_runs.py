@@ -36,12 +36,12 @@ def test_an_end_is_said_only_where_one_was_learned():
     ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
     values = ledger.values()
     onward = wf.Run(labels=wf.Labels.plain(2, 1), values=values, ledger=ledger).intention(0)
-    assert "and what then follows it has not learned" in str(onward)
+    assert "where it has not learned what follows" in str(onward)
     ledger.record(1, 0, 1.0, None, ending="won", step_size=0.5, discount=0.9)
     last = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger).intention(1)
-    assert "it takes 'action 0' because it expects to end with 'won' at once (+1)." in str(last)
-    assert "only once; 50% of the value is still what it started with." in str(last)
-    assert last.endings == {"won": 0.5}
+    assert "it takes 'action 0'; it expects to end with 'won' (50%), as far as it knows (50% unknown)." in str(last)
+    assert "only once; 50% of its weight is still on the value it started with." in str(last)
+    assert last.chances == {"won": 0.5}
 
 
 def test_a_step_that_comes_back_is_told_from_the_step_itself():

@@ -64,6 +64,7 @@ class Ending:
     action: int | None = None
     reward: float | None = None
     said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
+    bad: bool = False  # nobody would act for its sake
 
     def fits(self, action: int, reward: float) -> bool:
         """Whether an episode that ended so has this name."""
@@ -98,6 +99,9 @@ class Labels:
     milestones: tuple[Milestone, ...] = ()
 
     def __post_init__(self) -> None:
+        said = (*self.verbs, *(ending.said for ending in self.endings), *(m.said for m in self.milestones))
+        if not isinstance(self.verbs, tuple) or not all(isinstance(text, str) for text in said):
+            raise ValueError("verbs, and what endings and milestones say, are texts")
         names = [axis.name for axis in self.axes]
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
@@ -139,9 +143,8 @@ class Labels:
 
     def _filled(self, text: str, index: int) -> str:
         """A text with the words of a state in the place of its {axes}."""
-        for axis, at in zip(self.axes, self.values(index), strict=True):
-            text = text.replace(f"{{{axis.name}}}", axis.word(at))
-        return text
+        words = {axis.name: axis.word(at) for axis, at in zip(self.axes, self.values(index), strict=True)}
+        return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
 
     def doing(self, action: int) -> str:
         """What "it" does by an action: "moves south"."""
@@ -156,6 +159,10 @@ class Labels:
             if axis.word(after[at]) == milestone.value != axis.word(before[at]):
                 return self._filled(milestone.said, state)
         return None
+
+    def ending_is_bad(self, name: str) -> bool:
+        """Whether nobody would act for the sake of an ending."""
+        return any(ending.bad for ending in self.endings if ending.name == name)
 
     def ending_said(self, name: str, state: int) -> str:
         """What the agent does when an episode ends so in a state: "deliver at R"."""
@@ -376,6 +383,6 @@ class Labels:
             endings=tuple(Ending(**ending) for ending in data["endings"]),
             kind=data["kind"],
             observed=data["observed"],
-            verbs=tuple(data["verbs"]),
+            verbs=tuple(data["verbs"]) if isinstance(data["verbs"], list) else data["verbs"],
             milestones=tuple(Milestone(**milestone) for milestone in data["milestones"]),
         )

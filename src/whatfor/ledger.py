@@ -155,10 +155,13 @@ class Ledger:
         """The experiences of one episode, step by step, each as the update that first learned from it."""
         if not 0 <= number < self.n_episodes:
             raise ValueError(f"this ledger holds episodes 0 to {self.n_episodes - 1}, not {number}")
-        episodes, steps = self.made()
-        own = np.flatnonzero(episodes == number)
-        _, first = np.unique(steps[own], return_index=True)
-        return [self._update(int(i), number, int(steps[i])) for i in own[first]]
+        if self.order == "replayed":
+            own = np.flatnonzero(self.made()[0] == number)
+        else:
+            own = np.arange(*np.append(self.episode_starts, len(self))[number : number + 2])
+        steps = self.made(own)[1]
+        _, first = np.unique(steps, return_index=True)
+        return [self._update(int(own[at]), number, int(steps[at])) for at in first]
 
     @property
     def ended(self) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs
-from whatfor.beliefs.simulated import SimulatedBeliefs
+from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs
 from whatfor.explanations import (
     Chance,
     Change,
@@ -41,6 +42,8 @@ from whatfor.worlds.stepping import TABLE
 if TYPE_CHECKING:
     from whatfor.worlds.world import World
 
+#: Discounted below this, what follows does not matter.
+NEGLIGIBLE = 1e-6
 State = Any  # an index, an observation, or words
 Action = int | str
 
@@ -155,11 +158,12 @@ class Run:
 
     def episode(
         self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None
-    ) -> list[tuple[int, int]]:
-        """A greedy episode from a state: the state and action of every step."""
+    ) -> list[tuple[Any, int]]:
+        """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about."""
         index, action = self._asked(state, None)
         rollouts = self._simulated(self._placed(env), 2, seed, enter).rollouts(index, action)
-        return [divmod(int(pair), self.labels.n_actions) for pair in rollouts.pair[: rollouts.first[1]]]
+        pairs = [divmod(int(pair), self.labels.n_actions) for pair in rollouts.pair[: rollouts.first[1]]]
+        return [(self.labels.observation(state), action) for state, action in pairs]
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
@@ -185,7 +189,8 @@ class Run:
         second = int(others.argmax()) if instead is None else self.labels.action(instead)
         if first == second:
             raise ValueError(f"{self.labels.actions[first]!r} cannot be compared with itself; name another action")
-        return Contrast.of(self._intention(index, first), self._intention(index, second))
+        noise = self.beliefs.gap_error(index, first, second) if isinstance(self.beliefs, Audit) else None
+        return Contrast.of(self._intention(index, first), self._intention(index, second), noise=noise)
 
     def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
         """How the agent expects the episode to end; by default, after its best action."""
@@ -198,6 +203,8 @@ class Run:
         """
         known, pair = self._need_ledger("a chance").endings, self._asked(state, action)
         other = None if before is None else self.labels.where(before, endings=known)
+        if before is not None and before == of:
+            raise ValueError(f"{of!r} cannot come before itself; say what else should come later")
         return Chance.after(self.audit, self.labels, *pair, of=self.labels.where(of, endings=known), before=other)
 
     def parts(self, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
@@ -226,11 +233,11 @@ class Run:
 
         By default each is asked for its own best action.
         """
-        before = self.as_of(since) if isinstance(since, int) else since
+        before = since if isinstance(since, Run) else self.as_of(since)
         if before.labels != self.labels:
             raise ValueError("the two runs are not of the same world: their states or actions have other names")
-        index = self.labels.index(state)
-        return Change.of(self.intention(index, action), before.intention(index, action))
+        now, then = self._intention(*self._asked(state, action)), before._intention(*before._asked(state, action))
+        return Change.of(now, then, another_run=before is since)
 
     def simulation(
         self,
@@ -286,20 +293,30 @@ class Run:
         return float(discounts[0])
 
     def _simulated(self, place: Place, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
+        longest = place.max_steps
+        if not self._limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
+            longest = max(longest, min(LONGEST, math.ceil(math.log(NEGLIGIBLE) / math.log(max(self.discount, 1e-3)))))
         return SimulatedBeliefs(
             place.env if place.world is None or (enter and place.env is not None) else place.world,
             self.policy,
             discount=self.discount,
             rollouts=rollouts,
             seed=seed,
-            max_steps=place.max_steps,
+            max_steps=longest,
             enter=enter,
         )
 
+    @property
+    def _limit_ends(self) -> bool:
+        """Whether it learned that its time limit is an end."""
+        return self.settings.get("time_limit") == "terminal"
+
     def _exact(self, place: Place, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None where the world is not known, or has no end without a discount."""
-        world = place.world
+        world, ledger = place.world, self.ledger
         if world is None or world.arrays.kind != TABLE:
+            return None
+        if self._limit_ends and ledger is not None and ledger.timed_out.any():  # a table knows no limit
             return None
         exact = ExactBeliefs(world, self.policy, discount=self.discount)
         return exact if exact.ends(state, action) else None
@@ -324,9 +341,10 @@ class Run:
         settings = self.settings
         if env is None and self._place is not None:
             return self._place
-        if "world" not in settings:
-            raise ValueError("this run does not know its world: it was made from an own loop")
-        world, limits = settings["world"], {"max_steps": settings["max_steps"], "engine": settings["engine"]}
+        if "world" not in settings and env is None:
+            raise ValueError("this run does not know its world, since it was made from an own loop: pass it as env=")
+        world = settings.get("world", {})
+        limits = {"max_steps": settings.get("max_steps"), "engine": settings.get("engine", "auto")}
         try:
             if env is None:
                 place = place_again(world, self._table, **limits)
@@ -339,6 +357,6 @@ class Run:
                 f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
                 f"this world {place.labels.n_states} and {place.labels.n_actions}"
             )
-        if self._place is None:
+        if env is None:
             self._place = place
         return place

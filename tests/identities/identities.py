@@ -388,7 +388,8 @@ def course_follows_what_is_likeliest(case: Case) -> None:
     run = case.run()
     for state, action in pairs(run)[:6]:
         found = run.audit.reading(state, action).course
-        expected = oracle.course(run.ledger, run.audit.weights(state, action), state, action)
+        left = run.audit.row(state, action, method="scan").left.sum(axis=0).ravel()
+        expected = oracle.course(run.ledger, run.audit.weights(state, action), left, state, action)
         assert (list(found.pairs), found.ending, found.comes_back_to) == expected[:3]
         np.testing.assert_allclose(found.chances, expected[3], atol=1e-9)
 

@@ -76,7 +76,7 @@ def ever(lines: Lines, n_cells: int, arrived) -> np.ndarray:
     return tables
 
 
-def course(ledger, weights, state, action):
+def course(ledger, weights, left, state, action):
     """The likeliest course, one dictionary of shares a step: pairs, ending, the step it comes back to, chances."""
     n_pairs = ledger.n_states * ledger.n_actions
     rows = list(columns(ledger.lines))
@@ -101,7 +101,7 @@ def course(ledger, weights, state, action):
         if not found:
             break
         to = max(found, key=lambda to: found[to])
-        chance *= found[to] / sum(found.values())
+        chance *= found[to] / (sum(found.values()) + left[path[-1]])
         if to < NO_BOOTSTRAP:
             ending = ledger.endings[-2 - to]
             break

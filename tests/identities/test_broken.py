@@ -178,8 +178,8 @@ BROKEN = {
     ),
     "errors of different episodes are added up before they are squared": (
         "beliefs/noise.py",
-        "squares = summed_by(ledger.made(used)[0], errors) ** 2",
-        "squares = np.atleast_1d(errors.sum()) ** 2",
+        "together = summed_by(ledger.made(used)[0], errors)",
+        "together = np.atleast_1d(errors.sum())",
         ["the_spread_of_equal_experiences_is_their_standard_error"],
     ),
     "a prefix is one line too long": (

@@ -185,7 +185,21 @@ class Audit:
             used = np.flatnonzero(weights > SLIGHT)
             carried = weights[used, 0]
         error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel())
-        return Reading(row, course(self.ledger, used, carried, state, action), error)
+        left = row.left.sum(axis=0).ravel()
+        if len(self.ledger) and not np.any(
+            lines.discount
+        ):  # nothing is carried on, but what follows is known all the same
+            weights = self.weights(state, action, discount=1.0)
+            used = np.flatnonzero(weights)
+            carried, left = weights[used], self.row(state, action, discount=1.0, method="scan").left.sum(axis=0).ravel()
+        return Reading(row, course(self.ledger, used, carried, left, state, action), error)
+
+    def gap_error(self, state: int, one: int, other: int) -> float:
+        """The standard error of the gap between two actions' values; what both rest on does not count."""
+        weights = self.weights(state, one) - self.weights(state, other)
+        used = np.flatnonzero(np.abs(weights) > SLIGHT)
+        lines = self.ledger.lines
+        return sampling_error(self.ledger, used, weights[used], lines.reward, self.folded.ravel())[0]
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:

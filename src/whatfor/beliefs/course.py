@@ -28,7 +28,14 @@ class Course:
     stays: float  # the chance that the asked step leaves it in its state, whatever it does next
 
 
-def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64], state: int, action: int) -> Course:
+def course(
+    ledger: Ledger,
+    lines: NDArray[np.int64],  # that carry weight
+    weights: NDArray[np.float64],
+    left: NDArray[np.float64],  # (S * A,) weight still on the start: of these shares nobody knows where they lead
+    state: int,
+    action: int,
+) -> Course:
     """Follow the lines that carry weight, from pair to the pair they mostly lead to."""
     own = ledger.lines.cell[lines] % (ledger.n_states * ledger.n_actions)
     pairs, chances, rewards, chance = [state * ledger.n_actions + action], [1.0], [], 1.0
@@ -40,9 +47,10 @@ def course(ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64
             rewards.append(0.0)
             break
         best = int(shares.argmax())
+        known = float(shares.sum()) + float(left[pairs[-1]])
         if stays is None:
-            stays = float(shares[to // ledger.n_actions == state].sum() / shares.sum())
-        chance *= float(shares[best] / shares.sum())
+            stays = float(shares[to // ledger.n_actions == state].sum()) / known
+        chance *= float(shares[best]) / known
         rewards.append(float(paid[best] / shares[best]))
         following = int(to[best])
         if following <= TIMED_OUT:

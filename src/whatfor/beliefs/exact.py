@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,14 @@ class Known(Protocol):
         """What may follow each state and action."""
 
 
+class Expected(NamedTuple):
+    """What a policy leads to, for something that adds up; each (S, A)."""
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]  # of one step: its own amount and what is expected to follow it
+    span: NDArray[np.float64]  # the largest less the smallest that one step can bring
+
+
 class ExactBeliefs:
     """What a policy really leads to.
 
@@ -48,7 +56,8 @@ class ExactBeliefs:
         self.discount = discount
         self.policy = chances_of(policy, world.labels)
         self._onward, self.rewards = transition_matrix(world.table, world.labels.n_actions)
-        self._table = world.table
+        self.table = world.table
+        self._factors: dict[float, Any] = {}
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
@@ -101,9 +110,31 @@ class ExactBeliefs:
         return {name: chance for name, chance in ordered if chance > 0.0}
 
     @cached_property
+    def entry_pairs(self) -> NDArray[np.int64]:
+        """(entries,) The pair, state * A + action, that each entry of the table belongs to."""
+        return entries_of(self.table)[0]
+
+    def expected(self, amount: NDArray[np.float64], discount: float | None = None) -> Expected:
+        """What adds up after every pair if the policy follows, where each entry of the table adds ``amount``."""
+        discount = self.discount if discount is None else discount
+        pairs, chances = entries_of(self.table)
+        n_pairs, goes_on = self.policy.size, self.table.ending == GOES_ON
+
+        def mean(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+            summed = np.bincount(pairs, weights=chances * numbers, minlength=n_pairs)
+            return summed.astype(np.float64).reshape(self.policy.shape)
+
+        by_state = self._factored(discount).solve((mean(amount) * self.policy).sum(axis=1), trans="T")
+        follows = amount + discount * np.where(goes_on, by_state[self.table.next_state], 0.0)
+        means = mean(follows)
+        starts = self.table.first[:-1]
+        span = np.maximum.reduceat(follows, starts) - np.minimum.reduceat(follows, starts)
+        return Expected(means, np.maximum(mean(follows**2) - means**2, 0.0), span.reshape(self.policy.shape))
+
+    @cached_property
     def _ending(self) -> NDArray[np.float64]:
         """(S*A, endings) The chance that a pair's own step ends the episode so."""
-        return ending_chances(self._table, len(ENDINGS) + len(self.labels.ending_names))
+        return ending_chances(self.table, len(ENDINGS) + len(self.labels.ending_names))
 
     @cached_property
     def _ends(self) -> NDArray[np.float64]:
@@ -132,29 +163,38 @@ class ExactBeliefs:
     @cached_property
     def _endless(self) -> NDArray[np.bool_] | None:
         """States from which the policy may never end; None with a discount."""
-        if self.discount < 1.0:
-            return None
+        return None if self.discount < 1.0 else self.endless
+
+    @cached_property
+    def endless(self) -> NDArray[np.bool_]:
+        """(S,) States from which the policy may go on for ever."""
         leaving = 1.0 - np.asarray(self._moving.sum(axis=1)).ravel() > 1e-12
         trapped = ~_reaching(self._moving, leaving)
         return _reaching(self._moving, trapped) if trapped.any() else trapped
 
     @cached_property
     def _solver(self) -> Any:
+        return self._factored(self.discount).solve
+
+    def _factored(self, discount: float) -> Any:
+        """The transposed system (I - g P) of the policy, ready to be solved."""
         from scipy import sparse
         from scipy.sparse.linalg import splu
 
-        moving = self._moving
-        if self._endless is not None and self._endless.any():  # their equations have no solution and are not asked
-            moving = sparse.diags_array((~self._endless).astype(float)) @ moving
-        system = sparse.eye_array(moving.shape[0]) - self.discount * moving
-        return splu(sparse.csc_array(system.T)).solve
+        if discount not in self._factors:
+            moving = self._moving
+            if discount == 1.0 and self.endless.any():  # their equations have no solution and are not asked
+                moving = sparse.diags_array((~self.endless).astype(float)) @ moving
+            system = sparse.eye_array(moving.shape[0]) - discount * moving
+            self._factors[discount] = splu(sparse.csc_array(system.T))
+        return self._factors[discount]
 
 
 def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.float64]]:
     """(S*A, S) Chances to go on to each state, and (S, A) the mean rewards."""
     from scipy import sparse
 
-    pairs, chances = _entries(table)
+    pairs, chances = entries_of(table)
     goes_on = table.ending == GOES_ON
     shape = (len(table.first) - 1, len(table.start))
     onward = sparse.csr_array((chances[goes_on], (pairs[goes_on], table.next_state[goes_on])), shape=shape)
@@ -164,12 +204,12 @@ def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.flo
 
 def ending_chances(table: Table, n_endings: int) -> NDArray[np.float64]:
     """(S*A, endings) The chance that a pair's own step ends the episode in each way, in a ledger's order of names."""
-    pairs, chances = _entries(table)
+    pairs, chances = entries_of(table)
     n_pairs, ending = len(table.first) - 1, [table.ending == ending_place(place) for place in range(n_endings)]
     return np.column_stack([np.bincount(pairs[so], weights=chances[so], minlength=n_pairs) for so in ending])
 
 
-def _entries(table: Table) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def entries_of(table: Table) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """(entries,) The pair of each entry, and its chance."""
     counts = np.diff(table.first)
     chances = table.chance.copy()  # summed up within each pair

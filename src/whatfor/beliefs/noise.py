@@ -42,14 +42,27 @@ def sampling_error(
     """
     g, found, _ = ahead(ledger, used, table, discount)
     errors = weights * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    squares = summed_by(ledger.made(used)[0], errors) ** 2
-    total = float(squares.sum())
-    return float(np.sqrt(total)), total**2 / float((squares**2).sum()) if total else 0.0
+    together = summed_by(ledger.made(used)[0], errors)
+    largest = float(np.abs(together).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0, 0.0
+    squares = (together / largest) ** 2  # of size 1, so that nothing underflows
+    return largest * float(np.sqrt(squares.sum())), float(squares.sum() ** 2 / (squares**2).sum())
 
 
 def effective(ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """So many equally weighted experiences would be as many: (sum of weights)^2 / sum of squares."""
-    return _as_many(weights if ledger.order != "replayed" else summed_by(ledger.origins_of(used), weights))
+    return _as_many(by_experience(ledger, used, weights)[0])
+
+
+def by_experience(
+    ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Weights added up by experience, and for each a line (counted in ``used``) that learned from it."""
+    if ledger.order != "replayed":
+        return weights, np.arange(len(used))
+    _, first, own = np.unique(ledger.origins_of(used), return_index=True, return_inverse=True)
+    return np.bincount(own, weights=weights).astype(np.float64), first
 
 
 def effective_episodes(ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:

@@ -57,7 +57,7 @@ class SimulatedBeliefs:
         self.labels = labels_of(self._env) if self._world is None else self._world.labels
         self._enter = enter or (entering(self._env, self.labels) if self._world is None else None)
         own = time_limit(self._env) if self._world is None else self._world.max_steps
-        self.max_steps = min(limit for limit in (own, max_steps, LONGEST) if limit is not None)
+        self.max_steps = max_steps or own or LONGEST
         self.policy = chances_of(policy, self.labels)
         self.discount = discount
         self.n = rollouts
@@ -127,6 +127,8 @@ class SimulatedBeliefs:
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
     """A known world where there is one: it is the same, and a thousand times as quick."""
     if isinstance(world, World):
+        if enter is not None:
+            raise ValueError("enter= is for environments; a whatfor world can be put into any state as it is")
         return world, None
     env = made(world) if isinstance(world, str) else world
     if enter is not None:
@@ -142,6 +144,7 @@ def _never_left(world: World, state: int) -> bool:
     if world.arrays.kind != TABLE:
         return False
     table = world.arrays.table
-    reached = table.next_state == state
+    pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
+    reached = (table.next_state == state) & (pairs // world.labels.n_actions != state)
     starts = np.diff(table.start, prepend=0.0)[state] > 0.0
     return bool(reached.any() and not starts and (table.ending[reached] != GOES_ON).all())

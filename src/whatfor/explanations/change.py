@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from whatfor.explanations.difference import Difference
+from whatfor.explanations.explanation import FAINT
 from whatfor.explanations.intention import Intention
 
 MOST = 5
-#: Two futures that share this much of their visits are the same.
-SAME = 0.95
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,8 @@ class Change(Difference):
 
     The actions may differ; where they are the same, the reasons may not be.
     """
+
+    another_run: bool = False  # not earlier in training, but another run
 
     @property
     def after(self) -> Intention:
@@ -38,38 +39,43 @@ class Change(Difference):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, labels = self.labels.words(self.state), self.labels
-        if self.before.tries == 0 or self.after.tries == 0:
-            when = "before" if self.before.tries == 0 else "now"
-            which = self.before if self.before.tries == 0 else self.after
-            return [
-                f"In {here!r}, {labels.actions[which.action]!r} was not yet tried {when}: there is nothing to compare."
-            ]
-        was, now = self.before.plan(), self.after.plan()
+        now, then = ("here", "in the other run") if self.another_run else ("now", "before")
+        for which, when in ((self.before, then), (self.after, now)):
+            if which.tries == 0:
+                return [
+                    f"In {here!r}, {labels.actions[which.action]!r} was never tried {when}: there is nothing to compare."
+                ]
+        doing, other = labels.doing(self.after.action), labels.actions[self.before.action]
         if self.same_action:
-            lines = [f"In {here!r}, it still {labels.doing(self.after.action)}, {self._reasons()}."]
+            lines = [f"In {here!r}, it {doing} {now} as {then}, {self._reasons()}."]
         else:
-            was_doing = labels.actions[self.before.action]
-            lines = [f"In {here!r}, it now {labels.doing(self.after.action)}; before, it was {was_doing!r}."]
-        if was and now and was != now:
-            lines += [f"Before, it expected {was}.", f"Now, it expects {now}."]
-        lines.append(f"The value went from {self.before.value:.4f} to {self.after.value:.4f} ({self.gap:+.4f}).")
+            lines = [f"In {here!r}, it {doing} {now}; {then}, its choice was {other!r}."]
+        plans = [(when.capitalize(), which.plan().said) for when, which in ((then, self.before), (now, self.after))]
+        if all(said for _, said in plans) and plans[0][1] != plans[1][1]:
+            lines += [f"{when}, it expects {said}." for when, said in plans]
+        lines.append(
+            f"The value is {self.after.value:.4f} {now} and was {self.before.value:.4f} {then} ({self.gap:+.4f})."
+        )
         if self.different:
-            for said, numbers in (("It expects more of", self.gained), ("and less of", self.lost)):
-                lines.append(f"{said}:")
-                most = sorted(self._map(numbers)[:MOST], key=lambda part: -float(part["number"]))
+            for said, numbers in ((f"{now.capitalize()} it expects more of", self.gained), ("and less of", self.lost)):
+                most = [part for part in self._map(numbers)[:MOST] if part["number"] >= FAINT]
+                lines += [f"{said}:"] * bool(most)
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
         return lines
 
     def _reasons(self) -> str:
         """How much of the one future is in the other."""
-        if self.in_common >= SAME:
+        if min(self.one.now, self.other.now) < 0.5:
+            return "having learned too little to have reasons"
+        if not self.different:
             return "for the same reasons"
-        return "for partly other reasons" if self.in_common >= 0.5 else "for other reasons"
+        return "for partly other reasons" if (self.in_common or 0.0) >= 0.5 else "for other reasons"
 
     @property
-    def in_common(self) -> float:
-        """The share of the shorter future's visits that both expect."""
-        return float(self.shared.sum() / min(self.one.visits.sum(), self.other.visits.sum()))
+    def in_common(self) -> float | None:
+        """The share of the longer future's visits that both expect; None: there is none."""
+        longer = max(self.one.visits.sum(), self.other.visits.sum())
+        return float(self.shared.sum() / longer) if longer else None
 
     def to_json(self) -> dict[str, Any]:
         """Both intentions' actions and values, and the parts of the change."""

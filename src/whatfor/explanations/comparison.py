@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.explanation import FAINT, Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.measures import Measure, Ruler
+from whatfor.explanations.measures import Measure
+from whatfor.explanations.phrases import count
+from whatfor.explanations.ruler import Ruler
 from whatfor.explanations.simulation import Simulation
 from whatfor.labels import Labels
 
@@ -45,25 +47,34 @@ class Comparison(Explanation):
     distance: float  # half the sum of |differences of visits|, relative to all visits: 0 the same, 1 nothing in common
     tries: int | None  # None: nobody counted
     episodes: float | None  # so many equally weighted episodes it rests on; None: nobody counted
+    unknown: float | None  # chance that still rests on values the tables started with; None: nobody knows
+    greedy: bool  # whether this is the action it takes
     rare: bool  # too rarely tried to be judged: a bad first impression stops an agent from trying again
     residual: float  # the belief's own
 
     @classmethod
-    def of(cls, audit: Audit | None, believed: Intention, simulated: Simulation, exact: ExactBeliefs | None,
-           policy: NDArray[np.float64]) -> Comparison:  # fmt: skip
+    def of(
+        cls,
+        audit: Audit | None,
+        believed: Intention,
+        simulated: Simulation,
+        exact: ExactBeliefs | None,
+        policy: NDArray[np.float64],
+    ) -> Comparison:
         """Compare; ``audit`` knows the noise of a belief that was read off a ledger."""
         state, action = believed.state, believed.action
         known = None if exact is None else exact.visits(state, action)
-        ruler = Ruler(audit, state, action, policy)
-        value = None if exact is None else exact.value(state, action)
-        measures = [ruler.value(believed, simulated, value)]
-        if audit is not None:
-            chances = None if exact is None else exact.outcomes(state, action)
-            measures += ruler.endings(simulated, chances)
         actual = simulated.visits if known is None else known
         apart = np.abs(believed.visits - actual)
-        pairs = [divmod(int(at), policy.shape[1]) for at in np.argsort(-apart, axis=None, kind="stable")[:MOST_PLACES]]
-        places = [(s, a, ruler.place(s, a, believed, simulated, known)) for s, a in pairs if apart[s, a] > 0.0]
+        measures, places = _unjudged(believed, simulated, exact), []
+        if audit is not None:
+            ruler = Ruler(audit, believed, simulated, exact, policy)
+            rate = RATE / 2.0 / (1 + len(audit.ledger.endings))
+            measures = [ruler.value(rate), *ruler.endings(rate)]
+            rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
+            most = np.argsort(-apart, axis=None, kind="stable")[:MOST_PLACES]
+            pairs = [divmod(int(at), policy.shape[1]) for at in most]
+            places = [(s, a, ruler.place(s, a, rate)) for s, a in pairs if apart[s, a] >= FAINT]
         return cls(
             labels=believed.labels,
             state=state,
@@ -71,30 +82,27 @@ class Comparison(Explanation):
             believed=believed,
             simulated=simulated,
             exact=known,
-            measures=ruler.judged(measures, RATE / 2.0 / len(measures)),
-            places=tuple(
-                (s, a, measure)
-                for (s, a, _), measure in zip(
-                    places,
-                    ruler.judged([m for *_, m in places], RATE / 2.0 / max(1, int((apart > 0.0).sum()))),
-                    strict=True,
-                )
-            ),
+            measures=tuple(measures),
+            places=tuple(places),
             distance=float(apart.sum() / max(believed.visits.sum() + actual.sum(), np.finfo(float).tiny)),
             tries=believed.tries,
             episodes=None if audit is None else ruler.episodes,
+            unknown=None if audit is None else float(audit.row(state, action, discount=1.0).left.sum()),
+            greedy=bool(policy[state, action] > 0.0),
             rare=_rare(audit, state, action, policy),
             residual=believed.residual,
         )
 
     @property
     def verdict(self) -> str:
-        """ "unknown", "rarely tried", "too few", "differs", "lags" or "agrees"."""
+        """ "unknown", "unjudged", "rarely tried", "too few", "differs", "lags" or "agrees"."""
         if self.tries == 0:
             return "unknown"
+        if self.episodes is None:
+            return "unjudged"
         if self.rare:
             return "rarely tried"
-        if self.episodes is not None and self.episodes < FEW_EPISODES:
+        if self.episodes < FEW_EPISODES:
             return "too few"
         if any(measure.unexplained for measure in self.judged):
             return "differs"
@@ -112,28 +120,40 @@ class Comparison(Explanation):
         lines = [f"In {here!r}, what it expects of {doing!r} against {against}: {self._told()}"]
         if self.tries == 0:
             return lines
-        lines += [f"  {measure}" for measure in self.measures]
-        lines.append(f"Its expected visits are {self.distance:.1%} away from the actual ones; they differ most at:")
-        lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
-        return lines if self.places else lines[:-1]
+        judging = self.verdict in ("agrees", "lags", "differs")
+        lines += [f"  {measure.judged() if judging else measure}" for measure in self.measures]
+        if self.unknown is not None and self.unknown >= FAINT:
+            lines.append(f"  ({self.unknown:.1%} of its expectation still rests on the values it started with)")
+        lines.append(
+            f"Its expected visits are {self.distance:.1%} away from the actual ones" + (":" if self.places else ".")
+        )
+        return lines + [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
 
     def _told(self) -> str:
         """The verdict in words."""
-        worst, verdict = max(self.judged, key=lambda measure: measure.excess), self.verdict
+        verdict = self.verdict
         if verdict == "rarely tried":
-            return (
-                f"it tried that rarely ({self.tries:,} times), so a difference may be an unlucky first impression "
-                "that it never corrected: probably too pessimistic."
-            )
+            times = f"it tried that seldom ({count(self.tries or 0, 'time')}), so the two are not judged"
+            if self.greedy:
+                return times + "."
+            return times + ": an action that looks bad is hardly tried again, so its value tends to stay too low."
         if verdict == "too few":
-            return f"its belief rests on about {self.episodes:.1f} episodes, too few to tell a difference from chance."
-        said = {
+            return f"not judged, its belief rests on about {self.episodes:.1f} episodes, too few to tell a difference from chance."
+        if verdict in ("differs", "lags"):
+            found = [m for m in self.judged if (m.unexplained if verdict == "differs" else m.differs)]
+            worst = max(found, key=lambda measure: measure.excess)
+            rest = (
+                "by more than chance and lag explain"
+                if verdict == "differs"
+                else "which actions it would no longer take explain"
+            )
+            where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
+            return f"they differ, first of all in {where}, {rest}."
+        return {
             "unknown": "it never tried that, so it expects nothing.",
-            "differs": f"they differ, most of all in {worst.name}, by more than chance and lag explain.",
-            "lags": f"they differ, most of all in {worst.name}; actions it would no longer take explain that.",
+            "unjudged": "not judged, since nobody knows how far this belief is off by chance.",
             "agrees": "they agree, as far as chance lets one tell.",
-        }
-        return said[verdict]
+        }[verdict]
 
     def to_json(self) -> dict[str, Any]:
         """The measures, the distance, and where the visits differ most."""
@@ -146,6 +166,8 @@ class Comparison(Explanation):
             "distance": self.distance,
             "tries": self.tries,
             "episodes": self.episodes,
+            "unknown": self.unknown,
+            "greedy": self.greedy,
             "residual": self.residual,
             "against": "simulation" if self.exact is None else "exact",
             "measures": [measure.to_json() for measure in self.measures],
@@ -155,6 +177,12 @@ class Comparison(Explanation):
             "exact": None if self.exact is None else self._map(self.exact),
             "sentences": self.sentences(),
         }
+
+
+def _unjudged(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
+    """The value, of a belief whose noise nobody knows."""
+    true = None if exact is None else exact.value(believed.state, believed.action)
+    return [Measure("value", believed.value, simulated.value, simulated.value_error, true, None, 0.0, 0.0, np.inf)]
 
 
 def _rare(audit: Audit | None, state: int, action: int, policy: NDArray[np.float64]) -> bool:

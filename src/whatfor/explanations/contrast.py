@@ -7,7 +7,7 @@ from typing import Any
 
 from whatfor.explanations.difference import Difference
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import LIKELY
+from whatfor.explanations.phrases import LIKELY, count, expecting
 
 MOST_REASONS = 5
 
@@ -49,50 +49,63 @@ class Contrast(Difference):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here = self.labels.words(self.state)
-        unknown = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
-        if unknown:
-            return [f"In {here!r}, {unknown[0]!r} was never tried, so there is nothing to compare."]
         names = [self.labels.actions[which.action] for which in (self.one, self.other)]
-        plans = [which.plan() for which in (self.one, self.other)]
+        for name, which in zip(names, (self.one, self.other), strict=True):
+            if which.tries == 0:
+                return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
+            if which.tries is not None and which.now < 0.5:
+                return [
+                    f"In {here!r}, it has learned too little of {name!r} to compare the two: "
+                    f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
+                ]
         if self.tied:
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} are equally good ({self.one.value:.4f})."]
-            if self.different:
-                lines.append("They expect different futures all the same:")
-                ways = [self.one.way(), self.other.way()] if plans[0] == plans[1] else plans
-                lines += [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
-            else:
-                lines.append("They expect the same future.")
+            lines += self._two_ways(names) if self.different else ["They expect the same future."]
         else:
-            lines = self._decided(here, plans)
+            lines = self._decided(here)
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
         return lines if self.tied else lines + self._reasons()
 
-    def _decided(self, here: str, plans: list[str]) -> list[str]:
+    def _two_ways(self, names: list[str]) -> list[str]:
+        """Two futures of one value."""
+        ways = [self.one.plan().said, self.other.plan().said]
+        if ways[0] == ways[1]:
+            ways = [self.one.way(), self.other.way()]
+        told = [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
+        return ["They expect different futures all the same" + (":" if told else "."), *told]
+
+    def _decided(self, here: str) -> list[str]:
         """Which is better, and what each is for."""
         better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
-        for_better, for_worse = plans if self.gap > 0 else plans[::-1]
-        said = f"In {here!r}, it {self.labels.doing(better.action)} rather than {self.labels.actions[worse.action]!r}"
-        lines = [f"{said} because it expects {for_better}." if for_better else f"{said}."]
+        why, instead = better.plan(), worse.plan()
+        name = self.labels.actions[worse.action]
+        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{expecting(why)}."]
+        less = f"{name.capitalize()} is worth {abs(self.gap):.4f} less"
         lines.append(
-            f"{self.labels.actions[worse.action].capitalize()} is worth {abs(self.gap):.4f} less"
-            + (f": then it expects {for_worse}." if for_worse and for_worse != for_better else ".")
+            less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")
         )
         if self.unsettled:
-            lines.append(f"That is not settled: the experiences behind the two values spread by ± {self.noise:.2g}.")
-        few = [which for which in (better, worse) if which.tries is not None and 1.0 - which.now >= 0.05]
-        for which in few:
             lines.append(
-                f"It has tried {self.labels.actions[which.action]!r} only {which.tries:,} times: "
-                f"{1.0 - which.now:.0%} of that value is still what it started with."
+                f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."
             )
+        for which in (better, worse):
+            if which.never_known >= 0.5:
+                lines.append(
+                    f"How it ends after {self.labels.actions[which.action]!r}, it hardly knows ({which.never_known:.0%} unknown)."
+                )
+            if which.tries is not None and 1.0 - which.now >= 0.05:
+                lines.append(
+                    f"It has tried {self.labels.actions[which.action]!r} only {count(which.tries, 'time')}: "
+                    f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
+                )
         return lines
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Stuck, a bounce back, or circles without an end."""
         name, back, course = self.labels.actions[which.action].capitalize(), self.back_after(which), which.course
         if back == 1:
-            return [f"{name} leaves it stuck where it is."]
+            return [f"{name} leaves it where it is."]
         if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
             return [f"{name} leads nowhere: it expects to go in circles."]
         if back is not None:
@@ -104,12 +117,12 @@ class Contrast(Difference):
         reasons = self.reasons
         if not reasons:
             return []
-        lines = [f"What decides for {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
-        lines += [f"  {amount:+7.3f}  {self._reason(s, a)}" for s, a, amount in reasons[:MOST_REASONS]]
-        if len(reasons) > MOST_REASONS:
-            rest = sum(amount for *_, amount in reasons[MOST_REASONS:])
-            lines.append(f"  {rest:+7.3f}  at {len(reasons) - MOST_REASONS} other places")
-        return lines
+        said = "What speaks for" if self.unsettled else "What decides for"
+        lines = [f"{said} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
+        shown = reasons[:MOST_REASONS]
+        lines += [f"  {amount:+7.3f}  {self._reason(s, a)}" for s, a, amount in shown]
+        rest = self.gap - sum(amount for *_, amount in shown)
+        return [*lines, f"  {rest:+7.3f}  all the rest, for and against"]
 
     def _reason(self, state: int, action: int) -> str:
         """A pair in favour of the chosen action: something earned there, or a cost that only the other expects."""

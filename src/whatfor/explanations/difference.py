@@ -31,9 +31,10 @@ class Difference(Explanation):
     parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
     start_part: float  # the part of the gap that is left of what the tables started with
     residual: float  # |parts + start_part - gap|
+    noise: float | None  # the standard error of the gap; None: nobody knows
 
     @classmethod
-    def of(cls, one: Intention, other: Intention) -> Self:
+    def of(cls, one: Intention, other: Intention, *, noise: float | None = None, **more: Any) -> Self:
         """Compare two intentions of one state."""
         gap = one.value - other.value
         parts = one.earnings - other.earnings
@@ -50,6 +51,8 @@ class Difference(Explanation):
             parts=parts,
             start_part=start,
             residual=abs(float(parts.sum()) + start - gap),
+            noise=noise,
+            **more,
         )
 
     @property
@@ -77,13 +80,6 @@ class Difference(Explanation):
     def tied(self) -> bool:
         """Whether the two are equally good, to what can be told apart."""
         return abs(self.gap) <= TIE * self.at_stake
-
-    @property
-    def noise(self) -> float | None:
-        """The standard error of the gap; None: nobody knows."""
-        if self.one.error is None or self.other.error is None:
-            return None
-        return float(np.hypot(self.one.error, self.other.error))
 
     @property
     def unsettled(self) -> bool:

@@ -35,7 +35,7 @@ class Explanation(ABC):
         return "\n".join(self.sentences())
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
     def _judged(self, scale: float) -> str:
         """How good a sum of parts is, in words; ``scale``: the sum of their sizes."""

@@ -13,7 +13,7 @@ from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.course import Course
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.explanations.explanation import FAINT, ROUNDING, Explanation
-from whatfor.explanations.phrases import as_way, experience, plan
+from whatfor.explanations.phrases import Plan, as_way, count, expecting, experience, plan
 from whatfor.labels import Labels
 
 #: A gap between two values below this share of what is at stake is called a tie.
@@ -39,9 +39,8 @@ class Intention(Explanation):
         1.0  # the part of its own visits that is the asked step itself: 1 less the share that is still its start
     )
     tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was learned from; None: nobody counted
-    endings: dict[str, float] | None = (
-        None  # expected ends by name, discounted as learned; None: the source cannot tell
-    )
+    chances: dict[str, float] | None = None  # of every way to end, without a discount; None: the source cannot tell
+    never_known: float = 0.0  # chance that still rests on values the tables started with
     course: Course | None = None  # the likeliest way on; None: the source cannot tell
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: nobody knows
 
@@ -51,7 +50,7 @@ class Intention(Explanation):
         more: dict[str, Any] = {}
         if isinstance(beliefs, Audit):
             row, way, error = beliefs.reading(state, action)
-            names = beliefs.ledger.endings
+            ends = beliefs.row(state, action, discount=1.0)
             visits, earnings, start = row.visits, row.earnings, row.from_start
             more = {
                 "dropped": row.dropped,
@@ -59,7 +58,8 @@ class Intention(Explanation):
                 "unknown": float(row.left.sum()),
                 "now": row.now,
                 "tried": beliefs.tried,
-                "endings": {name: float(x) for name, x in zip(names, row.endings, strict=True) if x},
+                "chances": {name: float(x) for name, x in zip(beliefs.ledger.endings, ends.endings, strict=True) if x},
+                "never_known": float(ends.left.sum()),
                 "course": way,
                 "error": error,
             }
@@ -115,9 +115,9 @@ class Intention(Explanation):
             ]
         why = self.plan()
         if self.is_best:
-            lines = [f"In {here!r}, it {doing}" + (f" because it expects {why}." if why else ".")]
+            lines = [f"In {here!r}, it {doing}{expecting(why)}."]
         else:
-            lines = [f"In {here!r}, if it {doing}, it expects {why or 'no single way on'}."]
+            lines = [f"In {here!r}, if it {doing}, it expects {why.said or 'no single way on'}."]
         lines.append(self._worth())
         lines += experience(self.tries, 1.0 - self.now, self.unknown)
         lines += [f"The way it expects: {self.way()}."] if self.way() else self._most_expected()
@@ -129,9 +129,9 @@ class Intention(Explanation):
         lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {judged}.")
         return lines
 
-    def plan(self) -> str:
-        """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 7 steps and ..."."""
-        return plan(self.labels, self.course, self.endings or {}, self.unknown)
+    def plan(self) -> Plan:
+        """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
+        return plan(self.labels, self.course, self.chances or {}, self.never_known)
 
     def way(self) -> str:
         """The way on, action by action, if one is likely: "south, west × 2, pick up"."""
@@ -184,7 +184,7 @@ class Intention(Explanation):
             "unknown": self.unknown,
             "error": self.error,
             "tries": self.tries,
-            "endings": self.endings,
+            "chances": self.chances,
             "course": course,
             "visits": self._map(self.visits),
             "earnings": self._map(self.earnings),
@@ -197,9 +197,11 @@ class Intention(Explanation):
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
         paid = [(self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if abs(self.earnings[s, a]) >= FAINT]
         rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
-        others = int((self.earnings != 0).sum()) - len(paid)
-        if others > 0:
-            paid.append((f"at the {others} other places it expects to pass", rest))
+        others = int((np.abs(self.earnings) >= FAINT).sum()) - len(paid)
+        if others > 0 or abs(rest) >= FAINT:
+            paid.append(
+                (f"at {count(others, 'other place')} it expects to pass" if others > 0 else "here and there", rest)
+            )
         if self.from_start:
             paid.append(("left of the values it started with", self.from_start))
         return paid

@@ -9,6 +9,7 @@ import numpy as np
 
 from whatfor.beliefs.audit import Audit
 from whatfor.explanations.explanation import FAINT, Explanation, last_step
+from whatfor.explanations.phrases import count
 from whatfor.kernels.recursion import TERMINATED, ending_place
 from whatfor.labels import Labels
 
@@ -43,7 +44,7 @@ class Outcomes(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
-        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so ({self.tries:,} tries):"]
+        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so (tried {count(self.tries, 'time')}):"]
         lines += [f"  {chance:6.1%}  {name}" for name, chance in self.chances.items() if chance >= FAINT]
         if self.unknown >= FAINT:
             lines.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import NamedTuple
 
 from whatfor.beliefs.course import Course
 from whatfor.labels import Labels
@@ -13,22 +14,42 @@ LIKELY = 0.8
 FEW = 10
 
 
-def plan(labels: Labels, course: Course | None, endings: dict[str, float], unknown: float) -> str:
-    """What an agent means to come to: "to pick up the passenger at Y in 7 steps and to deliver at R 5 steps later"."""
-    if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
+class Plan(NamedTuple):
+    """What an agent means to come to, in words."""
+
+    said: str = (
+        ""  # "to pick up the passenger at Y in 8 steps and to deliver at R 5 steps later"; nothing: no single way
+    )
+    reason: bool = False  # whether one would act for its sake
+
+
+def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float) -> Plan:
+    """What an agent expects to come to: by its likeliest course, or by how it expects the episode to end."""
+    if course is None:
+        return Plan()
+    if course.comes_back_to is not None and course.ending_chance >= LIKELY:
         pair = course.pairs[course.comes_back_to]
         again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
-        return f"to come back {again} after {_steps(len(course.pairs))}, again and again"
-    if course is not None and course.ending_chance >= LIKELY:
+        return Plan(f"to come back {again} after {count(len(course.pairs), 'step')}, again and again")
+    if course.ending_chance >= LIKELY:
         found = _milestones(labels, course)
         if found:
-            return _listed(labels, found, course)
-    ends = {name: chance for name, chance in endings.items() if chance >= 0.005}
-    if course is not None and ends and abs(sum(endings.values()) + unknown - 1.0) < 1e-6:  # without a discount: chances
+            good = (
+                course.ending is not None and course.ending != "timed out" and not labels.ending_is_bad(course.ending)
+            )
+            return Plan(_listed(found, course), good or course.ending is None)
+    ends = {name: chance for name, chance in chances.items() if chance >= 0.005}
+    if ends:
         last = course.pairs[-1][0]
         said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(ends)]
-        return "to " + _and(said)
-    return ""
+        rest = f", as far as it knows ({unknown:.0%} unknown)" if unknown >= 0.005 else ""
+        return Plan("to " + _and(said) + rest)
+    return Plan()
+
+
+def expecting(why: Plan) -> str:
+    """What follows "it moves south": a reason, or an expectation that is none."""
+    return f" because it expects {why.said}" if why.reason else f"; it expects {why.said}" if why.said else ""
 
 
 def as_way(labels: Labels, course: Course | None) -> str:
@@ -47,12 +68,11 @@ def experience(tries: int | None, start: float, unknown: float) -> list[str]:
     if tries is None:
         return []
     only = "only " if tries < FEW else ""
-    times = "once" if tries == 1 else f"{tries:,} times"
-    said = [f"It has learned from that {only}{times}"]
+    said = [f"It has learned from that {only}{'once' if tries == 1 else count(tries, 'time')}"]
     if start >= 0.005:
-        said.append(f"{start:.0%} of the value is still what it started with")
+        said.append(f"{start:.0%} of its weight is still on the value it started with")
     if unknown - start >= 0.005:
-        said.append(f"it expects to come {unknown - start:.2g} times to where it has not learned what follows")
+        said.append(f"it expects {unknown - start:.2g} visits where it has not learned what follows")
     return ["; ".join(said) + "."]
 
 
@@ -69,19 +89,20 @@ def _milestones(labels: Labels, course: Course) -> list[tuple[int, str, float]]:
     return found
 
 
-def _listed(labels: Labels, found: list[tuple[int, str, float]], course: Course) -> str:
-    said, before = [], 0
+def _listed(found: list[tuple[int, str, float]], course: Course) -> str:
+    said, before = [], -1
     for n, (step, what, reward) in enumerate(found):
         ahead = step - before
-        when = "at once" if step == 0 else f"in {_steps(ahead)}" if n == 0 else f"{_steps(ahead)} later"
+        when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         said.append(f"to {what} {when}" + (f" ({reward:+.3g})" if reward > 0.0 else ""))
         before = step
     sure = "" if course.ending_chance >= 0.99 else f", with a chance of {course.ending_chance:.0%}"
     return _and(said) + sure
 
 
-def _steps(count: int) -> str:
-    return "1 step" if count == 1 else f"{count} steps"
+def count(number: int, what: str) -> str:
+    """So many of something: "1 time", "1,234 times"."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _and(parts: list[str]) -> str:

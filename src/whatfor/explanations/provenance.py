@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.noise import effective, sampling_error
+from whatfor.beliefs.noise import ahead, effective, sampling_error
 from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.phrases import count
 from whatfor.labels import Labels
 
 MOST_EPISODES = 5
@@ -83,13 +84,19 @@ class Provenance(Explanation):
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
             return [f"In {here!r}, {doing!r} was never learned from: its value is what it started with."]
+        scale = max(1.0, float(self.weights @ np.abs(self.rewards)))
+        sure = self.standard_error <= 1e-9 * scale
+        spread = "All of them agree" if sure else f"Their spread implies a standard error of {self.standard_error:.2g}"
         lines = [
-            f"In {here!r}, the value {self.value:.4f} of {doing!r} was learned in {len(used):,} episodes, "
-            f"the first {used[0]:,}, the last {used[-1]:,}; its updates weigh as {self.effective:.0f} equal ones would.",
-            f"Their spread implies a standard error of {self.standard_error:.2g}; {self._shares()}.",
-            "The most telling episodes (what forgetting each would take away):",
+            f"In {here!r}, the value {self.value:.4f} of {doing!r} was learned in {count(len(used), 'episode')}, "
+            f"from {used[0]:,} to {used[-1]:,}; its updates weigh as much as {count(round(self.effective), 'equal one')}.",
+            f"{spread}; {self._shares()}.",
         ]
-        return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in self.telling()]
+        telling = [(episode, amount) for episode, amount in self.telling() if abs(amount) > 1e-9 * scale]
+        if not telling:
+            return [*lines, "No single episode stands out: forgetting any one would change nothing."]
+        lines.append("The most telling episodes (what forgetting each would take away):")
+        return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in telling]
 
     def _shares(self) -> str:
         stale = f"{self.stale:.1%} of the weight" if self.stale >= 5e-4 else "hardly any weight"
@@ -121,16 +128,12 @@ class Provenance(Explanation):
 
 
 def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
-    """The share of bootstrapped weight that went through actions which are no longer the best."""
-    lines, ledger = audit.ledger.lines, audit.ledger
-    used = np.flatnonzero((lines.source >= 0) & (weights > 0.0))
-    if len(used) == 0:
-        return 0.0
-    discount = np.broadcast_to(lines.discount, len(ledger))[used]
-    trail = np.broadcast_to(lines.trail, len(ledger))[used]
-    passed = weights[used] * discount * (1.0 - trail)
+    """The share of the weight that looked ahead along actions which are no longer the best."""
+    ledger = audit.ledger
+    used = np.flatnonzero(weights)
     values = audit.folded.sum(axis=0)
-    pairs = lines.source[used] % values.size
-    best = values.ravel()[pairs] >= values.max(axis=1)[pairs // ledger.n_actions]
+    old = np.tile((values < values.max(axis=1, keepdims=True)).ravel().astype(np.float64), ledger.n_tables)
+    discount, found, _ = ahead(ledger, used, old, None)
+    passed = weights[used] * discount
     total = float(passed.sum())
-    return float(passed[~best].sum()) / total if total else 0.0
+    return float(passed @ found) / total if total else 0.0

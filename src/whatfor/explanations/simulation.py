@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.explanations.explanation import Explanation, last_step
 from whatfor.history import Evaluation
-from whatfor.kernels.recursion import TERMINATED, ending_place
+from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.worlds.rolling import Rollouts
 
@@ -37,6 +37,7 @@ class Simulation(Explanation):
     chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was cut
     intervals: dict[str, Interval]  # 95 % intervals for those (Clopper and Pearson)
     length: float  # steps, on average
+    beyond: float  # discounted weight of what lies beyond rollouts that were cut, on average
     residual: float  # |earnings - value|
 
     @classmethod
@@ -60,6 +61,11 @@ class Simulation(Explanation):
             chances={name: count / len(rollouts) for name, count in counts.items()},
             intervals={name: _interval(count, len(rollouts)) for name, count in counts.items()},
             length=float(rollouts.lengths.mean()),
+            beyond=float(
+                np.where(
+                    rollouts.ending == TIMED_OUT, np.power(beliefs.discount, rollouts.lengths, dtype=float), 0.0
+                ).mean()
+            ),
             residual=abs(float(earnings.sum()) - played.mean),
         )
 

@@ -32,6 +32,8 @@ class Timeline(Explanation):
         cls, audit: Audit, labels: Labels, state: int, action: int, *, horizon: int, discount: float | None = None
     ) -> Timeline:
         """Ask the ledger, telling weights apart by their depth."""
+        if not isinstance(horizon, (int, np.integer)):
+            raise ValueError(f"horizon is {horizon!r}; it is a whole number of steps")
         if horizon < 1:
             raise ValueError(f"horizon is {horizon}; ask for at least one step")
         slices = audit.visits_by_depth(state, action, horizon, discount=discount)

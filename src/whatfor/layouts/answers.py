@@ -80,6 +80,8 @@ def _intention(why: Intention, *, facets: Facets = "all") -> Layout:
 def _contrast(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> Layout:
     one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
     title = f"{one} or {two}: equally good" if why.tied else f"{one} and not {two}: worth {why.gap:+.3f}"
+    if why.chosen.tries == 0 or why.instead.tries == 0:
+        title = f"{one} or {two}: never tried, nothing to compare"
     return _difference(why, title, (one, two), show, facets)
 
 

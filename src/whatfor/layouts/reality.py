@@ -38,7 +38,11 @@ def comparison(
     if show == "endings":
         return _endings(why, title, caption)
     maps = {"believed": why.believed.visits, "actual": actual}
-    shown = [map_of(why.labels, numbers, title=name, state=why.state, facets=facets) for name, numbers in maps.items()]
+    untried = None if why.believed.tried is None else why.believed.tried == 0
+    shown = [
+        map_of(why.labels, numbers, title=name, unknown=unknown, state=why.state, facets=facets)
+        for (name, numbers), unknown in zip(maps.items(), (untried, None), strict=True)
+    ]
     if isinstance(shown[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
     caption = "\n".join(line for line in (caption, shown[0].caption) if line)

@@ -16,6 +16,7 @@ from whatfor.runs import Run
 
 TEN, SEVENTEEN = "player 10, dealer 7, no usable ace", "player 17, dealer 9, no usable ace"
 STICK, HIT = "stick", "hit"
+ENDS = ("won", "drew", "lost", "bust")
 #: Expected at least this often, a future state counts as open.
 OPEN = 0.01
 
@@ -46,7 +47,7 @@ def _ten_against_seven(id: str, method: str, run: Run, agents: Agents) -> Figure
         pictures=(
             Picture.of(f"{id}-stick", layout_of(stick), "Belief for stick."),
             Picture.of(f"{id}-hit", layout_of(hit), "Belief for hit."),
-            Picture.of(f"{id}-outcomes", _outcome_bars("How it expects the hand to end", dict.fromkeys((STICK, HIT), run)), "Outcome belief for stick and hit."),
+            Picture.of(f"{id}-outcomes", _outcome_bars(run, TEN), "Outcome belief for stick and hit."),
         ),
         checks=(
             Check("weight of the present state, stick and hit", "1, 1 (the first peak)", f"{now[0]:.4f}, {now[1]:.4f}", min(now) > 0.99),
@@ -100,13 +101,13 @@ def figure_s5(agents: Agents) -> Figure:
     bust = run.outcomes(SEVENTEEN, HIT).chances.get("bust", 0.0)
     return _contrasted("S5", "player 17, dealer 9", "Hitting mostly goes bust, which outweighs all that sticking brings.", run, contrast, (
         Check("chance to bust after hit", "more likely than not", f"{bust:.2f}", bust > 0.5),
-        Check("which is better", "stick", f"stick by {contrast.gap:.3f}", contrast.gap > 0.0),
+        Check("which is better", "stick", f"stick by {contrast.gap:.3f}" + (", not settled" if contrast.unsettled else ""), contrast.gap > 0.0),
     ))  # fmt: skip
 
 
 def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, checks: tuple[Check, ...]) -> Figure:
     state = run.labels.words(contrast.state)
-    ends = _outcome_bars("How it expects the hand to end", dict.fromkeys((STICK, HIT), run), state)
+    ends = _outcome_bars(run, state)
     parts = Check(
         "parts sum to the gap",
         "to floating point",
@@ -139,15 +140,18 @@ def _signed(contrast: Contrast) -> Layout:
     )
 
 
-def _outcome_bars(title: str, asked: dict[str, Run], state: str = TEN) -> Bars:
+def _outcome_bars(run: Run, state: str) -> Bars:
     """How a hand is expected to end, a series for every action."""
-    answers = {action: run.outcomes(state, action) for action, run in asked.items()}
-    names = ("won", "drew", "lost", "bust")
-    series = tuple(
-        Series(action, (*(told.chances.get(name, 0.0) for name in names), told.unknown))
-        for action, told in answers.items()
-    )
-    return Bars(title, state, (*names, "unknown"), series, "chance", unknown=(*(False for _ in names), True))  # fmt: skip
+    answers = {action: run.outcomes(state, action) for action in (STICK, HIT)}
+    return outcome_bars(state, tuple(
+        Series(action, (*(told.chances.get(name, 0.0) for name in ENDS), told.unknown)) for action, told in answers.items()
+    ))  # fmt: skip
+
+
+def outcome_bars(state: str, series: tuple[Series, ...]) -> Bars:
+    """Chances of the four outcomes, and the unknown share, side by side."""
+    unknown = (*(False for _ in ENDS), True)
+    return Bars("How it expects the hand to end", state, (*ENDS, "unknown"), series, "chance", unknown)
 
 
 FIGURES: dict[str, Callable[[Agents], Figure]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from whatfor.explanations import Intention
 from whatfor.layouts import layout_of, map_of
 from whatfor.paper.agents import STABLE, Agents, steps_it_stands
 from whatfor.paper.figure import Check, Figure, Picture
@@ -52,10 +53,12 @@ def _believed_and_simulated(id: str, method: str, run: Run) -> Figure:
             Check("steps that the greedy agent stands", "reasonably stable", f"{steps:.0f} of 200", steps >= STABLE),
             Check("share of expected visits with the cart in the middle", "most of them", f"{by_cart[0]:.1%}", by_cart[0] > 0.5),
             Check("distance of the expected visits from the simulated ones", "a mismatch", f"{told.distance:.1%}; {told.verdict}",
-                  told.distance > 0.05 and told.verdict != "unknown"),
+                  told.distance > 0.05 and told.verdict == "differs"),
             Check("earnings sum to the value", "to floating point", f"off by {told.residual:.1e}", told.residual < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
         ),
         answers=(str(told),),
+        note="Monte Carlo comes by the same bin many times an episode; with a constant step of 0.1 its belief rests on about "
+        f"{told.episodes or 0.0:.1f} episodes, too few to tell a mismatch from chance." if told.verdict == "too few" else "",
     )  # fmt: skip
 
 
@@ -82,20 +85,33 @@ def figure_s10(agents: Agents) -> Figure:
 def _contrast(id: str, method: str, papers: str, run: Run) -> Figure:
     contrast = run.contrast(STATE)
     best = run.labels.actions[contrast.chosen.action]
+    edges = [_at_the_edges(which) for which in (contrast.instead, contrast.chosen)]
     return Figure(
         id=id,
         title=f"CartPole: contrast at state 79 ({method})",
         says=f"The paper's agent prefers to {papers}: the other action leads towards states at the edges, where it may fall.",
-        pictures=(Picture.of(f"{id}-contrast", layout_of(contrast, facets="here")),),
+        pictures=(
+            Picture.of(f"{id}-contrast", layout_of(contrast, facets="here")),
+            Picture.of(f"{id}-parts", layout_of(contrast, show="parts"), "What each place adds to the gap, everywhere."),
+        ),
         checks=(
-            Check("one action is better, and the parts of its future sum to the gap", "explained by where the other leads",
-                  f"{best} by {contrast.gap:.3f}, off by {contrast.residual:.1e}", contrast.gap > 0.0 and contrast.residual < 1e-9 * contrast.at_stake),
-            Check("the reasons outweigh all that speaks against it", "yes", f"{len(contrast.reasons)} places", len(contrast.reasons) > 0),
+            Check("which action is better", papers, f"{best} by {contrast.gap:.3g}" + (", not settled" if contrast.unsettled else ""), best == papers and contrast.gap > 0.0),
+            Check("share of expected visits at the edges, after the other action and after the better one", "more after the other one",
+                  f"{edges[0]:.2%}, {edges[1]:.2%}", edges[0] > edges[1]),
+            Check("the parts of the two futures sum to the gap", "explained by where the other leads", f"off by {contrast.residual:.1e}",
+                  contrast.gap > 0.0 and contrast.residual < 1e-9 * contrast.at_stake),
         ),
         answers=(str(contrast),),
-        note=f"Here the agent prefers to {best}, in the paper to {papers}: the state is a bin of many situations, and with a constant step "
-        "which action is ahead comes and goes in training.",
+        note="The state is a bin of many situations, and with a constant step the action that is ahead comes and goes in training: "
+        "another seed may prefer the other one.",
     )  # fmt: skip
+
+
+def _at_the_edges(which: Intention) -> float:
+    """The share of expected visits where the pole or the cart is in an outermost bin."""
+    visits = which.visits.sum(axis=1).reshape(which.labels.shape)
+    inner = visits[1:-1, :, 1:-1, :].sum()
+    return float(1.0 - inner / max(visits.sum(), 1e-300))
 
 
 FIGURES: dict[str, Callable[[Agents], Figure]] = {

@@ -9,6 +9,9 @@ from whatfor.layouts import Layout, map_of
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
 
+#: What Blackjack's outcomes pay.
+PAYS = {"won": 1.0, "drew": 0.0, "lost": -1.0, "bust": -1.0}
+
 
 def recovered(id: str, world: str, method: str, run: Run) -> Figure:
     """The learner's own table, and the one its beliefs add up to."""
@@ -32,11 +35,12 @@ def recovered(id: str, world: str, method: str, run: Run) -> Figure:
 
 
 def table_from_beliefs(run: Run) -> NDArray[np.float64]:
-    """(S, A) What the expected earnings of every pair sum up to."""
+    """(S, A) Beliefs times rewards: every step of CartPole pays 1, and Blackjack pays by its four outcomes."""
     table = np.zeros_like(run.values)
     pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tried > 0)]
+    pay = np.array([PAYS.get(name, 0.0) for name in run.audit.ledger.endings])
     for (state, action), row in zip(pairs, run.audit.rows(pairs), strict=True):
-        table[state, action] = row.total
+        table[state, action] = row.endings @ pay if run.labels.kind == "blackjack" else row.visits.sum()
     return table
 
 

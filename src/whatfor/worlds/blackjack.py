@@ -30,10 +30,10 @@ LABELS = Labels(
     actions=("stick", "hit"),
     template="player {player}, dealer {dealer}, {ace}",
     endings=(
-        Ending("bust", HIT, -1.0, "bust"),
+        Ending("bust", HIT, -1.0, "bust", bad=True),
         Ending("won", STICK, 1.0, "win"),
         Ending("drew", STICK, 0.0, "draw"),
-        Ending("lost", STICK, -1.0, "lose"),
+        Ending("lost", STICK, -1.0, "lose", bad=True),
     ),
     kind="blackjack",
     observed="tuple",

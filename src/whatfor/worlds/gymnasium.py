@@ -143,7 +143,11 @@ def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
     names = ((b"H", "fell into a hole", "fall into a hole"), (b"G", "reached the goal", "reach the goal"))
     if paid[b"H"] & paid[b"G"]:
         return ()
-    return tuple(Ending(name, None, reward, said) for tile, name, said in names for reward in sorted(paid[tile]))
+    return tuple(
+        Ending(name, None, reward, said, bad=tile == b"H")
+        for tile, name, said in names
+        for reward in sorted(paid[tile])
+    )
 
 
 def _plain_bins(edges: list[Any], n_actions: int) -> Labels:

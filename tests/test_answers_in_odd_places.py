@@ -1,0 +1,193 @@
+"""Answers where it is easy to be wrong: shifted observations, other worlds, time limits, no discount at all."""
+
+import json
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor.testing import random_world
+
+
+class Shifted(gym.Env):
+    """States 5 to 8 in a row; the last step ends it."""
+
+    observation_space = gym.spaces.Discrete(4, start=5)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 5
+        return self.at, {}
+
+    def step(self, action):
+        self.at += 1
+        return min(self.at, 8), float(self.at), self.at == 9, False, {}
+
+
+def enter(env, state, rng):
+    env.unwrapped.at = 5 + state
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    return wf.train(Shifted(), wf.QLearning(step_size=0.5, discount=1.0, exploration=0.5), episodes=50, seed=0)
+
+
+def test_every_question_is_about_the_state_that_was_named(shifted):
+    value = shifted.intention(6).value
+    assert shifted.change(6, since=40).after.value == value
+    assert shifted.contrast(6).chosen.value == value
+    assert shifted.simulation(6, rollouts=2, enter=enter).value == pytest.approx(7 + 8 + 9)
+    steps = shifted.episode(6, enter=enter)
+    assert [seen for seen, _ in steps] == [6, 7, 8]
+    assert [shifted.intention(*step).state for step in steps] == [1, 2, 3]
+
+
+def test_another_world_is_compared_with_once(tmp_path):
+    labels = wf.Labels((wf.Axis("state", 1),), ("go",))
+    own, other = (
+        wf.worlds.table(next_state=[[0]], reward=[[reward]], terminated=True, labels=labels) for reward in (1.0, -1.0)
+    )
+    wf.train(own, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0).save(tmp_path / "run")
+    run = wf.load(tmp_path / "run")
+    assert run.comparison(0, env=other).verdict == "differs"
+    assert run.comparison(0).verdict == "agrees"
+    assert wf.train(run, episodes=200).values[0, 0] == pytest.approx(1.0)
+
+
+def test_an_own_loop_is_compared_with_the_world_it_is_given():
+    env, ledger, values = gym.make("FrozenLake-v1", is_slippery=False), wf.Ledger(16, 4), np.zeros((16, 4))
+    dice = np.random.default_rng(0)
+    for episode in range(2_000):
+        state, done = env.reset(seed=episode)[0], False
+        while not done:
+            action = int(dice.integers(4))
+            following, reward, ended, cut, _ = env.step(action)
+            best = int(values[following].argmax())
+            values[state, action] += 0.5 * (
+                reward + (not ended) * 0.9 * values[following, best] - values[state, action]
+            )
+            ledger.record(state, action, reward, None if ended else following, best, step_size=0.5, discount=0.9)
+            state, done = following, ended or cut
+    run = wf.Run(labels=wf.Labels.plain(16, 4), values=values, ledger=ledger)
+    told = run.comparison(0, env=env)
+    assert told.verdict in ("agrees", "lags")
+    assert told.measures[0].exact == pytest.approx(0.9**5)
+    assert {measure.name for measure in told.measures} == {"value", "terminated"}
+    with pytest.raises(ValueError, match="pass it as env="):
+        run.simulation(0)
+
+
+def test_a_limit_that_counts_as_an_end_is_part_of_reality():
+    world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=False, max_steps=5)
+    learner = wf.MonteCarlo(step_size=wf.visit_count(), discount=1.0)
+    run = wf.train(world, learner, episodes=400, seed=0, time_limit="terminal")
+    told = run.comparison(0)
+    assert told.exact is None, "the table does not know the limit"
+    assert told.simulated.chances == {"timed out": 1.0}
+
+
+def test_a_limit_that_is_looked_past_cuts_no_rollout_short():
+    world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=False, max_steps=50)
+    run = wf.train(world, wf.QLearning(step_size=0.5, discount=0.99), episodes=200, seed=0)
+    assert run.values[0, 0] == pytest.approx(100.0)
+    assert run.simulation(0, rollouts=2).value == pytest.approx(100.0, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", [wf.Sarsa, wf.MonteCarlo, wf.DoubleQLearning, wf.LambdaReturns])
+def test_learners_that_look_along_other_actions_lag_and_are_not_deluded(kind):
+    verdicts = []
+    for seed in range(12):
+        learner = kind(step_size=wf.visit_count(0.8), discount=0.9, exploration=0.2)
+        verdicts.append(wf.train(random_world(seed), learner, episodes=1_000, seed=seed).comparison(0).verdict)
+    assert verdicts.count("differs") <= 2
+    assert verdicts.count("lags") >= 6, "they did learn of another policy"
+
+
+def test_what_was_never_seen_is_not_called_a_delusion():
+    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.99, 0.01]]])
+    learner = wf.QLearning(step_size=wf.visit_count(), discount=1.0)
+    found = [wf.train(world, learner, episodes=100, seed=seed).comparison(0).verdict for seed in range(60)]
+    assert found.count("differs") <= 6
+
+
+def test_beliefs_of_unknown_noise_are_not_judged():
+    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.5, 0.5]]])
+    beside = wf.BeliefMap(world.labels)
+    run = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=200, seed=0, listeners=[beside])
+    asked = wf.Run(labels=run.labels, values=run.values, beliefs=beside, settings=run.settings)
+    told = asked.comparison(0, env=world)
+    assert told.verdict == "unjudged"
+    assert json.loads(json.dumps(told.to_json(), allow_nan=False))["measures"][0]["reach"] is None
+
+
+def test_a_gap_does_not_count_what_both_share():
+    """Two actions, worth 1 and 0, lead into the same noisy state: the gap is as sure as the rewards."""
+    noisy = [[[2, 2], [2, 2]], [[2, 2], [2, 2]]]
+    world = wf.worlds.table(
+        next_state=[[[1, 1], [1, 1]], *noisy],
+        reward=[[[1.0, 1.0], [0.0, 0.0]], [[-9.0, 9.0], [-9.0, 9.0]], [[0.0, 0.0], [0.0, 0.0]]],
+        terminated=[[[False] * 2] * 2, [[True] * 2] * 2, [[True] * 2] * 2],
+        probability=[[[0.5, 0.5]] * 2] * 3,
+    )
+    learner = wf.QLearning(step_size=wf.visit_count(), discount=1.0, exploration=1.0)
+    gaps = [wf.train(world, learner, episodes=2_000, seed=seed).contrast(0, 0, 1) for seed in range(40)]
+    spread = np.std([contrast.gap for contrast in gaps])
+    stated = np.mean([contrast.noise for contrast in gaps])
+    assert 0.5 * spread < stated < 3.0 * spread
+    assert gaps[0].chosen.error > 3.0 * stated, "each value alone is much less sure"
+
+
+def test_without_any_discount_it_still_knows_what_follows():
+    learner = wf.QLearning(step_size=1.0, discount=0.0, exploration=1.0)
+    run = wf.train(wf.worlds.chain(), learner, episodes=100, seed=0)
+    why = run.intention("the start", "up")
+    assert len(why.course.pairs) == 2
+    assert "not learned" not in str(why)
+
+
+def test_every_answer_of_an_agent_that_knows_nothing_is_json():
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=2, seed=0)
+    nothing = wf.train("FrozenLake-v1", wf.QLearning(), episodes=0, seed=0)
+    for state in (0, 14):
+        for asked in (run, nothing):
+            answers = [asked.intention(state), asked.contrast(state), asked.outcomes(state), asked.timeline(state)]
+            answers += [asked.provenance(state), asked.parts(state, parts={"all": lambda s, a, r: r})]
+            answers += [asked.simulation(state, rollouts=5), asked.comparison(state, rollouts=5)]
+            answers += [asked.change(state, since=0), asked.chance(state, of="reached the goal")]
+            for answer in answers:
+                json.dumps(answer.to_json(), allow_nan=False)
+                assert str(answer)
+
+
+def test_converged_values_have_no_spread_left():
+    """Errors so small that their squares underflow are no reason to stumble."""
+    learner = wf.QLearning(step_size=0.8, discount=0.9, exploration=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = wf.train("Taxi-v4", learner, episodes=1_500, seed=0)
+        for state in np.flatnonzero(run.audit.tried.any(axis=1))[::20].tolist():
+            assert np.isfinite(run.provenance(state).standard_error)
+
+
+def test_labels_that_are_no_texts_are_refused():
+    form = wf.worlds.chain().labels.to_json()
+    for wrong in (
+        {"verbs": "ab"},
+        {"verbs": [1, 2]},
+        {"verbs": ["goes"]},
+        {"milestones": [{"axis": "x", "value": "y", "said": "z"}]},
+    ):
+        with pytest.raises(ValueError, match=r"texts|verbs|milestone"):
+            wf.Labels.from_json({**form, **wrong})
+
+
+def test_nothing_comes_before_itself():
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=2, seed=0)
+    with pytest.raises(ValueError, match="cannot come before itself"):
+        run.chance(0, of="row 1", before="row 1")
+    with pytest.raises(ValueError, match="whole number of steps"):
+        run.timeline(0, horizon=1.5)
