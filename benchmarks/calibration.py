@@ -21,7 +21,7 @@ import whatfor as wf
 from whatfor.explanations.comparison import RATE
 
 RESULTS = Path(__file__).with_name("calibration.json")
-EPISODES = {"blackjack": 200_000, "random worlds": 3_000}
+EPISODES = {"blackjack": 100_000, "random worlds": 2_000}
 DECAY = wf.exponential(1.0, 0.05, decay=0.9999)
 GAME = {"discount": 1.0, "exploration": 0.1}
 SMALL = {"step_size": wf.visit_count(0.8), "discount": 0.9, "exploration": 0.2}

@@ -186,4 +186,12 @@ class Ruler:
 
     def _left(self, discount: float | None) -> NDArray[np.float64]:
         """(cells,) Weight still on the start."""
-        return self.audit.row(self.state, self.action, discount=discount, method="scan").left.ravel()
+        return self._left_of_chances if discount is not None else self._left_as_learned
+
+    @cached_property
+    def _left_as_learned(self) -> NDArray[np.float64]:
+        return self.audit.row(self.state, self.action, method="scan").left.ravel()
+
+    @cached_property
+    def _left_of_chances(self) -> NDArray[np.float64]:
+        return self.audit.row(self.state, self.action, discount=1.0, method="scan").left.ravel()
