@@ -139,15 +139,10 @@ class ExactBeliefs:
     @cached_property
     def _ends(self) -> NDArray[np.float64]:
         """(S, endings + 1) From each state, the chance of every ending under the policy; last, of none."""
-        from scipy import sparse
-        from scipy.sparse.linalg import splu
-
         n_states, n_actions = self.policy.shape
         here = (self._ending.reshape(n_states, n_actions, -1) * self.policy[:, :, None]).sum(axis=1)
-        caught = ~_reaching(self._moving, here.any(axis=1))
-        going = sparse.diags_array((~caught).astype(float)) @ self._moving  # who is caught stays so: no equation
-        system = sparse.csc_array(sparse.eye_array(n_states) - going)
-        ends: NDArray[np.float64] = splu(system).solve(np.column_stack([here, caught.astype(float)]))
+        sums = np.column_stack([here, self._caught.astype(float)])
+        ends: NDArray[np.float64] = self._factored(1.0).solve(sums, trans="T")
         return ends
 
     @cached_property
@@ -168,9 +163,13 @@ class ExactBeliefs:
     @cached_property
     def endless(self) -> NDArray[np.bool_]:
         """(S,) States from which the policy may go on for ever."""
+        return _reaching(self._moving, self._caught) if self._caught.any() else self._caught
+
+    @cached_property
+    def _caught(self) -> NDArray[np.bool_]:
+        """(S,) States from which the policy never ends."""
         leaving = 1.0 - np.asarray(self._moving.sum(axis=1)).ravel() > 1e-12
-        trapped = ~_reaching(self._moving, leaving)
-        return _reaching(self._moving, trapped) if trapped.any() else trapped
+        return ~_reaching(self._moving, leaving)
 
     @cached_property
     def _solver(self) -> Any:
@@ -183,8 +182,8 @@ class ExactBeliefs:
 
         if discount not in self._factors:
             moving = self._moving
-            if discount == 1.0 and self.endless.any():  # their equations have no solution and are not asked
-                moving = sparse.diags_array((~self.endless).astype(float)) @ moving
+            if discount == 1.0 and self._caught.any():  # who is caught stays so, and nothing more comes of it
+                moving = sparse.diags_array((~self._caught).astype(float)) @ moving
             system = sparse.eye_array(moving.shape[0]) - discount * moving
             self._factors[discount] = splu(sparse.csc_array(system.T))
         return self._factors[discount]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.exact import ExactBeliefs, Expected
 from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure
@@ -53,7 +53,9 @@ class Ruler:
         """The value: what it expects to earn."""
         amount = self.audit.ledger.lines.reward
         entries = None if self.exact is None else self.exact.table.reward
-        spread = self._spread(amount, entries, None, rate)
+        spread = self._spread(
+            amount, entries, None, rate, (self.believed.from_start, self.audit.ledger.initial_tables())
+        )
         largest = float(np.abs(self.audit.folded).max(initial=0.0))
         small = SMALL * self.believed.at_stake + self.simulated.beyond * largest * (self.exact is None)
         small += self.believed.unknown * largest * (spread.true is None)
@@ -107,56 +109,67 @@ class Ruler:
         return Measure(name, believed, seen, played, spread.true, spread.error, spread.lag, spread.start, reach)
 
     def _spread(
-        self, amount: NDArray[np.float64], entries: NDArray[np.float64] | None, discount: float | None, rate: float
-    ) -> Spread:
-        """Of a quantity that a line adds ``amount`` to, and an entry of the known table ``entries``."""
-        from scipy.stats import norm, t
+        self, amount: NDArray[np.float64], entries: NDArray[np.float64] | None, discount: float | None, rate: float,
+        start: tuple[float, NDArray[np.float64] | None] = (0.0, None),
+    ) -> Spread:  # fmt: skip
+        """Of a quantity that a line adds ``amount`` to, and an entry of the known table ``entries``.
 
-        ledger, weights = self.audit.ledger, self._weights(discount)
+        ``start``: the part of it that comes of the tables' start, and what they held then; for visits and chances nothing.
+        """
+        weights = self._weights(discount)
         used = np.flatnonzero(weights)
-        if entries is not None and self.exact is not None and self._known(used):
+        if entries is not None and self.exact is not None and self._known(self.exact, used, discount):
             expected = self.exact.expected(entries, discount)
-            table = np.tile(expected.mean.ravel(), ledger.n_tables)
-            own = ledger.lines.cell[used] % self.policy.size
-            together, which = by_experience(ledger, used, weights[used])
-            error = float(np.sqrt((together**2) @ expected.variance.ravel()[own[which]]))
-            unit = 0.5 * float((together * expected.span.ravel()[own[which]]).max(initial=0.0))
-            late = lag(ledger, used, weights[used], table, self.policy, discount)
-            left, start = self._left(discount), 0.0
-            if discount is None and entries is self.exact.table.reward:
-                start = self.believed.from_start
-            start -= float(left @ table)
-            return Spread(
-                float(expected.mean[self.state, self.action]),
-                error,
-                float(norm.ppf(1.0 - rate / 2.0)),
-                unit,
-                late,
-                start,
-            )
-        table = (
-            np.zeros((ledger.n_cells, 1))
-            if amount is not ledger.lines.reward
-            else ledger.initial_tables().reshape(-1, 1)
-        )
+            return self._exactly(expected, used, weights[used], discount, rate, start[0])
+        table = np.zeros((self.audit.ledger.n_cells, 1)) if start[1] is None else start[1].reshape(-1, 1)
         fold(self.audit.lines_at(discount), amount, table, np.zeros(1), np.empty(0))
-        error, freedom = sampling_error(ledger, used, weights[used], amount, table[:, 0], discount)
-        width = float(t.ppf(1.0 - rate / 2.0, freedom - 1.0)) if freedom - 1.0 >= LEAST_FREEDOM else np.inf
-        unit = float(np.ptp(amount[used]) if len(used) else 0.0) / max(self.episodes, 1.0)
-        late = lag(ledger, used, weights[used], table[:, 0], self.policy, discount)
-        return Spread(None, max(error, np.finfo(float).tiny), width, unit, late, 0.0)
+        return self._estimated(amount, table[:, 0], used, weights[used], discount, rate)
 
-    def _known(self, used: NDArray[np.int64]) -> bool:
-        """Whether what these lines met is known exactly: without a discount, not where the policy may go on for ever."""
-        if self.exact is None or not self.exact.endless.any() or self.exact.discount < 1.0:
-            return self.exact is not None
-        cells = np.concatenate(
-            [
-                self.audit.ledger.lines.cell[used],
-                ahead(self.audit.ledger, used, np.zeros(self.audit.ledger.n_cells), None)[2],
-            ]
+    def _exactly(
+        self, expected: Expected, used: NDArray[np.int64], weights: NDArray[np.float64], discount: float | None, rate: float, start: float
+    ) -> Spread:  # fmt: skip
+        """The variance of every step is known, and so is what the policy leads to."""
+        from scipy.stats import norm
+
+        ledger = self.audit.ledger
+        table = np.tile(expected.mean.ravel(), ledger.n_tables)
+        together, which = by_experience(ledger, used, weights)
+        own = ledger.lines.cell[used[which]] % self.policy.size
+        return Spread(
+            true=float(expected.mean[self.state, self.action]),
+            error=float(np.sqrt(together**2 @ expected.variance.ravel()[own])),
+            width=float(norm.ppf(1.0 - rate / 2.0)),
+            unit=0.5 * float((together * expected.span.ravel()[own]).max(initial=0.0)),
+            lag=lag(ledger, used, weights, table, self.policy, discount),
+            start=start - float(self._left(discount) @ table),
         )
-        return not self.exact.endless[cells // self.policy.shape[1] % self.policy.shape[0]].any()
+
+    def _estimated(
+        self, amount: NDArray[np.float64], table: NDArray[np.float64], used: NDArray[np.int64], weights: NDArray[np.float64],
+        discount: float | None, rate: float,
+    ) -> Spread:  # fmt: skip
+        """From the spread of the experiences round what they add up to."""
+        from scipy.stats import t
+
+        ledger = self.audit.ledger
+        error, freedom = sampling_error(ledger, used, weights, amount, table, discount)
+        return Spread(
+            true=None,
+            error=max(error, np.finfo(float).tiny),
+            width=float(t.ppf(1.0 - rate / 2.0, freedom - 1.0)) if freedom - 1.0 >= LEAST_FREEDOM else np.inf,
+            unit=float(np.ptp(amount[used]) if len(used) else 0.0) / max(self.episodes, 1.0),
+            lag=lag(ledger, used, weights, table, self.policy, discount),
+            start=0.0,
+        )
+
+    def _known(self, exact: ExactBeliefs, used: NDArray[np.int64], discount: float | None) -> bool:
+        """Whether what these lines met is finite and known: without a discount, not where the policy may go on for ever."""
+        if discount is not None or exact.discount < 1.0 or not exact.endless.any():  # chances are known everywhere
+            return True
+        ledger = self.audit.ledger
+        to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
+        cells = np.concatenate([ledger.lines.cell[used], to])
+        return not exact.endless[cells // self.policy.shape[1] % self.policy.shape[0]].any()
 
     def _ends_so(self, exact: ExactBeliefs, name: str) -> NDArray[np.float64]:
         """Entries of the table that end the episode so; what the ledger has no name for, it calls terminated."""
