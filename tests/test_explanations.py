@@ -38,8 +38,6 @@ def test_a_tie_is_said_to_be_one_and_the_futures_are_told_apart(chain):
 def test_a_wall_leaves_it_where_it_is(taxi):
     """North of row 0 is a wall: it expects to be back where it is, at least once (0.9, one step later)."""
     contrast = taxi.contrast(START, "south", "north")
-    assert contrast.comes_back(contrast.instead) > 0.85
-    assert contrast.comes_back(contrast.chosen) == pytest.approx(0.0, abs=0.01)
     assert contrast.back_after(contrast.instead) == 1
     assert contrast.back_after(contrast.chosen) is None
     assert "North leaves it where it is." in str(contrast)

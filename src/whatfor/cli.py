@@ -119,6 +119,8 @@ def explain(
     before: str | None = None,
     since: int | None = None,
     question: Question | None = None,
+    horizon: int | None = None,
+    rollouts: int | None = None,
     as_of: int | None = None,
     json: bool = False,
 ) -> None:
@@ -133,12 +135,17 @@ def explain(
         before: With --ever: before this is true.
         since: How its intention has changed since so many episodes.
         question: What to ask; by default the intention.
+        horizon: Of a timeline: how many steps ahead.
+        rollouts: Of a simulation or comparison: how many to play.
         as_of: Ask it as it was after so many episodes.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
-    answer = ask(_loaded(run, as_of), state, action, question, instead=instead, ever=ever, before=before, since=since)
+    answer = ask(
+        _loaded(run, as_of), state, action, question,
+        instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
+    )  # fmt: skip
     print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
 
 
@@ -153,6 +160,8 @@ def draw(
     before: str | None = None,
     since: int | None = None,
     question: Question | None = None,
+    horizon: int | None = None,
+    rollouts: int | None = None,
     show: Show | None = None,
     as_of: int | None = None,
 ) -> None:
@@ -168,6 +177,8 @@ def draw(
         before: With --ever: before this is true.
         since: How its intention has changed since so many episodes.
         question: What to ask; by default the intention.
+        horizon: Of a timeline: how many steps ahead.
+        rollouts: Of a simulation or comparison: how many to play.
         show: Of a contrast or change, visits (five maps) or parts (of the gap); of a comparison, visits, difference or endings.
         as_of: Ask it as it was after so many episodes.
     """
@@ -184,7 +195,10 @@ def draw(
             )
         wf.animate([asked.intention(*step) for step in asked.episode(state)], path)
     else:
-        answer = ask(asked, state, action, question, instead=instead, ever=ever, before=before, since=since)
+        answer = ask(
+            asked, state, action, question,
+            instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
+        )  # fmt: skip
         save(wf.draw(layout_of(answer, **({} if show is None else {"show": show}))), path)
     print(f"drawn to {path}")
 

@@ -35,6 +35,8 @@ def ask(
     ever: str | None = None,
     before: str | None = None,
     since: int | None = None,
+    horizon: int | None = None,
+    rollouts: int | None = None,
 ) -> Explanation:
     """The answer to a question; the flags that belong to one question need not name it."""
     implied = {"contrast": ("--instead", instead), "chance": ("--ever", ever), "change": ("--since", since)}
@@ -56,7 +58,16 @@ def ask(
         if since is None:
             raise ValueError("--question change needs --since: after how many episodes to look, e.g. --since 1000")
         return run.change(state, action, since=since)
-    answer: Explanation = getattr(run, asked)(state, action)
+    options: dict[str, Any] = {}
+    for flag, value, questions in (
+        ("horizon", horizon, ("timeline",)),
+        ("rollouts", rollouts, ("simulation", "comparison")),
+    ):
+        if value is not None:
+            if asked not in questions:
+                raise ValueError(f"--{flag} is for --question {' or '.join(questions)}, not for {asked}")
+            options[flag] = value
+    answer: Explanation = getattr(run, asked)(state, action, **options)
     return answer
 
 

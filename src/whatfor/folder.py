@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 OURS = re.compile(r"\.?(run|arrays|ledger)-[0-9a-f]{16}\.(json|npz)(\.part)?|\.manifest\.json\.part")
 
@@ -100,6 +100,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
     if manifest["format"] > FORMAT:
         raise FolderError(
             f"{folder} was written by a newer whatfor (format {manifest['format']}, this one reads {FORMAT}): pip install --upgrade whatfor"
+        )
+    if manifest["format"] < FORMAT:
+        raise FolderError(
+            f"{folder} was written by an older whatfor (format {manifest['format']}, this one reads {FORMAT}): train it again"
         )
     documents, arrays = {}, {}
     for name, entry in manifest["files"].items():

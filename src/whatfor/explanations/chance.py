@@ -7,11 +7,8 @@ from typing import Any
 
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.explanation import FAINT, Explanation
 from whatfor.labels import Labels
-
-#: Chances and visits below this are not worth a word.
-FAINT = 5e-4
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,6 @@ class Contrast(Difference):
         """What the other expects."""
         return self.other
 
-    def comes_back(self, which: Intention) -> float:
-        """How often it expects to be in this very state again after an action: a bounce, if it is about once."""
-        return float(which.visits[self.state].sum() - which.now)
-
     def back_after(self, which: Intention) -> int | None:
         """After how many steps it expects to be in this very state again; None: it does not, as far as it knows.
 

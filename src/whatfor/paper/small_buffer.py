@@ -12,6 +12,7 @@ from whatfor.paper.agents import BUFFERS, SEEDS, Agents
 from whatfor.paper.blackjack import ENDS, outcome_bars
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
+from whatfor.worlds import World
 
 STATE, HIT = "player 7, dealer 5, no usable ace", "hit"
 SHOWN = 2_000  # the buffer whose agent is shown
@@ -29,11 +30,10 @@ class Bust:
     sticks: float  # share of the hands from 12 on, without an ace, where it sticks
 
     @classmethod
-    def of(cls, run: Run) -> Bust:
+    def of(cls, game: World, run: Run) -> Bust:
         """Ask one agent."""
         told, state = run.outcomes(STATE, HIT), run.labels.index(STATE)
-        world = run._placed().world
-        actual = ExactBeliefs(world, run.policy, discount=1.0).outcomes(state, told.action)
+        actual = ExactBeliefs(game, run.policy, discount=1.0).outcomes(state, told.action)
         sticks = np.mean([run.policy[run.labels.index(hand), 0] for hand in HANDS])
         return cls(told.chances.get("bust", 0.0), actual.get("bust", 0.0), told.unknown, float(sticks))
 
@@ -45,8 +45,8 @@ class Bust:
 
 def figure_1(agents: Agents) -> Figure:
     """Over 20 seeds and several sizes, and one agent that shows the paper's picture."""
-    well = [Bust.of(agents.blackjack_q(seed)) for seed in range(SEEDS)]
-    small = {size: [Bust.of(agents.from_buffer(size, seed)) for seed in range(SEEDS)] for size in BUFFERS}
+    well = [Bust.of(agents.game, agents.blackjack_q(seed)) for seed in range(SEEDS)]
+    small = {size: [Bust.of(agents.game, agents.from_buffer(size, seed)) for seed in range(SEEDS)] for size in BUFFERS}
     selected = int(np.argmax([bust.gap for bust in small[SHOWN]]))
     good, bad = agents.blackjack_q(0), agents.from_buffer(SHOWN, selected)
     gap = small[SHOWN][selected].gap
