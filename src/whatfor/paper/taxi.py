@@ -109,7 +109,8 @@ def figure_7(agents: Agents) -> Figure:
         checks=tuple(checks),
         answers=tuple(answers),
         note="The paper's second-best values (7.0777, 7.6599, −5.204) are of an agent that had not converged; in the limit they are "
-        "7.7147 (a tie), 7.7147 and −3.1370. The cases are found by searching all states: a tie at 7.7147 lies on no optimal episode.",
+        "7.7147 (a tie), 7.7147 and −3.1370. The cases are found by searching all states. The paper's east/south tie is at row 0, column 2, passenger "
+        "aboard, destination B, which lies on no optimal episode: a greedy agent hardly tries its second way, and the search finds other ties of the same value.",
     )
 
 
