@@ -1,9 +1,13 @@
 """A run, and its folder; the command line."""
 
+import os
 import sys
 import warnings
 
 import pytest
+
+# One process a core: threads of linear algebra would only wait for each other. Before NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from saved import trained
 from whatfor import cli
