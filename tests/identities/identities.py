@@ -392,6 +392,8 @@ def course_follows_what_is_likeliest(case: Case) -> None:
         left = run.audit.row(state, action, discount=discount, method="scan").left.sum(axis=0).ravel()
         weights = run.audit.weights(state, action, discount=discount)
         expected = oracle.course(run.ledger, weights, left, state, action)
+        if expected is None:
+            continue
         assert (list(found.pairs), found.ending, found.comes_back_to) == expected[:3]
         np.testing.assert_allclose(found.chances, expected[3], atol=1e-9)
 

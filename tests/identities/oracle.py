@@ -77,7 +77,7 @@ def ever(lines: Lines, n_cells: int, arrived) -> np.ndarray:
 
 
 def course(ledger, weights, left, state, action):
-    """The likeliest course, one dictionary of shares a step: pairs, ending, the step it comes back to, chances."""
+    """The likeliest course, one dictionary of shares a step: pairs, ending, the step it comes back to, chances; None on a tie."""
     n_pairs = ledger.n_states * ledger.n_actions
     rows = list(columns(ledger.lines))
 
@@ -101,6 +101,8 @@ def course(ledger, weights, left, state, action):
         if not found:
             break
         to = max(found, key=lambda to: found[to])
+        if sum(share > found[to] * (1 - 1e-9) for share in found.values()) > 1:
+            return None  # two ways are equally likely: rounding decides
         chance *= found[to] / (sum(found.values()) + left[path[-1]])
         if to < NO_BOOTSTRAP:
             ending = ledger.endings[-2 - to]

@@ -182,7 +182,7 @@ class Audit:
             self._scans += 1
             weights = np.zeros((len(self.ledger), 1))
             row = self._scanned([asked], lines, weights)[0]
-            used = np.flatnonzero(weights > SLIGHT)
+            used = np.flatnonzero(weights[:, 0] > SLIGHT)
             carried = weights[used, 0]
         error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel())
         left = row.left.sum(axis=0).ravel()
@@ -190,7 +190,7 @@ class Audit:
             lines.discount
         ):  # nothing is carried on, but what follows is known all the same
             weights = self.weights(state, action, discount=1.0)
-            used = np.flatnonzero(weights)
+            used = np.flatnonzero(weights > SLIGHT)
             carried, left = weights[used], self.row(state, action, discount=1.0, method="scan").left.sum(axis=0).ravel()
         return Reading(row, course(self.ledger, used, carried, left, state, action), error)
 
