@@ -191,3 +191,15 @@ def test_nothing_comes_before_itself():
         run.chance(0, of="row 1", before="row 1")
     with pytest.raises(ValueError, match="whole number of steps"):
         run.timeline(0, horizon=1.5)
+
+
+def test_where_a_policy_may_go_on_for_ever_nothing_infinite_is_said():
+    """Undiscounted, and somewhere its greedy policy runs in circles: the value is compared with rollouts."""
+    learner = wf.QLearning(step_size=0.5, discount=1.0, exploration=0.1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "episodes were cut")
+        run = wf.train("CliffWalking-v1", learner, episodes=500, seed=0)
+    told = run.comparison("row 3, column 0")
+    assert told.verdict == "agrees"
+    assert "inf" not in str(told)
+    assert told.measures[0].actual == pytest.approx(-13.0)

@@ -55,6 +55,8 @@ class Measure:
 
     def judged(self) -> str:
         """The same, with the judgement."""
+        if not np.isfinite(self.reach):
+            return f"{self} (too few experiences to judge)"
         mark = (
             "more than chance explains"
             if self.unexplained

@@ -153,10 +153,13 @@ class Ruler:
 
         ledger = self.audit.ledger
         error, freedom = sampling_error(ledger, used, weights, amount, table, discount)
+        width = float(t.ppf(1.0 - rate / 2.0, freedom - 1.0)) if freedom - 1.0 >= LEAST_FREEDOM else np.inf
+        if error <= 1e-9 * float(np.abs(table).max(initial=0.0)):  # all experiences agree
+            width = 0.0
         return Spread(
             true=None,
             error=max(error, np.finfo(float).tiny),
-            width=float(t.ppf(1.0 - rate / 2.0, freedom - 1.0)) if freedom - 1.0 >= LEAST_FREEDOM else np.inf,
+            width=width,
             unit=float(np.ptp(amount[used]) if len(used) else 0.0) / max(self.episodes, 1.0),
             lag=lag(ledger, used, weights, table, self.policy, discount),
             start=0.0,
