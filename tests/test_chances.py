@@ -27,7 +27,7 @@ def test_a_trained_taxi_expects_its_passenger_aboard(taxi):
     for state in ("taxi at row 2, column 2; passenger at G; destination B", START):
         chance = taxi.chance(state, of="passenger aboard")
         assert chance.ever == pytest.approx(1.0, abs=1e-3)
-        assert f"it expects 'passenger aboard' with a chance of 100.0% ({chance.tries:,} tries)" in str(chance)
+        assert f"it expects 'passenger aboard' with a chance of 100.0% (tried {chance.tries:,} times)" in str(chance)
         assert "Otherwise" not in str(chance)
 
 
@@ -70,7 +70,7 @@ def test_never_tried_is_unknown_and_little_known_is_hedged():
     world = wf.worlds.table(next_state=[[1], [1]], reward=[[0.0], [1.0]], terminated=[[False], [True]])
     little = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=5, seed=0).chance(0, of="state 1")
     assert (little.ever, little.unknown) == (pytest.approx(1 - 0.9**5), pytest.approx(0.9**5))
-    assert "41.0% (5 tries)" in str(little)
+    assert "41.0% (tried 5 times)" in str(little)
     assert "59.0%  unknown: still resting on the values it started with" in str(little)
 
 

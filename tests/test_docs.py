@@ -38,6 +38,10 @@ def test_the_gallerys_commands_draw_its_pictures(whatfor, tmp_path, monkeypatch)
     assert len(shown) >= 10
     assert sorted(shown) == sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_file())
     assert [(code, errors) for code, _, errors in said] == [(0, "")] * len(said)
+    hand = "player 10, dealer 7, no usable ace"
+    assert wf.load("out/blackjack").comparison(hand).verdict == "agrees", "as the captions say"
+    assert wf.load("out/cartpole").comparison(79).verdict == "differs"
+    assert wf.load("out/taxi").contrast("taxi at row 0, column 4; passenger aboard; destination B").tied
 
 
 def test_the_calibration_says_what_the_page_says():

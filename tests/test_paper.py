@@ -93,6 +93,10 @@ def test_the_command(whatfor, tmp_path):
     code, said, _ = whatfor("paper", "--only", "2", "--out", tmp_path)
     assert code == 0
     assert said.splitlines()[-1] == f"3 of 3 checks met; see {tmp_path / 'index.html'}"
+    (tmp_path / "file").touch()
+    code, _, told = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
+    assert code == 2
+    assert "choose another folder" in told
     code, _, told = whatfor("paper", "--only", "S11", "--out", tmp_path)
     assert code == 2
     assert "there is no tabular figure 'S11'" in told

@@ -33,6 +33,10 @@ class Concept:
         endings = tuple(name for name in self.endings if name in other.endings)
         return Concept(f"{self.name} and {other.name}", self.states & other.states, endings)
 
+    def same_as(self, other: Concept) -> bool:
+        """Whether both are true of the same moments."""
+        return np.array_equal(self.states, other.states) and set(self.endings) == set(other.endings)
+
 
 def judged(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
     """(S,) Where a condition holds, asked of every state's observation.

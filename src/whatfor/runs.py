@@ -201,11 +201,13 @@ class Run:
 
         ``of`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
         """
-        known, pair = self._need_ledger("a chance").endings, self._asked(state, action)
-        other = None if before is None else self.labels.where(before, endings=known)
-        if before is not None and before == of:
-            raise ValueError(f"{of!r} cannot come before itself; say what else should come later")
-        return Chance.after(self.audit, self.labels, *pair, of=self.labels.where(of, endings=known), before=other)
+        known = self._need_ledger("a chance").endings
+        asked, other = (None if what is None else self.labels.where(what, endings=known) for what in (of, before))
+        if asked is None:
+            raise ValueError('of= says what the chance is of, e.g. of="row 1"')
+        if other is not None and other.same_as(asked):
+            raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
+        return Chance.after(self.audit, self.labels, *self._asked(state, action), of=asked, before=other)
 
     def parts(self, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
         """Which parts of the reward a value is made of; by default, a part for each different reward.

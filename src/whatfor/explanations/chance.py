@@ -8,6 +8,7 @@ from typing import Any
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
 from whatfor.explanations.explanation import FAINT, Explanation
+from whatfor.explanations.phrases import count
 from whatfor.labels import Labels
 
 
@@ -75,7 +76,7 @@ class Chance(Explanation):
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: whether {asked} follows is unknown."]
         lines = [
-            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.ever:.1%} ({self._tried()})."
+            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.ever:.1%} (tried {count(self.tries, 'time')})."
         ]
         for concept in (self.of, self.before):
             if concept is not None and concept.states[self.state]:
@@ -89,9 +90,6 @@ class Chance(Explanation):
         if self.unknown >= FAINT:
             others.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
         return [*lines, "Otherwise:", *others] if others else lines
-
-    def _tried(self) -> str:
-        return "1 try" if self.tries == 1 else f"{self.tries:,} tries"
 
     def to_json(self) -> dict[str, Any]:
         """State, action, the names of the concepts, and the numbers."""

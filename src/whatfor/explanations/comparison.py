@@ -87,7 +87,7 @@ class Comparison(Explanation):
             distance=float(apart.sum() / max(believed.visits.sum() + actual.sum(), np.finfo(float).tiny)),
             tries=believed.tries,
             episodes=None if audit is None else ruler.episodes,
-            unknown=None if audit is None else float(audit.row(state, action, discount=1.0).left.sum()),
+            unknown=None if audit is None else believed.never_known,
             greedy=bool(policy[state, action] > 0.0),
             rare=_rare(audit, state, action, policy),
             residual=believed.residual,

@@ -13,6 +13,7 @@ from whatfor.paper.figure import Figure
 from whatfor.paper.page import write_page
 from whatfor.paper.small_buffer import figure_1
 from whatfor.paper.taxi import figure_5, figure_7, figure_a5
+from whatfor.pictures.needed import need_matplotlib
 
 _MADE: dict[str, Callable[[Agents], Figure]] = {
     "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.FIGURES, **cartpole.FIGURES,
@@ -30,7 +31,11 @@ def reproduce(
         raise ValueError(f"there is no tabular figure {unknown[0]!r}; there are {', '.join(FIGURES)}")
     wanted = [id.upper() for id in only] or list(FIGURES)
     agents, target, made = agents or Agents(), Path(folder), []
-    target.mkdir(parents=True, exist_ok=True)
+    need_matplotlib()  # told before the work, not after it
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"no pictures can be put into {target}: {error.strerror}; choose another folder") from None
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
