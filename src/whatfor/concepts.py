@@ -34,8 +34,9 @@ class Concept:
         return Concept(f"{self.name} and {other.name}", self.states & other.states, endings)
 
     def same_as(self, other: Concept) -> bool:
-        """Whether both are true of the same moments."""
-        return np.array_equal(self.states, other.states) and set(self.endings) == set(other.endings)
+        """Whether both are one and the same: by name, and true of the same moments."""
+        alike = self.name == other.name and set(self.endings) == set(other.endings)
+        return alike and np.array_equal(self.states, other.states)
 
 
 def judged(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
