@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from whatfor import testing, worlds
+    from whatfor import deep, testing, worlds
     from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, SimulatedBeliefs, value_iteration
     from whatfor.concepts import Concept
     from whatfor.explanations import (
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Provenance,
         Simulation,
         Timeline,
+        Trust,
     )
     from whatfor.folder import FolderError
     from whatfor.labels import Axis, Ending, Labels, Milestone
@@ -56,6 +57,7 @@ _PLACES = {
         "Provenance",
         "Simulation",
         "Timeline",
+        "Trust",
     ),
     "whatfor.folder": ("FolderError",),
     "whatfor.labels": ("Axis", "Ending", "Labels", "Milestone"),
@@ -78,7 +80,7 @@ _PLACES = {
     "whatfor.runs": ("Run",),
     "whatfor.saving": ("load",),
 }
-_MODULES = ("testing", "worlds")
+_MODULES = ("deep", "testing", "worlds")
 _NAMES = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
@@ -113,9 +115,11 @@ __all__ = [
     "Timeline",
     "TrainingStopped",
     "Transition",
+    "Trust",
     "Update",
     "animate",
     "constant",
+    "deep",
     "draw",
     "exponential",
     "linear",

@@ -13,22 +13,29 @@ import re
 import zipfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = 2
 MANIFEST = "manifest.json"
-OURS = re.compile(r"\.?(run|arrays|ledger)-[0-9a-f]{16}\.(json|npz)(\.part)?|\.manifest\.json\.part")
+OURS = re.compile(
+    r"\.?(run|arrays|ledger|belief|agent)-[0-9a-f]{16}\.(json|npz|safetensors|zip)(\.part)?|\.manifest\.json\.part"
+)
 
 
 class FolderError(ValueError):
     """A run folder that cannot be read or written, and why."""
 
 
-def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[str, dict[str, NDArray[Any]]]) -> Path:
-    """Write JSON documents and groups of arrays, all or nothing."""
+def write(
+    path: str | os.PathLike[str],
+    documents: dict[str, Any],
+    arrays: dict[str, dict[str, NDArray[Any]]],
+    others: dict[str, tuple[str, bytes]] | None = None,
+) -> Path:
+    """Write JSON documents, groups of arrays, and files of other kinds (ending and contents), all or nothing."""
     folder = Path(path)
     before = files_before(folder)
     written: list[Path] = []
@@ -42,6 +49,8 @@ def write(path: str | os.PathLike[str], documents: dict[str, Any], arrays: dict[
             files[name] = _keep(
                 folder, name, "npz", lambda file, g=group: np.savez(file, allow_pickle=False, **g), written
             )
+        for name, (ending, contents) in (others or {}).items():
+            files[name] = _keep(folder, name, ending, lambda file, c=contents: file.write(c), written)
         part = folder / f".{MANIFEST}.part"
         written.append(part)
         whole = _dumped({"format": FORMAT, "files": files})
@@ -89,8 +98,16 @@ def files_before(folder: Path) -> set[str]:
     return set()
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[str, NDArray[Any]]]]:
-    """The documents and arrays of a folder, after checking that they are what was written."""
+class Contents(NamedTuple):
+    """What a folder holds."""
+
+    documents: dict[str, Any]
+    arrays: dict[str, dict[str, NDArray[Any]]]
+    others: dict[str, bytes]  # files that are neither JSON nor npz
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """What a folder holds, after checking that it is what was written."""
     folder = Path(path)
     if not folder.is_dir():
         raise FolderError(f"there is no run at {folder}: no such folder")
@@ -105,14 +122,16 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
         raise FolderError(
             f"{folder} was written by an older whatfor (format {manifest['format']}, this one reads {FORMAT}): train it again"
         )
-    documents, arrays = {}, {}
+    documents, arrays, others = {}, {}, {}
     for name, entry in manifest["files"].items():
         file = _checked(folder, name, entry)
         if file.suffix == ".json":
             documents[name] = _loaded(file)
-        else:
+        elif file.suffix == ".npz":
             arrays[name] = _arrays(file)
-    return documents, arrays
+        else:
+            others[name] = file.read_bytes()
+    return Contents(documents, arrays, others)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -205,8 +205,7 @@ class Labels:
                 f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
             )
         if self.observed == "bins":
-            inner = [np.digitize(x, axis.edges[1:-1]) for axis, x in zip(self.axes, numbers, strict=True)]
-            return int(np.ravel_multi_index(inner, self.shape))
+            return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
         for axis, i in zip(self.axes, at, strict=True):
@@ -215,6 +214,16 @@ class Labels:
                     f"{axis.name} {i + axis.start} is out of range: {axis.start} to {axis.start + axis.size - 1}"
                 )
         return int(np.ravel_multi_index(at, self.shape))
+
+    def indices(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """(B,) The indices of many continuous observations (B, ...), by the edges of the axes.
+
+        >>> Labels((Axis("x", 2, edges=(0.0, 1.0, 2.0)),), ("go",), observed="bins").indices(np.array([[0.5], [9.0]])).tolist()
+        [0, 1]
+        """
+        flat = np.asarray(observations).reshape(len(observations), -1)
+        bins = [np.digitize(flat[:, i], axis.edges[1:-1]) for i, axis in enumerate(self.axes)]
+        return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
 
     def action(self, action: int | str) -> int:
         """The index of an action given as index or name."""

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.protocol import Beliefs
-from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs
+from whatfor.beliefs.protocol import Beliefs, Seeing
+from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs, agent_rolled
 from whatfor.explanations import (
     Chance,
     Change,
@@ -26,6 +26,7 @@ from whatfor.explanations import (
     Provenance,
     Simulation,
     Timeline,
+    Trust,
 )
 from whatfor.explanations.parts import Part
 from whatfor.history import Evaluation, History
@@ -34,9 +35,11 @@ from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
-from whatfor.training.places import place_again, place_of
+from whatfor.training.places import env_again, place_again, place_of
 from whatfor.training.session import Place, Session, Snapshot
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.entering import Enter, entering_observation
+from whatfor.worlds.gymnasium import made, time_limit
+from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 
 if TYPE_CHECKING:
@@ -70,6 +73,7 @@ class Run:
         history: History | None = None,
         settings: dict[str, Any] | None = None,
         stopped: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
         tables = np.array(values, dtype=np.float64)
         shape = (labels.n_states, labels.n_actions)
@@ -81,7 +85,9 @@ class Run:
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
         self.settings = settings or {}
         self.stopped = stopped  # why training ended early; None: it did not
+        self.trust = trust  # how far a network's beliefs can be trusted; None: they are no estimates
         self._beliefs = beliefs
+        self._env: Any = None  # where an agent plays that acts on observations
         self._place: Place | None = None
         self._snapshot: Snapshot | None = None
         self._learner: Learner | None = None
@@ -131,10 +137,28 @@ class Run:
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
-        return self._best(self.labels.index(state))
+        return self._best(self._situated(state))
+
+    @property
+    def _agent(self) -> Seeing | None:
+        """The agent's network, where it acts on observations."""
+        return self._beliefs if isinstance(self._beliefs, Seeing) else None
+
+    @property
+    def _plays_by_network(self) -> bool:
+        """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
+        return self._agent is not None and not (self._agent.whole and "world" in self.settings)
+
+    def _situated(self, state: State) -> int:
+        return self.labels.index(state) if self._agent is None else self._agent.situation(state)
+
+    def _worth(self, index: int) -> NDArray[np.float64]:
+        """(A,) What the agent thinks its actions are worth in a state."""
+        worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
+        return worth
 
     def _best(self, index: int) -> int:
-        worth = self.values[index]
+        worth = self._worth(index)
         tied = np.flatnonzero(worth == worth.max())
         dice = np.random.default_rng([int(self.settings.get("seed", 0)), index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
@@ -146,24 +170,62 @@ class Run:
         """
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; play at least one")
+        if self._plays_by_network:
+            played = self._network_played(None, None, env, episodes, seed, None)
+            paid = np.add.reduceat(played.reward, played.first[:-1])
+            return Evaluation.of(paid, played.lengths)
         place = self._placed(env)
         rule = QLearning().rule(self.labels.n_states, self.labels.n_actions, None, recording=False)
         agent = TabularAgent(rule._replace(learning=False), None, np.random.default_rng([seed, 2]))
         agent.memory.values[:] = self.values.ravel()
         session = Session(place, QLearning(), agent, place.stepper(seed), None, time_out_ends=True)
-        played, error = session.play(np.zeros(episodes))
+        greedy, error = session.play(np.zeros(episodes))
         if error is not None:
             raise error
-        return Evaluation.of(played.returns, played.lengths)
+        return Evaluation.of(greedy.returns, greedy.lengths)
+
+    def _network_played(
+        self, state: int | None, action: int | None, env: Any, rollouts: int, seed: int, enter: Enter | None
+    ) -> Rollouts:
+        """The network at play, from a situation or from the start of episodes."""
+        assert self._agent is not None
+        place, dice = self._environment(env), np.random.default_rng([seed, 2])
+        limit = time_limit(place) or LONGEST
+        limits: dict[str, Any] = {"rollouts": rollouts, "max_steps": limit, "generator": dice}
+        return agent_rolled(self._agent, place, state, action, **limits, enter=enter)
+
+    def _environment(self, env: Any) -> Any:
+        """The environment a network plays in: the given one, its own, or one like it."""
+        if env is not None:
+            return made(env) if isinstance(env, str) else env
+        if self._env is None:
+            self._env = env_again(self.settings.get("environment", {}))
+        return self._env
 
     def episode(
         self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None
     ) -> list[tuple[Any, int]]:
         """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about."""
         index, action = self._asked(state, None)
-        rollouts = self._simulated(self._placed(env), 2, seed, enter).rollouts(index, action)
+        if self._agent is not None and self._plays_by_network:
+            return self._watched(index, env, seed, enter)
+        rollouts = self._simulated(env, 2, seed, enter).rollouts(index, action)
         pairs = [divmod(int(pair), self.labels.n_actions) for pair in rollouts.pair[: rollouts.first[1]]]
         return [(self.labels.observation(state), action) for state, action in pairs]
+
+    def _watched(self, start: int, env: Any, seed: int, enter: Enter | None) -> list[tuple[Any, int]]:
+        """An episode with the very observations that a network acted on."""
+        assert self._agent is not None
+        place, dice = self._environment(env), np.random.default_rng([seed, 2])
+        along: list[tuple[Any, int]] = []
+        (enter or entering_observation(place))(_reset(place, dice), start, dice)
+        shown, over = self._agent.situation(start).observation, False
+        while not over and len(along) < LONGEST:
+            action = int(self._agent.act(np.asarray(shown)[None])[0])
+            along.append((np.asarray(shown), action))
+            shown, _, terminated, truncated, _ = place.step(action)
+            over = terminated or truncated
+        return along
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
@@ -184,7 +246,7 @@ class Run:
         if self.labels.n_actions < 2:
             raise ValueError("there is only one action, so there is nothing to compare it with")
         index, first = self._asked(state, chosen)
-        others = self.values[index].copy()
+        others = self._worth(index).copy()
         others[first] = -np.inf
         second = int(others.argmax()) if instead is None else self.labels.action(instead)
         if first == second:
@@ -194,6 +256,8 @@ class Run:
 
     def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
         """How the agent expects the episode to end; by default, after its best action."""
+        if self._agent is not None:
+            return Outcomes.estimated(self._agent, self.labels, *self._asked(state, action), self.trust)
         return Outcomes.of(self.audit, self.labels, *self._asked(state, action))
 
     def chance(self, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
@@ -256,7 +320,7 @@ class Run:
         ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
         ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
         """
-        beliefs = self._simulated(self._placed(env), rollouts, seed, enter)
+        beliefs = self._simulated(env, rollouts, seed, enter)
         return Simulation.of(beliefs, *self._asked(state, action))
 
     def comparison(
@@ -270,19 +334,23 @@ class Run:
         enter: Enter | None = None,
     ) -> Comparison:
         """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
-        (index, chosen), place = self._asked(state, action), self._placed(env)
+        index, chosen = self._asked(state, action)
         believed = self._intention(index, chosen)
-        simulated = Simulation.of(self._simulated(place, rollouts, seed, enter), index, chosen)
-        audit = self.beliefs if isinstance(self.beliefs, Audit) else None
-        return Comparison.of(audit, believed, simulated, self._exact(place, index, chosen), self.policy)
+        simulated = Simulation.of(self._simulated(env, rollouts, seed, enter), index, chosen)
+        if self._plays_by_network:
+            return Comparison.of(None, believed, simulated, None, greedy=chosen == self._best(index))
+        audit, policy = self.beliefs if isinstance(self.beliefs, Audit) else None, self.policy
+        exact = self._exact(self._placed(env), index, chosen)
+        return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[index, chosen] > 0.0))
 
     def _asked(self, state: State, action: Action | None) -> tuple[int, int]:
         """The pair a question is about; by default, the best action."""
-        index = self.labels.index(state)
+        index = self._situated(state)
         return index, self._best(index) if action is None else self.labels.action(action)
 
     def _intention(self, index: int, action: int) -> Intention:
-        return Intention.of(self.beliefs, self.labels, index, action, values=self.values[index])
+        worth = self._worth(index)
+        return Intention.of(self.beliefs, self.labels, index, action, values=worth, trust=self.trust)
 
     @property
     def discount(self) -> float:
@@ -294,18 +362,19 @@ class Run:
             raise ValueError("this run was learned with several discounts, so no single one can be played by")
         return float(discounts[0])
 
-    def _simulated(self, place: Place, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
+    def _simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
+        played: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
+        if self._agent is not None and self._plays_by_network:
+            return SimulatedBeliefs(self._environment(env), self._agent, **played)
+        place = self._placed(env)
         longest = place.max_steps
         if not self._limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
             longest = max(longest, min(LONGEST, math.ceil(math.log(NEGLIGIBLE) / math.log(max(self.discount, 1e-3)))))
         return SimulatedBeliefs(
             place.env if place.world is None or (enter and place.env is not None) else place.world,
             self.policy,
-            discount=self.discount,
-            rollouts=rollouts,
-            seed=seed,
             max_steps=longest,
-            enter=enter,
+            **played,
         )
 
     @property
@@ -332,6 +401,11 @@ class Run:
         save(self, path)
 
     def _need_ledger(self, what: str) -> Ledger:
+        if self.ledger is None and self._agent is not None:
+            raise ValueError(
+                f"{what} needs the ledger of a tabular run; a network keeps none: it can be asked for intention, contrast, "
+                "outcomes, simulation and comparison"
+            )
         if self.ledger is None:
             raise ValueError(
                 f"{what} needs the ledger, and this run has none: train with record=True, or pass ledger= to Run"
@@ -362,3 +436,8 @@ class Run:
         if env is None:
             self._place = place
         return place
+
+
+def _reset(env: Any, dice: np.random.Generator) -> Any:
+    env.reset(seed=int(dice.integers(2**31)))
+    return env

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import folder
+from whatfor.beliefs.protocol import Seeing
 from whatfor.folder import FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import GOES_ON, ending_place
@@ -27,7 +28,7 @@ from whatfor.worlds.world import NO_CART, World
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a folder."""
+    """Write a run to a folder; a network goes into it as safetensors, beside its agent's own zip."""
     arrays: dict[str, NDArray[Any]] = {
         "tables": run.tables,
         "returns": run.history.returns,
@@ -51,12 +52,21 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     groups = {"arrays": arrays}
     if run.ledger is not None:
         document["ledger"], groups["ledger"] = _ledger_out(run.ledger)
-    folder.write(path, {"run": document}, groups)
+    others: dict[str, tuple[str, bytes]] = {}
+    if isinstance(run._beliefs, Seeing):
+        from whatfor.deep.saving import network_out
+
+        document["network"], others = network_out(run)
+    folder.write(path, {"run": document}, groups, others)
 
 
-def load(path: str | os.PathLike[str]) -> Run:
-    """The run that was saved in a folder; its files are checked first, and no code in them is run."""
-    documents, groups = folder.read(path)
+def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
+    """The run that was saved in a folder; its files are checked first, and no code in them is run.
+
+    ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model itself, where its
+    network is of somebody's own making.
+    """
+    documents, groups, others = folder.read(path)
     try:
         document, arrays = documents["run"], groups["arrays"]
         labels = Labels.from_json(document["labels"])
@@ -77,6 +87,10 @@ def load(path: str | os.PathLike[str]) -> Run:
             run._snapshot = (_checked_snapshot(held, run), document["snapshot"])
         if document["table"] is not None:
             run._table = _table_in(arrays, labels, document["table"]["max_steps"])
+        if document.get("network") is not None:
+            from whatfor.deep.saving import network_in
+
+            network_in(run, document["network"], others, cells=cells, agent=agent)
     except FolderError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from whatfor.labels import Labels
 
 
 @runtime_checkable
@@ -20,3 +22,54 @@ class Beliefs(Protocol):
 
     def value(self, state: int, action: int) -> float:
         """What this state and action are worth."""
+
+
+class Situation(int):
+    """The index of a state, with the very observation that was asked about: many may look like one state.
+
+    >>> there = Situation(3, [0.1, 0.2])
+    >>> there + 0, there.observation
+    (3, [0.1, 0.2])
+    """
+
+    observation: Any
+
+    def __new__(cls, index: int, observation: Any) -> Situation:
+        """An index, and an observation of it."""
+        made = super().__new__(cls, index)
+        made.observation = observation
+        return made
+
+
+@runtime_checkable
+class Seeing(Beliefs, Protocol):
+    """Beliefs of an agent that acts on observations: its states are cells that it may see more in than they tell."""
+
+    @property
+    def labels(self) -> Labels:
+        """Names of its states, actions and endings."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether a state is all that the agent sees."""
+
+    def situation(self, state: Any) -> Situation:
+        """What is asked about: an observation, or an index or words with an observation that stands for it."""
+
+    def values_at(self, state: int) -> NDArray[np.float64]:
+        """(A,) What the agent itself thinks its actions are worth there."""
+
+    def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """(B,) What the agent does, greedily."""
+
+    def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """(B,) The states that observations (B, ...) are in."""
+
+    def ended(self, observation: Any, action: int, reward: float) -> str | None:
+        """The name of an episode's end, where there is one."""
+
+    def outcomes(self, state: int, action: int) -> dict[str, float]:
+        """The chance of every way to end; what is missing from 1 it does not know."""
+
+    def tried(self) -> NDArray[np.int64]:
+        """(S, A) How often each pair was learned from."""

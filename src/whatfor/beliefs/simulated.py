@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import chances_of, check_discount
+from whatfor.beliefs.protocol import Seeing, Situation
 from whatfor.kernels.recursion import GOES_ON
-from whatfor.worlds.entering import Enter, entering
-from whatfor.worlds.gymnasium import NoTwin, labels_of, made, time_limit, twin
-from whatfor.worlds.rolling import Rollouts, rolled, rolled_in_env
+from whatfor.worlds.entering import Enter, entering, entering_observation
+from whatfor.worlds.gymnasium import NoTwin, copies, labels_of, made, time_limit, twin
+from whatfor.worlds.rolling import Rollouts, rolled, rolled_by, rolled_in_env
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
-from whatfor.worlds.world import World
+from whatfor.worlds.world import World, ending_code
 
 #: The longest a rollout may get where nothing else limits it.
 LONGEST = 10_000
+#: So many environments are played side by side, so that a network is asked for all of them at once.
+SIDE_BY_SIDE = 64
 #: So many rows are kept; asked again, they are not played again.
 KEPT = 64
 
@@ -28,7 +31,7 @@ class SimulatedBeliefs:
     """What a policy led to, in so many independent rollouts.
 
     ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state, or (S, A)
-    chances. An environment that whatfor cannot put into a state needs ``enter``, a function
+    chances; or an agent that acts on observations (``Seeing``). An environment that whatfor cannot put into a state needs ``enter``, a function
     (env, state, rng) that does. The same seed plays the same rollouts.
 
     >>> from whatfor.worlds import chain
@@ -40,7 +43,7 @@ class SimulatedBeliefs:
     def __init__(
         self,
         world: Any,
-        policy: ArrayLike,
+        policy: ArrayLike | Seeing,
         *,
         discount: float,
         rollouts: int = 1_000,
@@ -53,12 +56,19 @@ class SimulatedBeliefs:
         if max_steps is not None and max_steps < 1:
             raise ValueError(f"max_steps is {max_steps}; a rollout has at least one step")
         check_discount(discount)
-        self._world, self._env = _playable(world, enter)
-        self.labels = labels_of(self._env) if self._world is None else self._world.labels
-        self._enter = enter or (entering(self._env, self.labels) if self._world is None else None)
+        self._agent = policy if isinstance(policy, Seeing) else None
+        if self._agent is None:
+            self._world, self._env = _playable(world, enter)
+            self.labels = labels_of(self._env) if self._world is None else self._world.labels
+            self._enter = enter or (entering(self._env, self.labels) if self._world is None else None)
+            self.policy = chances_of(policy, self.labels)  # type: ignore[arg-type]
+        else:
+            self._world, self._env = None, made(world) if isinstance(world, str) else world
+            self.labels = self._agent.labels
+            self._enter = enter or entering_observation(self._env)
+        self.shape = (self.labels.n_states, self.labels.n_actions)
         own = time_limit(self._env) if self._world is None else self._world.max_steps
         self.max_steps = max_steps or own or LONGEST
-        self.policy = chances_of(policy, self.labels)
         self.discount = discount
         self.n = rollouts
         self.seed = operator.index(seed)
@@ -89,9 +99,10 @@ class SimulatedBeliefs:
 
     def _played(self, state: int, action: int) -> Rollouts:
         """The rollouts behind a row, by random numbers of their own."""
-        state, action = self.labels._checked(state), self.labels.action(action)
+        action = self.labels.action(action)
+        state = state if isinstance(state, Situation) else self.labels._checked(state)
         generator = np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
+            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, int(state), action)))
         )
         limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps, "generator": generator}
         if self._world is not None:
@@ -101,6 +112,8 @@ class SimulatedBeliefs:
                 )
             return rolled(self._world, self.policy, state, action, **limits)
         assert self._enter is not None
+        if self._agent is not None:
+            return agent_rolled(self._agent, self._env, state, action, **limits, enter=self._enter)
         stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
         return rolled_in_env(stepper, self.policy, state, action, **limits, enter=self._enter)
 
@@ -117,11 +130,41 @@ class SimulatedBeliefs:
         """(n, S * A) Sparse: an amount a step, summed up by rollout and pair."""
         from scipy import sparse
 
-        shape = (len(rollouts), self.policy.size)
+        shape = (len(rollouts), self.shape[0] * self.shape[1])
         return sparse.csr_array((amount, (rollouts.rollout, rollouts.pair)), shape=shape)
 
     def _mean(self, by_rollout: Any) -> NDArray[np.float64]:
-        return np.asarray(by_rollout.sum(axis=0)).reshape(self.policy.shape) / self.n
+        return np.asarray(by_rollout.sum(axis=0)).reshape(self.shape) / self.n
+
+
+def agent_rolled(
+    agent: Seeing,
+    env: Any,
+    state: int | None,
+    action: int | None,
+    *,
+    rollouts: int,
+    max_steps: int,
+    generator: np.random.Generator,
+    enter: Enter | None = None,
+) -> Rollouts:
+    """Play an agent that acts on observations: after one action in one situation, or from the start of episodes."""
+    asked = None if state is None else agent.situation(state)
+
+    def begin(env: Any) -> tuple[Any, int | None]:
+        shown, _ = env.reset(seed=int(generator.integers(2**31)))
+        if asked is None:
+            return shown, None
+        assert enter is not None
+        enter(env, asked, generator)
+        return asked.observation, action
+
+    def ended(shown: Any, action: int, reward: float) -> int:
+        return ending_code(agent.labels, agent.ended(shown, action, reward))
+
+    envs = copies(env, min(SIDE_BY_SIDE, rollouts))
+    limits = {"rollouts": rollouts, "max_steps": max_steps}
+    return rolled_by(agent.act, agent.cells_of, ended, agent.labels.n_actions, begin, envs=envs, **limits)
 
 
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:

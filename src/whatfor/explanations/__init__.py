@@ -11,6 +11,7 @@ from whatfor.explanations.parts import Parts
 from whatfor.explanations.provenance import Provenance
 from whatfor.explanations.simulation import Simulation
 from whatfor.explanations.timeline import Timeline
+from whatfor.explanations.trust import Trust
 
 __all__ = [
     "Chance",
@@ -24,4 +25,5 @@ __all__ = [
     "Provenance",
     "Simulation",
     "Timeline",
+    "Trust",
 ]

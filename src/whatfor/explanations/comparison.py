@@ -16,7 +16,7 @@ from whatfor.explanations.measures import Measure
 from whatfor.explanations.phrases import count
 from whatfor.explanations.ruler import Ruler
 from whatfor.explanations.simulation import Simulation
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
 
 #: Where a belief is right, it is called wrong with at most this chance.
 RATE = 0.05
@@ -59,22 +59,29 @@ class Comparison(Explanation):
         believed: Intention,
         simulated: Simulation,
         exact: ExactBeliefs | None,
-        policy: NDArray[np.float64],
+        policy: NDArray[np.float64] | None = None,
+        *,
+        greedy: bool,
     ) -> Comparison:
-        """Compare; ``audit`` knows the noise of a belief that was read off a ledger."""
+        """Compare; ``audit`` knows the noise of a belief that was read off a ledger, and of which ``policy`` it looked ahead along."""
         state, action = believed.state, believed.action
         known = None if exact is None else exact.visits(state, action)
         actual = simulated.visits if known is None else known
         apart = np.abs(believed.visits - actual)
-        measures, places = _unjudged(believed, simulated, exact), []
-        if audit is not None:
+        most = np.argsort(-apart, axis=None, kind="stable")[:MOST_PLACES]
+        pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= FAINT]
+        if audit is None:
+            measures, places = (
+                _unjudged(believed, simulated, exact),
+                [_place(believed, simulated, known, s, a) for s, a in pairs],
+            )
+        else:
+            assert policy is not None
             ruler = Ruler(audit, believed, simulated, exact, policy)
             rate = RATE / 2.0 / (1 + len(audit.ledger.endings))
             measures = [ruler.value(rate), *ruler.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
-            most = np.argsort(-apart, axis=None, kind="stable")[:MOST_PLACES]
-            pairs = [divmod(int(at), policy.shape[1]) for at in most]
-            places = [(s, a, ruler.place(s, a, rate)) for s, a in pairs if apart[s, a] >= FAINT]
+            places = [(s, a, ruler.place(s, a, rate)) for s, a in pairs]
         return cls(
             labels=believed.labels,
             state=state,
@@ -88,8 +95,8 @@ class Comparison(Explanation):
             tries=believed.tries,
             episodes=None if audit is None else ruler.episodes,
             unknown=None if audit is None else believed.never_known,
-            greedy=bool(policy[state, action] > 0.0),
-            rare=_rare(audit, state, action, policy),
+            greedy=greedy,
+            rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
         )
 
@@ -127,7 +134,8 @@ class Comparison(Explanation):
         lines.append(
             f"Its expected visits are {self.distance:.1%} away from the actual ones" + (":" if self.places else ".")
         )
-        return lines + [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
+        lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
+        return lines if self.believed.trust is None else lines + self.believed.trust.sentences()
 
     def _told(self) -> str:
         """The verdict in words."""
@@ -175,19 +183,42 @@ class Comparison(Explanation):
             "believed": self._map(self.believed.visits),
             "simulated": self._map(self.simulated.visits),
             "exact": None if self.exact is None else self._map(self.exact),
+            "trust": None if self.believed.trust is None else self.believed.trust.to_json(),
             "sentences": self.sentences(),
         }
 
 
 def _unjudged(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
-    """The value, of a belief whose noise nobody knows."""
+    """The value and the endings, of a belief whose noise nobody knows."""
     true = None if exact is None else exact.value(believed.state, believed.action)
-    return [Measure("value", believed.value, simulated.value, simulated.value_error, true, None, 0.0, 0.0, np.inf)]
+    known = None if exact is None else exact.outcomes(believed.state, believed.action)
+    unjudged: dict[str, Any] = {"error": None, "lag": 0.0, "start": 0.0, "reach": np.inf}
+    measures = [Measure("value", believed.value, simulated.value, simulated.value_error, true, **unjudged)]
+    named = (*believed.labels.ending_names, ENDINGS[0])
+    for name, chance in (believed.chances or {}).items():
+        came = simulated.chances.get(name, 0.0)
+        if name == ENDINGS[1]:  # ends without a name are told by their last step in a simulation
+            came = sum(share for end, share in simulated.chances.items() if end not in named)
+        if max(chance, came) >= FAINT:
+            error = float(np.sqrt(came * (1.0 - came) / simulated.rollouts))
+            measures.append(
+                Measure(name, chance, came, error, None if known is None else known.get(name, 0.0), **unjudged)
+            )
+    return measures
 
 
-def _rare(audit: Audit | None, state: int, action: int, policy: NDArray[np.float64]) -> bool:
+def _place(
+    believed: Intention, simulated: Simulation, known: NDArray[np.float64] | None, s: int, a: int
+) -> tuple[int, int, Measure]:
+    """Visits of a pair, of a belief whose noise nobody knows."""
+    true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
+    seen, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
+    return s, a, Measure(name, float(believed.visits[s, a]), seen, error, true, None, 0.0, 0.0, np.inf)
+
+
+def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
     """Whether an action was tried too rarely: only its counts tell, since its value may be an unlucky impression."""
     if audit is None:
         return False
     tries = audit.tried[state]
-    return bool(tries[action] < FEW or (policy[state, action] == 0.0 and tries[action] < SELDOM * tries.max()))
+    return bool(tries[action] < FEW or (not greedy and tries[action] < SELDOM * tries.max()))

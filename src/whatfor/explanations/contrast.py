@@ -8,6 +8,7 @@ from typing import Any
 from whatfor.explanations.difference import Difference
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import LIKELY, count, expecting
+from whatfor.explanations.trust import Trust
 
 MOST_REASONS = 5
 
@@ -49,19 +50,32 @@ class Contrast(Difference):
         for name, which in zip(names, (self.one, self.other), strict=True):
             if which.tries == 0:
                 return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
-            if which.tries is not None and which.now < 0.5:
+            if which.tries is not None and which.trust is None and which.now < 0.5:
                 return [
                     f"In {here!r}, it has learned too little of {name!r} to compare the two: "
                     f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
                 ]
         if self.tied:
-            lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} are equally good ({self.one.value:.4f})."]
+            equal = (
+                f"{self.one.value:.4f}"
+                if self.gap == 0.0 or self.one.trust is None
+                else f"{self.one.value:.4f} and {self.other.value:.4f}"
+            )
+            lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} are equally good ({equal})."]
             lines += self._two_ways(names) if self.different else ["They expect the same future."]
         else:
             lines = self._decided(here)
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
-        return lines if self.tied else lines + self._reasons()
+        lines += [] if self.tied else self._reasons()
+        return lines if self.one.trust is None else lines + self._hedges(self.one.trust)
+
+    def _hedges(self, trust: Trust) -> list[str]:
+        """How far both sides of a network's estimate are from the agent's own values."""
+        apart = (
+            f"The parts sum to {float(self.parts.sum()):+.3f}, the gap is {self.gap:+.3f}: off by {self.residual:.2g}."
+        )
+        return [apart, *trust.sentences()]
 
     def _two_ways(self, names: list[str]) -> list[str]:
         """Two futures of one value."""

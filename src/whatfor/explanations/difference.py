@@ -79,7 +79,7 @@ class Difference(Explanation):
     @property
     def tied(self) -> bool:
         """Whether the two are equally good, to what can be told apart."""
-        return abs(self.gap) <= TIE * self.at_stake
+        return abs(self.gap) <= max(TIE * self.at_stake, self.one.tie, self.other.tie)
 
     @property
     def unsettled(self) -> bool:
@@ -104,6 +104,7 @@ class Difference(Explanation):
             "tied": self.tied,
             "noise": self.noise,
             "unsettled": self.unsettled,
+            "trust": None if self.one.trust is None else self.one.trust.to_json(),
             "different": self.different,
             "gained": self._map(self.gained),
             "lost": self._map(self.lost),

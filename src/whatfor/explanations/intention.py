@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.course import Course
-from whatfor.beliefs.protocol import Beliefs
+from whatfor.beliefs.protocol import Beliefs, Seeing
 from whatfor.explanations.explanation import FAINT, ROUNDING, Explanation
 from whatfor.explanations.phrases import Plan, as_way, count, expecting, experience, plan
+from whatfor.explanations.trust import Trust
 from whatfor.labels import Labels
 
 #: A gap between two values below this share of what is at stake is called a tie.
@@ -43,9 +44,19 @@ class Intention(Explanation):
     never_known: float = 0.0  # chance that still rests on values the tables started with
     course: Course | None = None  # the likeliest way on; None: the source cannot tell
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: nobody knows
+    trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
 
     @classmethod
-    def of(cls, beliefs: Beliefs, labels: Labels, state: int, action: int, *, values: NDArray[np.float64]) -> Intention:
+    def of(
+        cls,
+        beliefs: Beliefs,
+        labels: Labels,
+        state: int,
+        action: int,
+        *,
+        values: NDArray[np.float64],
+        trust: Trust | None = None,
+    ) -> Intention:
         """Ask beliefs about one action."""
         more: dict[str, Any] = {}
         if isinstance(beliefs, Audit):
@@ -66,7 +77,10 @@ class Intention(Explanation):
         else:
             visits, earnings = beliefs.visits(state, action), beliefs.earnings(state, action)
             start = beliefs.from_start(state, action) if isinstance(beliefs, BeliefMap) else 0.0
-            more = {"now": min(1.0, float(visits[state, action]))}
+            more = {"now": min(1.0, float(visits[state, action])), "trust": trust}
+            if isinstance(beliefs, Seeing):
+                more |= {"tried": beliefs.tried(), "chances": beliefs.outcomes(state, action)}
+                more["never_known"] = max(0.0, 1.0 - sum(more["chances"].values()))
         residual = abs(float(earnings.sum()) + start - float(values[action]))
         return cls(labels, state, action, visits, earnings, values, start, residual, **more)
 
@@ -88,7 +102,12 @@ class Intention(Explanation):
     @property
     def is_best(self) -> bool:
         """Whether no other action is worth more, to what can be told apart."""
-        return bool(self.value >= self.values.max() - TIE * self.at_stake)
+        return bool(self.value >= self.values.max() - self.tie)
+
+    @property
+    def tie(self) -> float:
+        """Values that differ by less than this are called equal."""
+        return TIE * self.at_stake if self.trust is None else max(TIE * self.at_stake, self.trust.tie)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
         """The most expected pairs after this one: state, action, visits; the most expected first."""
@@ -103,6 +122,8 @@ class Intention(Explanation):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.doing(self.action)
+        if self.trust is not None:
+            return self._estimated(here, doing, self.trust)
         if self.tried is not None and not self.tried[self.state].any():
             return [
                 f"In {here!r} the agent has never acted: it never came there, or its episodes ended there. "
@@ -121,17 +142,32 @@ class Intention(Explanation):
         lines.append(self._worth())
         lines += experience(self.tries, 1.0 - self.now, self.unknown)
         lines += [f"The way it expects: {self.way()}."] if self.way() else self._most_expected()
+        return lines + self._earned()
+
+    def _earned(self) -> list[str]:
+        """What it expects to earn, and how far that is from its value."""
         paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
-        lines += ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
+        lines = ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
         judged = self._judged(float(np.abs(self.earnings).sum()))
         if self.dropped:
             judged += f"; weights of {self.dropped:.1e} in all were too small to follow"
-        lines.append(f"Together {self.earnings.sum() + self.from_start:.4f}: {judged}.")
-        return lines
+        return [*lines, f"Together {self.earnings.sum() + self.from_start:.4f}: {judged}."]
+
+    def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
+        """What a network says, with how far it can be trusted."""
+        steps = float(self.visits.sum())
+        ahead = f"{steps:.3g} steps in all" + ("" if trust.discount == 1.0 else ", discounted")
+        ends = self.plan().said
+        expects = f"{trust.hedged()}it expects {ends}{', after ' if ends else ''}{ahead}"
+        lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
+        lines.append(self._worth())
+        if self.tries == 0:
+            lines.append("That was never tried in any batch it learned from: what follows is a guess.")
+        return [*lines, *self._most_expected(), *self._earned(), *trust.sentences()]
 
     def plan(self) -> Plan:
         """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
-        return plan(self.labels, self.course, self.chances or {}, self.never_known)
+        return plan(self.labels, self.course, self.chances or {}, self.never_known, self.state)
 
     def way(self) -> str:
         """The way on, action by action, if one is likely: "south, west × 2, pick up"."""
@@ -148,7 +184,7 @@ class Intention(Explanation):
         name = self.labels.actions[rival]
         if self.tried is not None and self.tried[self.state, rival] == 0:
             return f"{said}; {name!r}, next by value, it never tried."
-        if abs(gap) <= TIE * self.at_stake:
+        if abs(gap) <= self.tie:
             return f"{said}; {name!r} is worth as much."
         return f"{said}; {name!r} is worth {abs(gap):.4f} {'less' if gap > 0 else 'more'}."
 
@@ -183,6 +219,7 @@ class Intention(Explanation):
             "visits_error": self.visits_error,
             "unknown": self.unknown,
             "error": self.error,
+            "trust": None if self.trust is None else self.trust.to_json(),
             "tries": self.tries,
             "chances": self.chances,
             "course": course,

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.protocol import Seeing
 from whatfor.explanations.explanation import FAINT, Explanation, last_step
 from whatfor.explanations.phrases import count
+from whatfor.explanations.trust import Trust
 from whatfor.kernels.recursion import TERMINATED, ending_place
 from whatfor.labels import Labels
 
@@ -25,6 +27,15 @@ class Outcomes(Explanation):
     unknown: float  # chance that still rests on values the tables started with
     tries: int
     residual: float  # |all chances + unknown - 1|
+    trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
+
+    @classmethod
+    def estimated(cls, beliefs: Seeing, labels: Labels, state: int, action: int, trust: Trust | None) -> Outcomes:
+        """Ask a network."""
+        chances = beliefs.outcomes(state, action)
+        unknown = max(0.0, 1.0 - sum(chances.values()))
+        tries, off = int(beliefs.tried()[state, action]), abs(sum(chances.values()) + unknown - 1.0)
+        return cls(labels, state, action, chances, unknown, tries, off, trust)
 
     @classmethod
     def of(cls, audit: Audit, labels: Labels, state: int, action: int) -> Outcomes:
@@ -44,11 +55,12 @@ class Outcomes(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
+        rest = "still resting on the values it started with" if self.trust is None else "no end it has learned of"
         lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so (tried {count(self.tries, 'time')}):"]
         lines += [f"  {chance:6.1%}  {name}" for name, chance in self.chances.items() if chance >= FAINT]
         if self.unknown >= FAINT:
-            lines.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
-        return lines
+            lines.append(f"  {self.unknown:6.1%}  unknown: {rest}")
+        return lines if self.trust is None else lines + self.trust.sentences()
 
     def to_json(self) -> dict[str, Any]:
         """State, action, chances by name, and the unknown share."""
@@ -59,6 +71,7 @@ class Outcomes(Explanation):
             "chances": self.chances,
             "unknown": self.unknown,
             "tries": self.tries,
+            "trust": None if self.trust is None else self.trust.to_json(),
             "residual": self.residual,
             "sentences": self.sentences(),
         }

@@ -23,10 +23,10 @@ class Plan(NamedTuple):
     reason: bool = False  # whether one would act for its sake
 
 
-def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float) -> Plan:
+def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int) -> Plan:
     """What an agent expects to come to: by its likeliest course, or by how it expects the episode to end."""
     if course is None:
-        return Plan()
+        return _ends(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
         pair = course.pairs[course.comes_back_to]
         again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
@@ -38,9 +38,13 @@ def plan(labels: Labels, course: Course | None, chances: dict[str, float], unkno
                 course.ending is not None and course.ending != "timed out" and not labels.ending_is_bad(course.ending)
             )
             return Plan(_listed(found, course), good or course.ending is None)
+    return _ends(labels, chances, unknown, course.pairs[-1][0])
+
+
+def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Plan:
+    """By how it expects the episode to end."""
     ends = {name: chance for name, chance in chances.items() if chance >= 0.005}
     if ends:
-        last = course.pairs[-1][0]
         said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(ends)]
         rest = f", as far as it knows ({unknown:.0%} unknown)" if unknown >= 0.005 else ""
         return Plan("to " + _and(said) + rest)

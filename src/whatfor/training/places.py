@@ -54,7 +54,7 @@ def place_of(
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
-    recipe = _recipe(env, bins, bounds)
+    recipe = recipe_of(env, bins, bounds)
     if bins is not None:
         env = binned(env, bins, bounds)
     if not isinstance(world, str) and recipe["kind"] == "gymnasium" and not _same_again(env, recipe):
@@ -115,8 +115,13 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
     if kind == "cartpole":
         bounds = [(float(low), float(high)) for low, high in recipe["bounds"]]
         return place_of(cartpole(recipe["bins"], bounds, recipe["max_steps"]), max_steps=max_steps, engine=engine)
-    if kind == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
-        return place_of(_env_from(recipe), max_steps=max_steps, engine=engine)
+    return place_of(env_again(recipe), max_steps=max_steps, engine=engine)
+
+
+def env_again(recipe: dict[str, Any]) -> Any:
+    """The environment that a saved run was trained in."""
+    if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
+        return _env_from(recipe)
     raise ValueError(
         f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
     )
@@ -136,7 +141,7 @@ def _place(
     return Place(labels, world, env, engine, reason, recipe, int(min(limits)) if limits else LONGEST)
 
 
-def _recipe(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
+def recipe_of(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
     """How to make an environment again, where that can be said without code."""
     spec = env.spec
     seen: dict[str, Any] = {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from gymnasium.envs.classic_control.acrobot import AcrobotEnv
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 from gymnasium.envs.classic_control.mountain_car import MountainCarEnv
 from gymnasium.envs.toy_text.blackjack import BlackjackEnv
@@ -15,6 +16,7 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 from numpy.typing import NDArray
 
 from whatfor.labels import Labels
+from whatfor.worlds.gymnasium import NAME_KEEPING, layers
 
 #: Puts an environment that was just reset into a state, given by its index.
 Enter = Callable[[Any, int, np.random.Generator], None]
@@ -31,9 +33,7 @@ def observations_in(labels: Labels, state: int, count: int, generator: np.random
 
 
 def _inside(labels: Labels, state: int, drawn: NDArray[np.float64]) -> NDArray[np.bool_]:
-    seen = drawn.astype(np.float32)  # what the environment shows
-    bins = [np.digitize(seen[:, i], axis.edges[1:-1]) for i, axis in enumerate(labels.axes)]
-    return np.asarray(np.ravel_multi_index(bins, labels.shape) == state)
+    return np.asarray(labels.indices(drawn.astype(np.float32)) == state)  # as the environment shows them
 
 
 def entering(env: Any, labels: Labels) -> Enter:
@@ -47,7 +47,26 @@ def entering(env: Any, labels: Labels) -> Enter:
         return lambda env, state, generator: _deal(env.unwrapped, labels.observation(state), generator)
     if isinstance(core, (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv)) and labels.observed == "index":
         return lambda env, state, generator: setattr(env.unwrapped, "s", state)
-    raise ValueError(
+    raise ValueError(_cannot(core))
+
+
+def entering_observation(env: Any) -> Enter:
+    """How an environment is put where it shows a continuous observation, where that is known: ``state.observation``."""
+    core, shown_as_is = env.unwrapped, all(isinstance(layer, NAME_KEEPING) for layer in layers(env))
+    if shown_as_is and isinstance(core, (CartPoleEnv, MountainCarEnv)):
+        return lambda env, state, generator: setattr(env.unwrapped, "state", np.array(state.observation, np.float64))  # type: ignore[attr-defined]
+    if shown_as_is and isinstance(core, AcrobotEnv):
+        return lambda env, state, generator: setattr(env.unwrapped, "state", _angles(state.observation))  # type: ignore[attr-defined]
+    raise ValueError(_cannot(core))
+
+
+def _angles(seen: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Acrobot's two angles and their speeds, from what it shows."""
+    return np.array([np.arctan2(seen[1], seen[0]), np.arctan2(seen[3], seen[2]), seen[4], seen[5]], np.float64)
+
+
+def _cannot(core: Any) -> str:
+    return (
         f"{type(core).__name__} cannot be put into a given state, so nothing can be played from there: pass "
         "enter=, a function (env, state, rng) that puts the environment, just reset, into the state with this index"
     )

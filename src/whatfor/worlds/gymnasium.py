@@ -41,6 +41,13 @@ KNOWN = (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv, BlackjackEnv, CartPoleEnv)
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 
 MOVES = ("left", "down", "right", "up")
+#: Names of actions, by environment, where labels do not give them.
+ACTIONS = {
+    "CartPoleEnv": ("push left", "push right"),
+    "MountainCarEnv": ("push left", "do not push", "push right"),
+    "AcrobotEnv": ("torque left", "no torque", "torque right"),
+    "LunarLander": ("do nothing", "fire left engine", "fire main engine", "fire right engine"),
+}
 CHECKED_STEPS = 2_000
 FEW = 30  # too few counts to judge chances by
 
@@ -63,6 +70,14 @@ def made(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has retired {id}; using {OLD_IDS[id]}, whose world is the same", stacklevel=3)
     return gym.make(OLD_IDS.get(id, id), **(options or {}))
+
+
+def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
+    """So many environments like this one, if they can be made again; else this one alone."""
+    try:
+        return [env, *(gym.make(env.spec) for _ in range(n - 1))] if env.spec is not None else [env]
+    except (gym.error.Error, TypeError, ValueError):
+        return [env]
 
 
 def binned(
@@ -108,7 +123,7 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
             f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
         )
     core, space = env.unwrapped, env.observation_space
-    whole = all(isinstance(layer, NAME_KEEPING) for layer in _layers(env))
+    whole = all(isinstance(layer, NAME_KEEPING) for layer in layers(env))
     if isinstance(core, TaxiEnv) and whole:
         return TAXI
     if isinstance(core, BlackjackEnv) and whole:
@@ -119,12 +134,19 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
         return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal", said="reach the goal"),))
     bins = _bins(env)
     if bins is not None:
-        below = [layer for layer in _layers(env)[1 + _layers(env).index(bins) :] if type(layer) is not Clipped]
+        below = [layer for layer in layers(env)[1 + layers(env).index(bins) :] if type(layer) is not Clipped]
         known = isinstance(core, CartPoleEnv) and all(isinstance(layer, NAME_KEEPING) for layer in below)
         if known and bins.n_dims == len(NAMES):
             return cartpole_labels(edges_of(bins))
-        return _plain_bins(edges_of(bins), int(actions.n))
-    return Labels(*_plain_axes(space, int(actions.n)))
+        return _plain_bins(edges_of(bins), action_names(env))
+    return Labels(*_plain_axes(space, action_names(env)))
+
+
+def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
+    """Names of an environment's actions; numbers where nobody has chosen any."""
+    known = ACTIONS.get(type(env.unwrapped).__name__, ())
+    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    return known if len(known) == n_actions else tuple(f"action {a}" for a in range(n_actions))
 
 
 def _grid(rows: int, columns: int, actions: tuple[str, ...], endings: tuple[Ending, ...]) -> Labels:
@@ -150,21 +172,20 @@ def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
     )
 
 
-def _plain_bins(edges: list[Any], n_actions: int) -> Labels:
+def _plain_bins(edges: list[Any], actions: tuple[str, ...]) -> Labels:
     axes = tuple(
         Axis(f"x{i}", len(row) - 1, interval_words(row), edges=tuple(float(x) for x in row))
         for i, row in enumerate(edges)
     )
     return Labels(
         axes,
-        tuple(f"action {a}" for a in range(n_actions)),
+        actions,
         "; ".join(f"x{i} {{x{i}}}" for i in range(len(axes))),
         observed="bins",
     )
 
 
-def _plain_axes(space: spaces.Space[Any], n_actions: int) -> tuple[Any, ...]:
-    actions = tuple(f"action {a}" for a in range(n_actions))
+def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any, ...]:
     if isinstance(space, spaces.Discrete):
         return (Axis("state", int(space.n), start=int(space.start)),), actions
     if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
@@ -188,7 +209,7 @@ def _plain_axes(space: spaces.Space[Any], n_actions: int) -> tuple[Any, ...]:
     )
 
 
-def _layers(env: gym.Env[Any, Any]) -> list[Any]:
+def layers(env: gym.Env[Any, Any]) -> list[Any]:
     """The wrappers of an environment, from the outside in."""
     layers = []
     while isinstance(env, gym.Wrapper):
@@ -199,7 +220,7 @@ def _layers(env: gym.Env[Any, Any]) -> list[Any]:
 
 def _bins(env: gym.Env[Any, Any]) -> Any:
     """The layer of bins, if nothing above it changes what is seen."""
-    for layer in _layers(env):
+    for layer in layers(env):
         if isinstance(layer, DiscretizeObservation):
             return None if layer.multidiscrete else layer
         if not isinstance(layer, PLAIN_WRAPPERS):
@@ -209,7 +230,7 @@ def _bins(env: gym.Env[Any, Any]) -> Any:
 
 def time_limit(env: gym.Env[Any, Any]) -> int | None:
     """The time limit of an environment, where a wrapper sets one."""
-    limits = [layer._max_episode_steps for layer in _layers(env) if isinstance(layer, TimeLimit)]
+    limits = [layer._max_episode_steps for layer in layers(env) if isinstance(layer, TimeLimit)]
     return min(limits) if limits else None
 
 
@@ -272,7 +293,7 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     """
     core: Any = env.unwrapped
     below_bins = isinstance(env, DiscretizeObservation)
-    for layer in _layers(env)[1:] if below_bins else _layers(env):
+    for layer in layers(env)[1:] if below_bins else layers(env):
         if type(layer) not in PLAIN_WRAPPERS and not (below_bins and type(layer) is Clipped):
             raise NoTwin(f"the wrapper {type(layer).__name__} may change the world")
     if core.render_mode is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +156,50 @@ def rolled_in_env(
         endings.append(ending)
     return Rollouts(
         np.array(pairs, np.int32), np.array(rewards), np.array(first, np.int64), np.array(endings, np.int32)
+    )
+
+
+def rolled_by(
+    act: Callable[[NDArray[Any]], NDArray[np.int64]],  # (B, ...) observations -> (B,) actions
+    cells: Callable[[NDArray[Any]], NDArray[np.int64]],  # (B, ...) observations -> (B,) states
+    ended: Callable[[Any, int, float], int],  # last observation, action, reward -> the code of an ending
+    n_actions: int,
+    begin: Callable[
+        [Any], tuple[Any, int | None]
+    ],  # puts an environment into a state; what it shows, and the first action
+    *,
+    envs: Sequence[Any],
+    rollouts: int,
+    max_steps: int,
+) -> Rollouts:
+    """Play a function of observations in several environments side by side."""
+    steps: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
+    endings, begun = [TIMED_OUT] * rollouts, min(len(envs), rollouts)
+    playing = [(n, env, *begin(env)) for n, env in zip(range(begun), envs, strict=False)]
+    while playing:
+        seen = np.stack([np.asarray(shown) for _, _, shown, _ in playing])
+        at, doing = cells(seen), act(seen)
+        still: list[tuple[int, Any, Any, int | None]] = []
+        for i, (n, env, _, first) in enumerate(playing):
+            action = int(doing[i]) if first is None else first
+            shown, reward, terminated, truncated, _ = env.step(action)
+            steps[n].append((int(at[i]) * n_actions + action, float(reward)))
+            if not (terminated or truncated or len(steps[n]) >= max_steps):
+                still.append((n, env, shown, None))
+                continue
+            if terminated:
+                endings[n] = ended(shown, action, float(reward))
+            if begun < rollouts:
+                still.append((begun, env, *begin(env)))
+                begun += 1
+        playing = still
+    flat = [step for rollout in steps for step in rollout]
+    first_steps = np.concatenate([[0], np.cumsum([len(rollout) for rollout in steps])])
+    return Rollouts(
+        np.array([pair for pair, _ in flat], np.int32),
+        np.array([reward for _, reward in flat]),
+        first_steps.astype(np.int64),
+        np.array(endings, np.int32),
     )
 
 

@@ -1,0 +1,48 @@
+"""Belief networks beside deep agents: what a DQN expects, learned from the very batches it learns from."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from whatfor.deep.needed import need_torch
+
+if TYPE_CHECKING:
+    from whatfor.deep.after import learn_after
+    from whatfor.deep.belief import BeliefNetwork
+    from whatfor.deep.callback import BeliefCallback
+    from whatfor.deep.cells import Bins, Clusters, Concepts, States
+    from whatfor.deep.network import Sizes
+    from whatfor.deep.optimiser import ClippedAdam
+
+_PLACES = {
+    "whatfor.deep.after": ("learn_after",),
+    "whatfor.deep.belief": ("BeliefNetwork",),
+    "whatfor.deep.callback": ("BeliefCallback",),
+    "whatfor.deep.cells": ("Bins", "Clusters", "Concepts", "States"),
+    "whatfor.deep.network": ("Sizes",),
+    "whatfor.deep.optimiser": ("ClippedAdam",),
+}
+_NAMES = {name: place for place, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "BeliefCallback",
+    "BeliefNetwork",
+    "Bins",
+    "ClippedAdam",
+    "Clusters",
+    "Concepts",
+    "Sizes",
+    "States",
+    "learn_after",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: torch is slow to come."""
+    if name in _NAMES:
+        need_torch()
+        return getattr(import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'whatfor.deep' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,122 @@
+"""A Stable-Baselines3 DQN as somebody who can be asked: what it thinks, and what can be explained of it."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.torch_layers import FlattenExtractor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper, VecNormalize
+from stable_baselines3.dqn import DQN
+from stable_baselines3.dqn.policies import DQNPolicy
+from torch import nn
+
+from whatfor.folder import FolderError
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+    from whatfor.deep.belief import QValues
+
+
+def check(model: Any) -> None:
+    """Refuse an agent whose beliefs would not be what it learned from, with the reason."""
+    if not isinstance(getattr(model, "action_space", None), spaces.Discrete):
+        raise ValueError(
+            f"actions must be countable (Discrete): a belief is over them too; this agent has {model.action_space}"
+        )
+    if not isinstance(model, DQN):
+        raise ValueError(
+            f"{type(model).__name__} has no Q-values of countable actions to explain; a DQN has. "
+            "For an own training loop there is BeliefNetwork.update(batch, next_actions)"
+        )
+    if isinstance(model.observation_space, spaces.Dict):
+        raise ValueError("observations are dictionaries; flatten them first with gymnasium.wrappers.FlattenObservation")
+    if getattr(model, "n_steps", 1) > 1:
+        raise ValueError(
+            f"n_steps={model.n_steps}: its batches leave out the states between, so nobody can say what was expected of them; use n_steps=1"
+        )
+    if type(model.replay_buffer) is not ReplayBuffer and model.replay_buffer is not None:
+        raise ValueError(
+            f"the replay buffer is a {type(model.replay_buffer).__name__}: whether it can be sampled twice without changing what the agent learns "
+            "is not known; use Stable-Baselines3's own ReplayBuffer"
+        )
+
+
+def normaliser(model: DQN) -> VecNormalize | None:
+    """The layer that normalises what the agent sees, if there is one."""
+    return model.get_vec_normalize_env()
+
+
+def q_values_of(model: DQN) -> QValues:
+    """What an agent thinks of observations as the environment shows them."""
+
+    def q_values(observations: NDArray[Any]) -> NDArray[Any]:
+        layer = normaliser(model)
+        seen = observations if layer is None else layer.normalize_obs(np.asarray(observations, np.float32))
+        assert isinstance(seen, np.ndarray)
+        with torch.no_grad():
+            values: torch.Tensor = model.q_net(model.policy.obs_to_tensor(np.asarray(seen))[0])
+        return values.cpu().numpy()
+
+    return q_values
+
+
+def environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
+    """One of the environments behind a vector of them, if it can be had."""
+    while isinstance(vector, VecEnvWrapper):
+        vector = vector.venv
+    if isinstance(vector, DummyVecEnv):
+        env = vector.envs[0]
+        return env.env if isinstance(env, Monitor) else env
+    if vector is None:
+        return None
+    import gymnasium as gym
+
+    spec = vector.get_attr("spec", 0)[0]  # in another process: one like it
+    return None if spec is None else gym.make(spec)
+
+
+#: Parts of an agent's network that can be made again from their names.
+ACTIVATIONS = {kind.__name__: kind for kind in (nn.ReLU, nn.Tanh, nn.ELU, nn.LeakyReLU, nn.GELU, nn.SiLU)}
+
+
+def packed(model: DQN) -> bytes:
+    """The agent's own zip."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+def described(model: DQN) -> dict[str, Any] | None:
+    """What it takes to make an agent's network again without its code; None where it is of somebody's own making."""
+    policy = model.policy
+    plain = type(policy) is DQNPolicy and policy.features_extractor_class is FlattenExtractor
+    if not plain or ACTIVATIONS.get(policy.activation_fn.__name__) is not policy.activation_fn:
+        return None
+    return {"layers": list(policy.net_arch), "activation": policy.activation_fn.__name__}
+
+
+def network_from(
+    told: dict[str, Any], weights: dict[str, torch.Tensor], space: spaces.Space[Any], n_actions: int
+) -> nn.Module:
+    """The Q-network of an agent, made again from what ``described`` said and from its weights."""
+    if told["activation"] not in ACTIVATIONS:
+        raise FolderError(f"the agent has an unknown activation: {told['activation']!r}")
+    options: dict[str, Any] = {
+        "net_arch": [int(n) for n in told["layers"]],
+        "activation_fn": ACTIVATIONS[told["activation"]],
+    }
+    policy = DQNPolicy(space, spaces.Discrete(n_actions), lambda _: 0.0, **options)
+    try:
+        policy.load_state_dict(weights)
+    except RuntimeError as error:
+        raise FolderError(f"the agent's weights do not fit its description: {error}") from error
+    policy.set_training_mode(False)
+    return policy.q_net

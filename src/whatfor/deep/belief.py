@@ -1,0 +1,313 @@
+"""BeliefNetwork: what a deep agent expects, learned from its own batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from whatfor.beliefs.protocol import Situation
+from whatfor.deep.cells import Cells
+from whatfor.deep.heads import HEADS, Head, Maps, Step
+from whatfor.deep.inputs import flat_size, read
+from whatfor.deep.network import Expected, Network, Sizes
+from whatfor.deep.normalising import Normaliser
+from whatfor.labels import Labels
+
+#: (B, ...) observations as the environment shows them -> (B, A) what the agent thinks its actions are worth.
+QValues = Callable[[NDArray[Any]], NDArray[Any]]
+#: Makes what reads images, and says how many numbers it makes of one.
+Encoder = Callable[[], tuple[nn.Module, int]]
+HeadName = Literal["faithful", "regression"]
+Reads = Literal["observation", "cell"]
+
+MOST_NORM = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What makes a belief network, as JSON can hold it."""
+
+    head: HeadName
+    sizes: Sizes
+    reads: Reads  # "cell": its one-hot code, as the paper's networks do
+    discount: float
+    seed: int
+
+
+class BeliefNetwork:
+    """Visits, earnings and endings that a deep agent expects, for every situation and action.
+
+    ``cells``: what the beliefs are over, from ``cells_of``. ``q_values``: what the agent itself thinks, for the residual of
+    every answer. In an own training loop, call ``update`` with every batch that Q learns from, and ``sync`` when its target network is synced.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        q_values: QValues,
+        *,
+        discount: float,
+        head: HeadName = "faithful",
+        sizes: Sizes | None = None,
+        reads: Reads = "observation",
+        learning_rate: float = 1e-3,
+        optimiser: type[torch.optim.Optimizer] | None = None,
+        encoder: Encoder | None = None,
+        device: torch.device | str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        if head not in HEADS:
+            raise ValueError(f"head={head!r}: there are {', '.join(HEADS)}")
+        if reads not in ("observation", "cell"):
+            raise ValueError(f"reads={reads!r}: a network reads the 'observation' or its 'cell'")
+        if not 0.0 <= discount <= 1.0:
+            raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+        self.cells, self.q_values = cells, q_values
+        self.settings = Settings(head, sizes or Sizes(), reads, float(discount), seed)
+        self.device = torch.device(device)
+        self.updates = 0
+        self.source = "learned beside"  # or "evaluated": after training, from rollouts of a frozen agent
+        self.normaliser: Normaliser | None = None  # where batches do not hold what the environment shows
+        self.packed: Callable[[], bytes] | None = None  # the agent's own zip, to be saved beside
+        self.encoded = encoder is not None
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):  # the agent's random numbers are not touched
+            torch.manual_seed(seed)
+            self.online, self.target = self._made(encoder), self._made(encoder)
+        self.target.load_state_dict(self.online.state_dict())
+        self.target.requires_grad_(False)
+        kind = optimiser or torch.optim.Adam
+        self.optimiser = kind(self.online.parameters(), lr=learning_rate)  # type: ignore[call-arg]
+        self.clips = optimiser is None
+        n_pairs = cells.labels.n_states * cells.labels.n_actions
+        self._count = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
+        self._paid = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
+        self._examples: dict[int, NDArray[Any]] = {}
+
+    def _made(self, encoder: Encoder | None) -> Network:
+        labels, sizes = self.cells.labels, self.settings.sizes
+        n_inputs = labels.n_states if self.settings.reads == "cell" else flat_size(self.cells.space)
+        reader = None
+        if encoder is not None:
+            reader, n_inputs = encoder()
+        n_pairs, n_endings = labels.n_states * labels.n_actions, len(self.cells.ending_names)
+        return Network(n_inputs, labels.n_actions, n_pairs, n_endings, sizes, reader).to(self.device)
+
+    @property
+    def labels(self) -> Labels:
+        """Names of cells, actions and endings."""
+        return self.cells.labels
+
+    @property
+    def head(self) -> Head:
+        """How the outputs are read and taught."""
+        return HEADS[self.settings.head]
+
+    # -- learning --------------------------------------------------------------------------
+
+    def update(
+        self,
+        batch: Any,
+        next_actions: Any,
+        *,
+        seen: Any = None,
+        next_seen: Any = None,
+    ) -> dict[str, Tensor]:
+        """Learn from a batch that Q learns from; its losses.
+
+        ``batch`` has ``observations``, ``actions``, ``rewards``, ``next_observations`` and ``dones`` (1 where the episode
+        terminated), as the replay buffers of Stable-Baselines3 and CleanRL give them. ``next_actions``: the greedy actions that Q's own target takes.
+        ``seen``, ``next_seen``: the observations as the environment showed them, where the batch holds them normalised.
+        """
+        observations, following = self._tensor(batch.observations), self._tensor(batch.next_observations)
+        actions, onward_actions = self._flat(batch.actions).long(), self._flat(next_actions).long()
+        rewards, dones = self._flat(batch.rewards).float(), self._flat(batch.dones).float()
+        cell = self._cells(batch.observations if seen is None else seen)
+        next_cell = self._cells(batch.next_observations if next_seen is None else next_seen)
+        n_actions = self.labels.n_actions
+        step = Step(cell * n_actions + actions, rewards, self.settings.discount * (1.0 - dones))
+        self._remember(step, cell, batch.observations if seen is None else seen)
+        with torch.no_grad():
+            later = self._forward(self.target, following, next_cell, onward_actions)
+            maps = self._maps(self.target, later, next_cell * n_actions + onward_actions)
+            endings = self._ended(
+                later.endings, dones, batch.next_observations if next_seen is None else next_seen, actions, rewards
+            )
+        out = self._forward(self.online, observations, cell, actions)
+        losses = self.head.losses(out, step, maps, self.online.rates)
+        losses["endings"] = -(endings * F.log_softmax(out.endings, dim=1)).sum(dim=1).mean()
+        total = torch.stack(list(losses.values())).sum()
+        self.optimiser.zero_grad()
+        torch.autograd.backward(total)
+        if self.clips:
+            nn.utils.clip_grad_norm_(self.online.parameters(), MOST_NORM)
+        self.optimiser.step()
+        self.updates += 1
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    def sync(self, tau: float = 1.0) -> None:
+        """Bring the target network up to date, whenever Q's is."""
+        with torch.no_grad():
+            for one, two in zip(self.target.state_dict().values(), self.online.state_dict().values(), strict=True):
+                one.lerp_(two, tau) if one.is_floating_point() else one.copy_(two)
+
+    def _forward(self, network: Network, observations: Tensor, cell: Tensor, actions: Tensor) -> Expected:
+        if self.settings.reads == "cell":
+            inputs = F.one_hot(cell, self.labels.n_states).float()
+        else:
+            inputs = read(observations, self.cells.space)
+        out: Expected = network(inputs, actions)
+        return out
+
+    def _maps(self, network: Network, out: Expected, pair: Tensor) -> Maps:
+        rewards = (self._paid / self._count.clamp(min=1.0)).float()
+        return self.head.maps(out, pair, network.rates, rewards)
+
+    def _ended(self, later: Tensor, dones: Tensor, following: Any, actions: Tensor, rewards: Tensor) -> Tensor:
+        """(B, E + 1) The endings to expect: what came, or what is expected to come."""
+        chances = F.softmax(later, dim=1)
+        ended = torch.nonzero(dones > 0.5).flatten().tolist()
+        if not ended:
+            return chances
+        names = self.cells.ending_names
+        if len(names) > 1:
+            seen = _numpy(following)
+            places = [self.cells.ended(seen[i], int(actions[i]), float(rewards[i])) for i in ended]
+        else:
+            places = [0] * len(ended)
+        chances[ended] = F.one_hot(torch.tensor(places, device=self.device), len(names) + 1).to(chances.dtype)
+        return chances
+
+    def _remember(self, step: Step, cell: Tensor, seen: Any) -> None:
+        ones = torch.ones_like(step.reward, dtype=torch.float64)
+        self._count.index_add_(0, step.pair, ones)
+        self._paid.index_add_(0, step.pair, step.reward.double())
+        if not self.cells.whole and self.updates % 10 == 0:
+            observations = _numpy(seen)
+            for i, at in enumerate(cell.tolist()):
+                if at not in self._examples:
+                    self._examples[at] = observations[i].copy()
+
+    def _tensor(self, numbers: Any) -> Tensor:
+        return torch.as_tensor(numbers, device=self.device)
+
+    def _flat(self, numbers: Any) -> Tensor:
+        return self._tensor(numbers).reshape(-1)
+
+    def _cells(self, observations: Any) -> Tensor:
+        strides = self.cells.strides
+        if strides is not None and isinstance(observations, Tensor):  # no way through NumPy for what lies on a GPU
+            numbers = observations.reshape(len(observations), -1).long() - torch.as_tensor(
+                strides.start, device=self.device
+            )
+            return (numbers * torch.as_tensor(strides.step, device=self.device)).sum(dim=1)
+        return torch.as_tensor(self.cells.index(_numpy(observations)), device=self.device)
+
+    # -- beliefs ---------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> bool:
+        """Whether a cell is all that the agent sees."""
+        return self.cells.whole
+
+    def situation(self, state: Any) -> Situation:
+        """A cell with the observation that is asked about: an observation, or an index or words with one that stands for it."""
+        shape = self.cells.space.shape or ()
+        if not self.cells.whole and not isinstance(state, str) and shape and np.shape(state) == shape:
+            observation = np.asarray(state, self.cells.space.dtype)
+            return Situation(int(self.cells.index(observation[None])[0]), observation)
+        index = state if isinstance(state, Situation) else self.labels.index(state)
+        return Situation(int(index), self._standing_for(index))
+
+    def example(self, cell: int) -> Any:
+        """An observation that stands for a cell: its own, or one that the agent has seen; None: there is none."""
+        observation = self.cells.stands_for(cell)
+        return self._examples.get(cell) if observation is None else observation
+
+    def _standing_for(self, state: int) -> Any:
+        if isinstance(state, Situation):
+            return state.observation
+        observation = self.example(int(state))
+        if observation is None:
+            raise ValueError(
+                f"the agent never came to {self.labels.words(int(state))!r}, so no observation stands for it; ask with an observation"
+            )
+        return observation
+
+    def values_at(self, state: int) -> NDArray[np.float64]:
+        """(A,) What the agent itself thinks its actions are worth there."""
+        worth: NDArray[np.float64] = np.asarray(self.q_values(np.asarray(self._standing_for(state))[None]), np.float64)[
+            0
+        ]
+        return worth
+
+    def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """(B,) What the agent does, greedily."""
+        return np.asarray(np.asarray(self.q_values(observations)).argmax(axis=1), np.int64)
+
+    def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """(B,) The cells that observations (B, ...) are in."""
+        return self.cells.index(observations)
+
+    def ended(self, observation: Any, action: int, reward: float) -> str | None:
+        """The name of an episode's end, where there is one."""
+        return self.cells.ending(np.asarray(observation), action, reward)
+
+    def rows(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(B, S, A) Visits and earnings of many situations at once."""
+        visits, earnings, _ = self._asked(observations, actions)
+        return visits, earnings
+
+    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) Expected visits of every pair from here on, discounted as learned, this one included."""
+        return self._row(state, action)[0]
+
+    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+        """(S, A) What is expected to be earned at every pair, discounted as learned."""
+        return self._row(state, action)[1]
+
+    def value(self, state: int, action: int) -> float:
+        """What the agent itself thinks the action is worth; how far the earnings are from it is the residual."""
+        return float(self.values_at(state)[self.labels.action(action)])
+
+    def outcomes(self, state: int, action: int) -> dict[str, float]:
+        """The chance of every way to end that it has learned of, without a discount; what is missing from 1 it does not know."""
+        names = self.cells.ending_names
+        chances = {name: float(chance) for name, chance in zip(names, self._row(state, action)[2], strict=False)}
+        return {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
+
+    def tried(self) -> NDArray[np.int64]:
+        """(S, A) How often each pair was in a batch."""
+        shape = (self.labels.n_states, self.labels.n_actions)
+        return self._count.cpu().numpy().astype(np.int64).reshape(shape)
+
+    def _row(self, state: int, action: int) -> tuple[NDArray[np.float64], ...]:
+        observation = np.asarray(self._standing_for(state))[None]
+        visits, earnings, endings = self._asked(observation, [self.labels.action(action)])
+        return visits[0], earnings[0], endings[0]
+
+    def _asked(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], ...]:
+        seen = np.asarray(observations)
+        with torch.no_grad():
+            cell, done = self._cells(seen), self._flat(np.asarray(actions)).long()
+            out = self._forward(self.online, self._tensor(self.normalised(seen)), cell, done)
+            maps = self._maps(self.online, out, cell * self.labels.n_actions + done)
+            chances = F.softmax(out.endings, dim=1)
+        shape = (len(seen), self.labels.n_states, self.labels.n_actions)
+        visits, earnings = (map_.double().cpu().numpy().reshape(shape) for map_ in (maps.visits, maps.earnings))
+        return np.maximum(visits, 0.0), earnings, chances.double().cpu().numpy()
+
+    def normalised(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Observations as the batches held them."""
+        return observations if self.normaliser is None else self.normaliser(observations)
+
+
+def _numpy(numbers: Any) -> NDArray[Any]:
+    return numbers.detach().cpu().numpy() if isinstance(numbers, Tensor) else np.asarray(numbers)

@@ -1,0 +1,228 @@
+"""BeliefCallback: a belief network that learns beside a Stable-Baselines3 DQN, and changes nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.dqn import DQN
+
+from whatfor.deep.agent import check, described, environment, normaliser, packed, q_values_of
+from whatfor.deep.belief import BeliefNetwork, HeadName, Reads
+from whatfor.deep.cells import Predicate, cells_of
+from whatfor.deep.network import Sizes
+from whatfor.deep.normalising import Learning
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+#: Losses and the residual are looked at every so many updates: a look costs a forward pass.
+LOOK = 100
+#: So many of the agent's experiences are looked at when clusters are made, and when its beliefs are judged.
+SAMPLE = 2_000
+#: A falling learning rate does not fall below this share of its start.
+LEAST_RATE = 0.05
+
+
+def falling(remaining: float) -> float:
+    """1e-3, falling to a twentieth of it while training goes on."""
+    return 1e-3 * max(remaining, LEAST_RATE)
+
+
+class BeliefCallback(BaseCallback):
+    """Learns what a DQN expects, from the very batches it learns from: ``DQN(...).learn(..., callback=BeliefCallback(cells=...))``.
+
+    ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
+    ``endings``: by name, conditions on an episode's last observation. ``actions``: their names. ``head``: "faithful", or the paper's "regression".
+    ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers then are beside exact ones.
+    ``learning_rate``: a number, or a function of the progress that remains, from 1 to 0.
+    The agent is the same, to the bit, as without it. Afterwards ``run`` answers questions.
+    """
+
+    def __init__(
+        self,
+        cells: Any = None,
+        *,
+        endings: Mapping[str, Predicate] | None = None,
+        actions: Sequence[str] | None = None,
+        head: HeadName = "faithful",
+        sizes: Sizes | None = None,
+        reads: Reads = "observation",
+        learning_rate: float | Callable[[float], float] = falling,
+        optimiser: type[torch.optim.Optimizer] | None = None,
+        world: Any = None,
+        seed: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(verbose)
+        self.cells = cells
+        self.endings = endings
+        self.actions = actions
+        self.head = head
+        self.sizes = sizes
+        self.reads = reads
+        self.learning_rate = learning_rate
+        self.optimiser = optimiser
+        self.world = world
+        self.seed = seed
+        self.belief: BeliefNetwork | None = None
+        self.history: list[tuple[float, int]] = []  # return and length of every episode
+        self._syncs = 0
+        self._playing: NDArray[np.float64] = np.zeros((2, 0))
+
+    # -- what Stable-Baselines3 calls --------------------------------------------------------
+
+    def _on_training_start(self) -> None:
+        check(self.model)
+        self._playing = np.zeros((2, self.training_env.num_envs))
+        if self.cells is None or isinstance(self.cells, Mapping):  # what is wrong with them is told before the work
+            self._cells(np.zeros((0,)))
+
+    def _on_step(self) -> bool:
+        rewards, dones = self.locals["rewards"], self.locals["dones"]
+        layer = normaliser(self._dqn)
+        self._playing[0] += rewards if layer is None else layer.get_original_reward()
+        self._playing[1] += 1.0
+        for i in np.flatnonzero(dones):
+            self.history.append((float(self._playing[0, i]), int(self._playing[1, i])))
+            self._playing[:, i] = 0.0
+        return True
+
+    def _on_rollout_end(self) -> None:
+        """Just before the agent trains: take the batches that it is about to take, and leave its dice as they were."""
+        model = self._dqn
+        steps = model.gradient_steps
+        if steps < 0:
+            steps = self.locals["num_collected_steps"] * model.n_envs
+        if model.num_timesteps <= model.learning_starts or steps == 0:
+            return
+        if self.belief is None:
+            self.belief = self._made()
+        self._follow_syncs(self.belief)
+        self._follow_rate(self.belief)
+        assert model.replay_buffer is not None
+        layer = normaliser(model)
+        dice = np.random.get_state()  # noqa: NPY002
+        try:
+            for _ in range(steps):
+                before = np.random.get_state()  # noqa: NPY002
+                batch = model.replay_buffer.sample(model.batch_size, env=layer)
+                seen = next_seen = None
+                if layer is not None:  # cells are of what the environment shows
+                    np.random.set_state(before)  # noqa: NPY002
+                    shown = model.replay_buffer.sample(model.batch_size)
+                    seen, next_seen = shown.observations, shown.next_observations
+                with torch.no_grad():
+                    greedy = model.q_net_target(batch.next_observations).argmax(dim=1)
+                losses = self.belief.update(batch, greedy, seen=seen, next_seen=next_seen)
+                if self.belief.updates % LOOK == 0:
+                    self._look(batch, losses, seen)
+        finally:
+            np.random.set_state(dice)  # noqa: NPY002
+
+    @property
+    def run(self) -> Run:
+        """The agent as it is now, ready for questions."""
+        from whatfor.deep.run import run_of
+        from whatfor.history import History
+
+        if self.belief is None:
+            raise ValueError(
+                "nothing was learned yet: call model.learn(..., callback=...) with more steps than learning_starts"
+            )
+        model = self._dqn
+        returns, lengths = np.array(self.history).reshape(-1, 2).T
+        ends = model.replay_buffer is not None and not model.replay_buffer.handle_timeout_termination
+        return run_of(
+            self.belief,
+            self.visited(SAMPLE),
+            env=environment(model.get_env()),
+            world=self.world,
+            history=History(returns, lengths.astype(np.int64)),
+            learner={"name": type(model).__name__},
+            time_limit="terminal" if ends else "bootstrap",
+            agent=described(model),
+        )
+
+    # -- the parts -----------------------------------------------------------------------------
+
+    @property
+    def _dqn(self) -> DQN:
+        assert isinstance(self.model, DQN)
+        return self.model
+
+    def _cells(self, visited: NDArray[Any]) -> Any:
+        model = self._dqn
+        return cells_of(
+            self.cells,
+            model.observation_space,
+            environment(model.get_env()),
+            visited,
+            n_actions=int(model.action_space.n),  # type: ignore[attr-defined]
+            actions=self.actions,
+            endings=self.endings,
+        )
+
+    def _made(self) -> BeliefNetwork:
+        from whatfor.deep.images import encoder_of
+
+        model = self._dqn
+        rate = self.learning_rate(1.0) if callable(self.learning_rate) else self.learning_rate
+        belief = BeliefNetwork(
+            self._cells(self.visited(SAMPLE)[0]),
+            q_values_of(model),
+            discount=model.gamma,
+            head=self.head,
+            sizes=self.sizes,
+            reads=self.reads,
+            learning_rate=rate,
+            optimiser=self.optimiser,
+            encoder=encoder_of(model),
+            device=model.device,
+            seed=self.seed,
+        )
+        layer = normaliser(model)
+        if layer is not None:
+            belief.normaliser = Learning(layer)
+        belief.packed = lambda: packed(model)
+        return belief
+
+    def _follow_syncs(self, belief: BeliefNetwork) -> None:
+        """Sync the target network whenever DQN has synced its own."""
+        model = self._dqn
+        syncs = model._n_calls // max(model.target_update_interval // model.n_envs, 1)
+        for _ in range(min(syncs - self._syncs, 1 if model.tau == 1.0 else syncs - self._syncs)):
+            belief.sync(model.tau)
+        self._syncs = syncs
+
+    def _follow_rate(self, belief: BeliefNetwork) -> None:
+        if callable(self.learning_rate):
+            rate = self.learning_rate(self._dqn._current_progress_remaining)
+            for group in belief.optimiser.param_groups:
+                group["lr"] = rate
+
+    def _look(self, batch: Any, losses: dict[str, torch.Tensor], seen: Any) -> None:
+        assert self.belief is not None
+        for name, loss in losses.items():
+            self.logger.record(f"belief/loss_{name}", float(loss))
+        shown = batch.observations if seen is None else seen
+        actions = batch.actions.flatten()
+        _, earnings = self.belief.rows(shown.cpu().numpy(), actions.cpu().numpy())
+        with torch.no_grad():
+            worth = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
+        self.logger.record("belief/residual", float(np.abs(earnings.sum(axis=(1, 2)) - worth).mean()))
+
+    def visited(self, most: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Observations of the agent's replay buffer as the environment showed them, and the actions it took there."""
+        buffer = self._dqn.replay_buffer
+        assert buffer is not None
+        filled = buffer.buffer_size if buffer.full else buffer.pos
+        rows = np.unique(np.linspace(0, filled - 1, min(most, filled)).astype(int)) if filled else np.zeros(0, int)
+        rows = rows[: max(1, most // buffer.n_envs)] if len(rows) * buffer.n_envs > most else rows
+        shape = self._dqn.observation_space.shape or ()
+        observations = buffer.observations[rows].reshape(-1, *(shape or (1,)))
+        return (observations if shape else observations[:, 0]), buffer.actions[rows].reshape(-1).astype(np.int64)

@@ -1,0 +1,22 @@
+"""Reading images: the agent's own kind of network, with weights of its own."""
+
+from __future__ import annotations
+
+import torch
+from stable_baselines3.common.preprocessing import is_image_space
+from stable_baselines3.dqn import DQN
+
+from whatfor.deep.belief import Encoder
+
+
+def encoder_of(model: DQN) -> Encoder | None:
+    """What reads the agent's images; None where it sees no images."""
+    if not is_image_space(model.observation_space):
+        return None
+    kind, options = model.policy.features_extractor_class, model.policy.features_extractor_kwargs
+
+    def made() -> tuple[torch.nn.Module, int]:
+        extractor = kind(model.observation_space, **options)
+        return extractor, int(extractor.features_dim)
+
+    return made

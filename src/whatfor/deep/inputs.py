@@ -1,0 +1,34 @@
+"""Observations as a network reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def flat_size(space: spaces.Space[Any]) -> int:
+    """How many numbers ``read`` makes of an observation."""
+    return int(spaces.flatdim(space))
+
+
+def read(observations: Tensor, space: spaces.Space[Any]) -> Tensor:
+    """Countable observations one-hot, bytes scaled to 0 to 1, all else as it is.
+
+    >>> read(torch.tensor([[1, 0]]), spaces.MultiDiscrete([2, 3])).tolist()
+    [[0.0, 1.0, 1.0, 0.0, 0.0]]
+    """
+    if isinstance(space, spaces.Discrete):
+        return F.one_hot(observations.long().reshape(-1) - int(space.start), int(space.n)).float()
+    if isinstance(space, spaces.MultiDiscrete):
+        numbers = observations.long().reshape(len(observations), -1) - torch.as_tensor(space.start.ravel()).to(
+            observations.device
+        )
+        parts = [F.one_hot(numbers[:, i], int(n)) for i, n in enumerate(space.nvec.ravel())]
+        return torch.cat(parts, dim=1).float()
+    if observations.dtype == torch.uint8:
+        return observations.float() / 255.0
+    return observations.float()

@@ -1,0 +1,100 @@
+"""The network behind beliefs: a body that reads a situation and an action, and heads that say what is expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+#: The share that no known ending has when nothing has been learned yet.
+UNKNOWN_AT_FIRST = 0.98
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of layers: on the situation alone, on the action alone, and on both joined.
+
+    ``action=None``: the network reads the situation only, and answers for every action at once.
+    """
+
+    state: Sequence[int] = ()
+    action: Sequence[int] | None = ()
+    joint: Sequence[int] = (256, 256)
+
+
+#: The paper's belief networks. Both read a one-hot cell.
+PAPER_CARTPOLE = Sizes(state=(512, 1024, 2048), action=None, joint=())
+PAPER_TAXI = Sizes(state=(1024,), action=(128,), joint=(2048,))
+
+
+class Expected(NamedTuple):
+    """What is expected after one step; a row for each of B situations and actions, and K = cells x actions."""
+
+    visits: Tensor  # (B, K) logits of the faithful head; plain numbers of the regression head
+    length: Tensor  # (B,) steps to come
+    earned: Tensor  # (B,) rewards above zero to come
+    paid: Tensor  # (B,) rewards below zero to come, as an amount
+    now: Tensor  # (B,) reward of the step itself
+    endings: Tensor  # (B, E + 1) logits of all endings, and of none that is known
+
+
+class Network(nn.Module):
+    """A body and its outputs."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_actions: int,
+        n_pairs: int,
+        n_endings: int,
+        sizes: Sizes,
+        encoder: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder or nn.Identity()
+        self.n_actions, self.n_pairs, self.answers = n_actions, n_pairs, (n_pairs, 4, n_endings + 1)
+        self.reads_action = sizes.action is not None
+        self.state, width = _layers(n_inputs, sizes.state)
+        self.action, more = _layers(n_actions, sizes.action or ())
+        self.joint, width = _layers(width + (more if self.reads_action else 0), sizes.joint)
+        blocks = 1 if self.reads_action else n_actions
+        self.visits, self.amounts, self.endings = (nn.Linear(width, n * blocks) for n in self.answers)
+        #: How much more than its visits a pair is earned or paid at, as logits: (2, K).
+        self.rates = nn.Parameter(torch.zeros(2, n_pairs))
+        with torch.no_grad():
+            bias = self.endings.bias.view(blocks, -1)
+            bias.zero_()
+            bias[:, -1] = math.log(n_endings * UNKNOWN_AT_FIRST / (1.0 - UNKNOWN_AT_FIRST))
+
+    def forward(self, inputs: Tensor, actions: Tensor) -> Expected:
+        """What is expected after actions (B,) in situations (B, ...)."""
+        hidden = self.state(self.encoder(inputs).flatten(1))
+        if self.reads_action:
+            told = F.one_hot(actions, self.n_actions).to(hidden.dtype)
+            hidden = torch.cat([hidden, self.action(told)], dim=1)
+        hidden = self.joint(hidden)
+        visits, amounts, endings = (
+            self._of(layer(hidden), actions) for layer in (self.visits, self.amounts, self.endings)
+        )
+        length, earned, paid = F.softplus(amounts[:, :3]).unbind(1)
+        return Expected(visits, length, earned, paid, amounts[:, 3], endings)
+
+    def _of(self, out: Tensor, actions: Tensor) -> Tensor:
+        """The block of each row's own action."""
+        if self.reads_action:
+            return out
+        blocks = out.view(len(out), self.n_actions, -1)
+        return blocks[torch.arange(len(out), device=out.device), actions]
+
+
+def _layers(width: int, sizes: Sequence[int]) -> tuple[nn.Module, int]:
+    layers: list[nn.Module] = []
+    for size in sizes:
+        layers += [nn.Linear(width, size), nn.ReLU()]
+        width = size
+    return nn.Sequential(*layers), width

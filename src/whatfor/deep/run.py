@@ -1,0 +1,136 @@
+"""From a belief network to a Run that answers questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.deep.belief import BeliefNetwork
+from whatfor.explanations.trust import Trust
+from whatfor.history import History
+from whatfor.runs import Run
+from whatfor.training.places import place_of, recipe_of
+from whatfor.training.session import Place
+from whatfor.worlds.stepping import TABLE
+
+#: Distances to exact visits are averaged over at most this many states.
+MOST_STATES = 1_000
+
+
+def run_of(
+    belief: BeliefNetwork,
+    visited: tuple[NDArray[Any], NDArray[np.int64]],
+    *,
+    env: Any = None,
+    world: Any = None,
+    history: History | None = None,
+    learner: dict[str, Any] | None = None,
+    time_limit: str = "bootstrap",
+    agent: dict[str, Any] | None = None,
+) -> Run:
+    """A Run of a deep agent.
+
+    ``visited``: observations it came to and the actions it took there, over which its beliefs are judged. ``env``: where it plays.
+    ``world``: an id or a world of whatfor whose states are its cells, for exact and quick answers.
+    """
+    place = _place(belief, env, world)
+    settings: dict[str, Any] = {
+        "learner": {"name": "own loop", **(learner or {}), "discount": belief.settings.discount},
+        "engine": "python",
+        "time_limit": time_limit,
+        "environment": {} if env is None else recipe_of(env, None, None),
+        "agent": agent,
+    }
+    if place is not None:
+        settings |= {"world": place.recipe, "max_steps": place.max_steps}
+    values = values_of(belief)
+    run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings)
+    run._place, run._env = place, env
+    run.trust = trust_in(belief, visited, place, run.policy)
+    return run
+
+
+def values_of(belief: BeliefNetwork) -> NDArray[np.float64]:
+    """(S, A) What the agent thinks where an observation stands for a cell; 0 where none does."""
+    labels = belief.labels
+    values = np.zeros((labels.n_states, labels.n_actions))
+    known = [(cell, seen) for cell in range(labels.n_states) if (seen := belief.example(cell)) is not None]
+    if known:
+        values[[cell for cell, _ in known]] = belief.q_values(np.stack([np.asarray(seen) for _, seen in known]))
+    return values
+
+
+def trust_in(
+    belief: BeliefNetwork,
+    visited: tuple[NDArray[Any], NDArray[np.int64]],
+    place: Place | None,
+    policy: NDArray[np.float64],
+) -> Trust:
+    """How far beliefs can be trusted where the agent has been."""
+    observations, actions = visited
+    sums, values = np.zeros(0), np.zeros(0)
+    if len(actions):
+        sums = np.concatenate(
+            [belief.rows(seen, done)[1].sum(axis=(1, 2)) for seen, done in _parts(observations, actions)]
+        )
+        values = np.asarray(belief.q_values(observations), np.float64)[np.arange(len(actions)), actions]
+    distance, states = distance_to_exact(belief, place, policy)
+    return Trust.of(
+        belief.labels,
+        sums,
+        values,
+        distance=distance,
+        states=states,
+        updates=belief.updates,
+        discount=belief.settings.discount,
+        source=belief.source,
+    )
+
+
+def distance_to_exact(
+    belief: BeliefNetwork, place: Place | None, policy: NDArray[np.float64]
+) -> tuple[float | None, int]:
+    """The mean relative L1 distance between visits of greedy actions and the exact ones, and over how many states."""
+    if place is None or place.world is None or place.world.arrays.kind != TABLE:
+        return None, 0
+    exact = ExactBeliefs(place.world, policy, discount=belief.settings.discount)
+    been, best = belief.tried().any(axis=1), policy.argmax(axis=1)
+    asked = [state for state in np.flatnonzero(been).tolist() if exact.ends(state, int(best[state]))][:MOST_STATES]
+    if not asked:
+        return None, 0
+    seen = np.stack([np.asarray(belief.example(state)) for state in asked])
+    apart = []
+    for part, (some, done) in enumerate(_parts(seen, best[asked])):
+        for row, believed in enumerate(belief.rows(some, done)[0]):
+            true = exact.visits(asked[part * PART + row], int(done[row]))
+            apart.append(np.abs(believed - true).sum() / true.sum())
+    return float(np.mean(apart)), len(asked)
+
+
+#: Rows are asked for in parts of this size: each is as large as a map.
+PART = 256
+
+
+def _parts(observations: NDArray[Any], actions: NDArray[np.int64]) -> list[tuple[NDArray[Any], NDArray[np.int64]]]:
+    starts = range(0, len(actions), PART)
+    return [(observations[at : at + PART], actions[at : at + PART]) for at in starts]
+
+
+def _place(belief: BeliefNetwork, env: Any, world: Any) -> Place | None:
+    """The known world whose states are the cells, if there is one."""
+    if not belief.whole:
+        return None
+    try:
+        place = place_of(env if world is None else world)
+    except (ValueError, TypeError):
+        if world is not None:
+            raise
+        return None
+    if place.labels == belief.labels:
+        return place
+    if world is not None:
+        raise ValueError("world= is a world whose states are the cells; this one's states have other names")
+    return None

@@ -1,0 +1,100 @@
+"""How far the beliefs of a network can be trusted, over the situations that its agent came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.phrases import count
+from whatfor.labels import Labels
+
+#: What makes estimates close, and what makes them poor: correlation with Q, gap relative to the range of Q, distance of visits.
+CLOSE = (0.95, 0.05, 0.25)
+POOR = (0.8, 0.2, 0.75)
+#: Values of a network that differ by less than this share of their range are called a tie.
+TIE_SHARE = 0.0025
+
+
+@dataclass(frozen=True)
+class Trust(Explanation):
+    """How well a network's beliefs explain its agent: earnings beside Q-values, and visits beside exact ones where the world is known.
+
+    Earnings that sum to Q do not make visits right: only the distance to exact visits tells that.
+    """
+
+    labels: Labels
+    pairs: int  # visited situations and actions that were looked at
+    correlation: float  # between the sums of earnings and Q
+    residual: float  # mean |sum of earnings - Q|
+    value_range: float  # the largest Q less the smallest, over those pairs
+    distance: (
+        float | None
+    )  # mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known
+    states: int  # over so many states
+    updates: int  # batches it learned from
+    discount: float
+    source: str = "learned beside"  # or "evaluated": from rollouts of the agent as it is, after training
+
+    @classmethod
+    def of(cls, labels: Labels, sums: NDArray[np.float64], values: NDArray[np.float64], **more: Any) -> Self:
+        """Judge sums of earnings by the agent's own values of the same pairs."""
+        spread = min(float(np.std(sums)), float(np.std(values))) if len(sums) > 1 else 0.0
+        correlation = float(np.corrcoef(sums, values)[0, 1]) if spread > 0.0 else 0.0
+        residual = float(np.abs(sums - values).mean()) if len(sums) else np.inf
+        value_range = float(np.ptp(values)) if len(values) else 0.0
+        return cls(labels, len(sums), correlation, residual, value_range, **more)
+
+    @property
+    def relative_gap(self) -> float:
+        """The mean gap to Q, relative to the range of Q."""
+        return self.residual / self.value_range if self.value_range > 0.0 else np.inf
+
+    @property
+    def grade(self) -> str:
+        """ "close", "rough" or "poor"."""
+
+        def within(limits: tuple[float, float, float]) -> bool:
+            correlation, gap, distance = limits
+            apart = 0.0 if self.distance is None else self.distance
+            return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
+
+        return "close" if within(CLOSE) else "rough" if within(POOR) else "poor"
+
+    @property
+    def tie(self) -> float:
+        """Values closer than this are called a tie."""
+        return TIE_SHARE * self.value_range
+
+    def hedged(self) -> str:
+        """What stands before what it expects, in a sentence."""
+        return {"close": "", "rough": "roughly, ", "poor": "if its belief network were to be trusted, "}[self.grade]
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        if self.source == "evaluated":
+            lines = ["Evaluated after training: what its policy leads to, not what it believed while it learned."]
+        else:
+            lines = [f"Estimated by a network that learned beside it, from {count(self.updates, 'batch')}."]
+            lines[0] = lines[0].replace("batchs", "batches")
+        over = (
+            f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
+            f"({self.relative_gap:.1%} of its range, correlation {self.correlation:.3f})"
+        )
+        if self.distance is None:
+            visits = "how far visits are off is not known here; a simulation tells"
+        else:
+            visits = f"visits are {self.distance:.0%} off the exact ones (over {count(self.states, 'state')})"
+        judged = {"close": "Close", "rough": "Rough", "poor": "Not to be relied on"}[self.grade]
+        return [*lines, f"{judged}: {over}; {visits}."]
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers."""
+        names = ("pairs", "correlation", "residual", "value_range", "relative_gap", "distance", "states", "updates")
+        told = {name: getattr(self, name) for name in names}
+        told = {name: None if isinstance(x, float) and not np.isfinite(x) else x for name, x in told.items()}
+        more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}
+        return {"question": "trust", **told, **more}
