@@ -1,0 +1,117 @@
+"""The thresholds of deep Taxi, measured for several seeds: `python benchmarks/deep_taxi.py --preset full --device cuda`.
+
+What it finds goes into benchmarks/deep_taxi.json, one entry for each preset, head and seed; nothing is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tyro
+
+from whatfor.beliefs import ExactBeliefs, value_iteration
+from whatfor.deep.belief import BeliefNetwork
+from whatfor.paper.deep_agents import TAXI_FULL, TAXI_SMALL, Inputs, Preset, train_taxi
+from whatfor.runs import Run
+from whatfor.worlds.taxi import LABELS
+
+RESULT = Path(__file__).with_name("deep_taxi.json")
+PRESETS = {"full": TAXI_FULL, "small": TAXI_SMALL}
+#: The paper's figure S11: the values of 15 (a tie), 18 and 16.
+PRINTED = (15.0, 18.0, 16.0)
+
+
+def measured(run: Run) -> dict[str, Any]:
+    """Everything that the thresholds are about."""
+    belief = run.beliefs
+    assert isinstance(belief, BeliefNetwork)
+    best = value_iteration("Taxi-v4", discount=1.0)
+    states = [s for s in range(500) if LABELS.values(s)[2] != LABELS.values(s)[3]]  # 400: not yet delivered
+    starts = [s for s in states if LABELS.values(s)[2] < 4]  # 300: the passenger waits
+    policy = run.values.argmax(axis=1)
+    exact = ExactBeliefs("Taxi-v4", policy, discount=1.0)
+    ending = [s for s in states if exact.ends(s, int(policy[s]))]
+    returns = [exact.value(s, int(policy[s])) if s in set(ending) else -np.inf for s in starts]
+    off = np.abs(run.values[states].max(axis=1) - best[states].max(axis=1))
+    seen = np.stack([np.asarray(belief.example(s)) for s in states])
+    visits, earnings = belief.rows(seen, policy[states])
+    rows = [at for at, s in enumerate(states) if s in set(ending)]
+    true = np.stack([exact.visits(states[at], int(policy[states[at]])) for at in rows]) if rows else np.zeros((0, 1, 1))
+    apart = np.abs(visits[rows] - true).sum(axis=(1, 2)) / true.sum(axis=(1, 2)) if rows else np.array([np.inf])
+    gaps = np.abs(earnings.sum(axis=(1, 2)) - run.values[states, policy[states]])
+    pairs = np.argwhere(belief.tried() > 0)
+    sums = np.concatenate(
+        [
+            belief.rows(np.stack([np.asarray(belief.example(int(s))) for s, _ in part]), part[:, 1])[1].sum(axis=(1, 2))
+            for part in np.array_split(pairs, max(1, len(pairs) // 200))
+        ]
+    )
+    values = run.values[pairs[:, 0], pairs[:, 1]]
+    printed = {str(value): _nearest(run, best, states, value) for value in PRINTED}
+    return {
+        "delivers_from": int(sum(s in set(ending) for s in starts)),
+        "mean_return": float(np.mean(returns)),
+        "optimal_return": float(best[starts].max(axis=1).mean()),
+        "value_error": float(off.mean()),
+        "printed": printed,
+        "visits_distance": float(apart.mean()),
+        "visits_states": len(rows),
+        "earnings_gap": float(gaps.mean()),
+        "correlation": float(np.corrcoef(sums, values)[0, 1]),
+        "pairs": len(pairs),
+        "episodes": len(run.history),
+        "updates": belief.updates,
+    }
+
+
+def _nearest(run: Run, best: Any, states: list[int], value: float) -> dict[str, float]:
+    """How far values are off, over all states whose best action is worth so much (and, for the tie, whose two best are)."""
+    tied = [s for s in states if np.sum(best[s] == value) > 1] if value == PRINTED[0] else []
+    asked = tied or [s for s in states if best[s].max() == value]
+    off = [abs(float(run.values[s, a]) - value) for s in asked for a in np.flatnonzero(best[s] == value)]
+    return {"states": len(asked), "mean_error": float(np.mean(off)), "least_error": float(np.min(off))}
+
+
+def main(
+    preset: Literal["full", "small"] = "small",
+    seeds: tuple[int, ...] = (0, 1, 2),
+    head: Literal["faithful", "regression"] = "faithful",
+    inputs: Inputs = "one-hot",
+    device: str = "cpu",
+    out: Path = RESULT,
+    change: tuple[str, ...] = (),
+) -> None:
+    """Train and measure; ``change``: settings of the preset to change, as name=number."""
+    chosen: Preset = PRESETS[preset]
+    for text in change:
+        name, _, number = text.partition("=")
+        old = getattr(chosen, name)
+        new: Any = tuple(int(x) for x in number.split("+")) if isinstance(old, tuple) else type(old)(float(number))
+        chosen = replace(chosen, **{name: new})
+    for seed in seeds:
+        begun = time.perf_counter()
+        run = train_taxi(chosen, inputs=inputs, head=head, seed=seed, device=device)
+        found = {
+            "preset": preset, "head": head, "inputs": inputs, "seed": seed, "device": _named(device), "changed": list(change),
+            "seconds": round(time.perf_counter() - begun, 1), **measured(run),
+        }  # fmt: skip
+        print(json.dumps(found), flush=True)
+        known = json.loads(out.read_text()) if out.exists() else []
+        same = ("preset", "head", "inputs", "seed", "changed")
+        kept = [one for one in known if any(one[name] != found[name] for name in same)]
+        out.write_text(json.dumps([*kept, found], indent=1) + "\n")
+
+
+def _named(device: str) -> str:
+    import torch
+
+    return torch.cuda.get_device_name() if device.startswith("cuda") else "CPU"
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
