@@ -93,7 +93,9 @@ class BeliefNetwork:
         self.clips = optimiser is None
         n_pairs = cells.labels.n_states * cells.labels.n_actions
         self._count = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
-        self._paid = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
+        self._brought = torch.zeros(
+            2, n_pairs, dtype=torch.float64, device=self.device
+        )  # above and below zero, summed up
         self._examples: dict[int, NDArray[Any]] = {}
         strides = cells.strides
         self._strides = None if strides is None else [torch.as_tensor(part, device=self.device) for part in strides]
@@ -195,7 +197,8 @@ class BeliefNetwork:
     def _remember(self, step: Step, cell: Tensor, seen: Any) -> None:
         ones = torch.ones_like(step.reward, dtype=torch.float64)
         self._count.index_add_(0, step.pair, ones)
-        self._paid.index_add_(0, step.pair, step.reward.double())
+        reward = step.reward.double()
+        self._brought.index_add_(1, step.pair, torch.stack([reward.clamp(min=0.0), -reward.clamp(max=0.0)]))
         if not self.cells.whole and self.updates % 10 == 0:
             observations = _numpy(seen)
             for i, at in enumerate(cell.tolist()):
@@ -305,7 +308,7 @@ class BeliefNetwork:
         with torch.no_grad():
             cell, done = self._cells(seen), self._flat(np.asarray(actions)).long()
             out = self._forward(self.online, self._tensor(self.normalised(seen)), cell, done)
-            rewards = (self._paid / self._count.clamp(min=1.0)).float()
+            rewards = (self._brought / self._count.clamp(min=1.0)).float()
             maps = self.head.maps(out, cell * self.labels.n_actions + done, rewards)
             chances = F.softmax(out.endings, dim=1)
         shape = (len(seen), self.labels.n_states, self.labels.n_actions)

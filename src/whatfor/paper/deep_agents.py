@@ -42,9 +42,9 @@ class Preset:
 
 
 #: The paper's networks, many environments, a GPU.
-TAXI_FULL = Preset(1_600_000, 64, 512, 1, 19_200, 400_000, (500, 2000), 3e-4, 3e-4, 0.3, 0.1)
+TAXI_FULL = Preset(1_900_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.12, 0.1)
 #: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(176_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.5, 0.1)
+TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2)
 CARTPOLE_FULL = Preset(300_000, 8, 128, 2, 4_000, 100_000, (128, 512), 1e-4, 3e-4, 0.3, 0.1)
 CARTPOLE_SMALL = Preset(100_000, 8, 64, 2, 2_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1)
 
