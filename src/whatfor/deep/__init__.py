@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from whatfor.deep.cells import Bins, Clusters, Concepts, States
     from whatfor.deep.network import Sizes
     from whatfor.deep.optimiser import ClippedAdam
+    from whatfor.deep.run import run_of
 
 _PLACES = {
     "whatfor.deep.after": ("learn_after",),
@@ -20,6 +21,7 @@ _PLACES = {
     "whatfor.deep.cells": ("Bins", "Clusters", "Concepts", "States"),
     "whatfor.deep.network": ("Sizes",),
     "whatfor.deep.optimiser": ("ClippedAdam",),
+    "whatfor.deep.run": ("run_of",),
 }
 _NAMES = {name: place for place, names in _PLACES.items() for name in names}
 
@@ -33,6 +35,7 @@ __all__ = [
     "Sizes",
     "States",
     "learn_after",
+    "run_of",
 ]
 
 

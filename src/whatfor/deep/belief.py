@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+import gymnasium as gym
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from whatfor.beliefs.protocol import Situation
-from whatfor.deep.cells import Cells
+from whatfor.deep.cells import Cells, Predicate, cells_of
 from whatfor.deep.heads import HEADS, Head, Step
 from whatfor.deep.inputs import flat_size, one_hot, read
 from whatfor.deep.network import Expected, Network, Sizes
@@ -45,7 +47,8 @@ class BeliefNetwork:
     """Visits, earnings and endings that a deep agent expects, for every situation and action.
 
     ``cells``: what the beliefs are over, from ``cells_of``. ``q_values``: what the agent itself thinks, for the residual of
-    every answer. In an own training loop, call ``update`` with every batch that Q learns from, and ``sync`` when its target network is synced.
+    every answer. In an own training loop, make it with ``BeliefNetwork.of``, call ``update`` with every batch that Q learns from,
+    and ``sync`` when its target network is synced; ``run_of`` then answers questions.
     """
 
     def __init__(
@@ -99,6 +102,32 @@ class BeliefNetwork:
         self._examples: dict[int, NDArray[Any]] = {}
         strides = cells.strides
         self._strides = None if strides is None else [torch.as_tensor(part, device=self.device) for part in strides]
+
+    @classmethod
+    def of(
+        cls,
+        env: gym.Env[Any, Any],
+        q_values: QValues,
+        cells: Any = None,
+        *,
+        discount: float,
+        endings: Mapping[str, Predicate] | None = None,
+        actions: Sequence[str] | None = None,
+        visited: NDArray[Any] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A network for an own training loop in an environment.
+
+        ``cells``, ``endings``, ``actions`` and further settings are as ``BeliefCallback`` takes them. ``visited``: observations that the
+        agent came to, of which ``Clusters`` are made.
+        """
+        if not isinstance(env.action_space, spaces.Discrete):
+            raise ValueError(
+                f"actions must be countable (Discrete): a belief is over them too; these are {env.action_space}"
+            )
+        seen, n_actions = np.zeros(0) if visited is None else visited, int(env.action_space.n)
+        over = cells_of(cells, env.observation_space, env, seen, n_actions=n_actions, actions=actions, endings=endings)
+        return cls(over, q_values, discount=discount, **settings)
 
     def _made(self, encoder: Encoder | None) -> Network:
         labels, sizes = self.cells.labels, self.settings.sizes
