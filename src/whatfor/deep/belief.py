@@ -96,9 +96,8 @@ class BeliefNetwork:
         self.clips = optimiser is None
         n_pairs = cells.labels.n_states * cells.labels.n_actions
         self._count = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
-        self._brought = torch.zeros(
-            2, n_pairs, dtype=torch.float64, device=self.device
-        )  # above and below zero, summed up
+        #: Rewards above zero and below, summed up by pair.
+        self._brought = torch.zeros(2, n_pairs, dtype=torch.float64, device=self.device)
         self._examples: dict[int, NDArray[Any]] = {}
         strides = cells.strides
         self._strides = None if strides is None else [torch.as_tensor(part, device=self.device) for part in strides]
