@@ -18,8 +18,8 @@ from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Sizes, callback
 CELLS = Bins((3, 3, 6, 3), bounds=[(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)])
 
 
-def beliefs() -> BeliefCallback:
-    return BeliefCallback(CELLS, sizes=Sizes(joint=(16,)))
+def beliefs(together: int = 1) -> BeliefCallback:
+    return BeliefCallback(CELLS, sizes=Sizes(joint=(16,)), together=together)
 
 
 class Actions(BaseCallback):
@@ -91,6 +91,7 @@ def test_the_agent_is_the_same_to_the_bit(case: str, tmp_path: Path) -> None:
     assert_same(with_beliefs, learned(None, **CASES[case]))
     assert beside.belief is not None
     assert beside.belief.updates == with_beliefs[0]._n_updates
+    assert beside.belief.tried().sum() == 16 * with_beliefs[0]._n_updates
     assert list(tmp_path.glob("*.zip"))  # checkpoints were written beside it
 
 
@@ -100,6 +101,17 @@ def test_sampling_without_giving_the_dice_back_is_noticed(monkeypatch: pytest.Mo
     monkeypatch.undo()
     with pytest.raises(AssertionError):
         assert_same(with_beliefs, learned(None, steps=2_200))
+
+
+def test_batches_learned_from_together_are_all_used() -> None:
+    beside = beliefs(together=3)
+    model, actions = learned(beside, steps=2_200)
+    assert_same((model, actions), learned(None, steps=2_200))
+    assert beside.belief is not None
+    assert beside.belief.tried().sum() == 16 * model._n_updates  # none is lost, not even at the end
+    assert beside.belief.updates < 0.4 * model._n_updates
+    with pytest.raises(ValueError, match="together is 0"):
+        beliefs(together=0)
 
 
 def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -33,12 +34,30 @@ def falling(remaining: float) -> float:
     return 1e-3 * max(remaining, LEAST_RATE)
 
 
+#: What is used of a batch.
+BATCH = ("observations", "actions", "rewards", "next_observations", "dones")
+
+
+class _Taken(NamedTuple):
+    """A batch that the agent learns from, and what its target is built on."""
+
+    batch: Any
+    greedy: torch.Tensor  # (B,)
+    seen: torch.Tensor  # (B, ...) as the environment showed it
+    next_seen: torch.Tensor  # (B, ...)
+
+
+def _joined(parts: list[torch.Tensor]) -> torch.Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
 class BeliefCallback(BaseCallback):
     """Learns what a DQN expects, from the very batches it learns from: ``DQN(...).learn(..., callback=BeliefCallback(cells=...))``.
 
     ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
     ``endings``: by name, conditions on an episode's last observation. ``actions``: their names. ``head``: "faithful", or the paper's "regression".
     ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers then are beside exact ones.
+    ``together``: how many of the agent's batches are learned from at once: each is used, and fewer and larger updates cost less.
     ``learning_rate``: a number, or a function of the progress that remains, from 1 to 0.
     The agent is the same, to the bit, as without it. Afterwards ``run`` answers questions.
     """
@@ -54,11 +73,14 @@ class BeliefCallback(BaseCallback):
         reads: Reads = "observation",
         learning_rate: float | Callable[[float], float] = falling,
         optimiser: type[torch.optim.Optimizer] | None = None,
+        together: int = 2,
         world: Any = None,
         seed: int = 0,
         verbose: int = 0,
     ) -> None:
         super().__init__(verbose)
+        if together < 1:
+            raise ValueError(f"together is {together}; at least one batch is learned from at a time")
         self.cells = cells
         self.endings = endings
         self.actions = actions
@@ -67,11 +89,13 @@ class BeliefCallback(BaseCallback):
         self.reads = reads
         self.learning_rate = learning_rate
         self.optimiser = optimiser
+        self.together = together
         self.world = world
         self.seed = seed
         self.belief: BeliefNetwork | None = None
         self.history: list[tuple[float, int]] = []  # return and length of every episode
         self._syncs = 0
+        self._waiting: list[_Taken] = []  # batches that will be learned from together
         self._playing: NDArray[np.float64] = np.zeros((2, 0))
 
     # -- what Stable-Baselines3 calls --------------------------------------------------------
@@ -111,16 +135,15 @@ class BeliefCallback(BaseCallback):
             for _ in range(steps):
                 before = None if layer is None else np.random.get_state()  # noqa: NPY002
                 batch = model.replay_buffer.sample(model.batch_size, env=layer)
-                seen = next_seen = None
+                shown = batch
                 if before is not None:  # cells are of what the environment shows
                     np.random.set_state(before)  # noqa: NPY002
                     shown = model.replay_buffer.sample(model.batch_size)
-                    seen, next_seen = shown.observations, shown.next_observations
                 with torch.no_grad():
                     greedy = model.q_net_target(batch.next_observations).argmax(dim=1)
-                losses = self.belief.update(batch, greedy, seen=seen, next_seen=next_seen)
-                if self.belief.updates % LOOK == 0:
-                    self._look(batch, losses, seen)
+                self._waiting.append(_Taken(batch, greedy, shown.observations, shown.next_observations))
+                if len(self._waiting) >= self.together:
+                    self._learn(self.belief)
         finally:
             np.random.set_state(dice)  # noqa: NPY002
 
@@ -196,6 +219,8 @@ class BeliefCallback(BaseCallback):
         """Sync the target network whenever DQN has synced its own."""
         model = self._dqn
         syncs = model._n_calls // max(model.target_update_interval // model.n_envs, 1)
+        if syncs > self._syncs:
+            self._learn(belief)  # what was taken before the sync belongs to what was thought before it
         for _ in range(min(syncs - self._syncs, 1 if model.tau == 1.0 else syncs - self._syncs)):
             belief.sync(model.tau)
         self._syncs = syncs
@@ -206,13 +231,30 @@ class BeliefCallback(BaseCallback):
             for group in belief.optimiser.param_groups:
                 group["lr"] = rate
 
-    def _look(self, batch: Any, losses: dict[str, torch.Tensor], seen: Any) -> None:
-        assert self.belief is not None
+    def _learn(self, belief: BeliefNetwork) -> None:
+        """Learn from all batches that wait."""
+        if not self._waiting:
+            return
+        batches, self._waiting = self._waiting, []
+        fields = {name: _joined([getattr(taken.batch, name) for taken in batches]) for name in BATCH}
+        batch, seen = SimpleNamespace(**fields), _joined([taken.seen for taken in batches])
+        greedy, next_seen = (
+            _joined([taken.greedy for taken in batches]),
+            _joined([taken.next_seen for taken in batches]),
+        )
+        losses = belief.update(batch, greedy, seen=seen, next_seen=next_seen)
+        if belief.updates % LOOK == 0:
+            self._look(belief, batch, losses, seen)
+
+    def _on_training_end(self) -> None:
+        if self.belief is not None:
+            self._learn(self.belief)
+
+    def _look(self, belief: BeliefNetwork, batch: Any, losses: dict[str, torch.Tensor], seen: torch.Tensor) -> None:
         for name, loss in losses.items():
             self.logger.record(f"belief/loss_{name}", float(loss))
-        shown = batch.observations if seen is None else seen
         actions = batch.actions.flatten()
-        _, earnings = self.belief.rows(shown.cpu().numpy(), actions.cpu().numpy())
+        _, earnings = belief.rows(seen.cpu().numpy(), actions.cpu().numpy())
         with torch.no_grad():
             worth = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
         self.logger.record("belief/residual", float(np.abs(earnings.sum(axis=(1, 2)) - worth).mean()))

@@ -143,6 +143,7 @@ def _trained(
         sizes=sizes or Sizes(joint=(256,)),
         reads="cell",
         optimiser=ClippedAdam,
+        together=1,
         learning_rate=held_then(preset.belief_rate, 0.02),
         world=world,
         seed=seed,
