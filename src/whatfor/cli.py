@@ -216,6 +216,7 @@ def paper(
     preset: Literal["small", "full"] | None = None,
     device: Literal["auto", "cpu", "cuda"] | None = None,
     inputs: Literal["one-hot", "raw"] | None = None,
+    both_heads: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
     """Make the paper's figures again, from training to picture, and check what it says of them.
 
@@ -226,6 +227,7 @@ def paper(
         preset: With --deep: small (the default) for some minutes on a CPU, full for the paper's networks on a GPU.
         device: With --deep: where to train; auto (the default) takes a GPU where there is one.
         inputs: With --deep: what networks read of a state: its one-hot code (the default), or its raw numbers, as the paper's.
+        both_heads: With --deep: beside every agent, the paper's own belief network too, to compare; otherwise only where that costs little.
     """
     from pathlib import Path
     from shlex import quote
@@ -234,11 +236,14 @@ def paper(
     from whatfor.paper.deep import EXAMPLES
 
     if not deep:
-        for name, given in (("preset", preset), ("device", device), ("inputs", inputs)):
-            if given is not None:
+        for name, given in (("preset", preset), ("device", device), ("inputs", inputs), ("both-heads", both_heads)):
+            if given:
                 raise ValueError(f"--{name} is for deep agents: add --deep")
     target = Path(out or ("out/paper-deep" if deep else "out/paper"))
-    agents = DeepAgents(preset or "small", device=device or "auto", inputs=inputs or "one-hot") if deep else None
+    agents = None
+    if deep:
+        given_or: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
+        agents = DeepAgents(preset or "small", **given_or)
     figures = reproduce(target, only, agents=agents)
     checks = [(figure.id, check) for figure in figures for check in figure.checks]
     for id, check in checks:

@@ -21,7 +21,7 @@ STATES = {"taxi": START, "cartpole": 79}
 
 @pytest.fixture(scope="module")
 def untrained():
-    return DeepAgents(trained=False, device="cpu")
+    return DeepAgents(trained=False, device="cpu", both_heads=True)
 
 
 @pytest.mark.parametrize("id", DEEP_FIGURES)
@@ -43,6 +43,13 @@ def test_both_heads_learned_beside_the_same_agent(untrained):
         assert np.array_equal(ours.values, papers.values)
         assert (ours.beliefs.settings.head, papers.beliefs.settings.head) == ("faithful", "regression")
         assert np.array_equal(ours.beliefs.tried(), papers.beliefs.tried())
+
+
+def test_the_papers_head_is_left_out_where_it_costs_much():
+    agents = DeepAgents(trained=False, device="cpu")
+    assert agents.taxi_regression is None
+    checks = DEEP_FIGURES["6"](agents).checks
+    assert [check for check in checks if check.met or "the paper's head" in check.ours] == []
 
 
 @pytest.mark.parametrize("inputs", ["one-hot", "raw"])
@@ -123,7 +130,7 @@ def test_the_command(whatfor, tmp_path, monkeypatch):
     assert START in said
 
 
-@pytest.mark.parametrize("option", [("--preset", "small"), ("--device", "cpu"), ("--inputs", "raw")])
+@pytest.mark.parametrize("option", [("--preset", "small"), ("--device", "cpu"), ("--inputs", "raw"), ("--both-heads",)])
 def test_options_of_deep_agents_need_deep(whatfor, tmp_path, option):
     code, _, told = whatfor("paper", *option, "--out", tmp_path / "paper")
     assert code == 2

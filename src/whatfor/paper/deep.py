@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,22 +44,22 @@ def figure_4d(agents: DeepAgents) -> Figure:
     why, action = told.believed, run.labels.actions[told.action]
     beside = table.intention(STATE, told.action)
     real = table.comparison(STATE, told.action, rollouts=ROLLOUTS).distance
-    regressed = papers.intention(STATE, told.action).visits
-    apart = [distance(visits, told.simulated.visits) for visits in (why.visits, regressed)]
-    from_table = [distance(visits, beside.visits) for visits in (why.visits, regressed)]
+    heads = [why.visits, *([] if papers is None else [papers.intention(STATE, told.action).visits])]
+    apart = [distance(visits, told.simulated.visits) for visits in heads]
+    from_table = [distance(visits, beside.visits) for visits in heads]
     stands = steps >= STABLE
     return believed_and_simulated(
         "4D", "DQN", told, steps,
         (
             Check(f"distance of the visits expected of {action!r} from the simulated ones (0: the same, 1: nothing in common)", "a mismatch",
-                  f"{apart[0]:.1%}; the paper's head: {apart[1]:.1%}; tabular Q-learning from its own simulation: {real:.1%}",
+                  f"{beside_papers(apart)}; tabular Q-learning from its own simulation: {real:.1%}",
                   apart[0] > MISMATCH and stands),
             Check("distance of the same visits from those that tabular Q-learning expects", "not given",
-                  f"{from_table[0]:.1%}; the paper's head: {from_table[1]:.1%}", from_table[0] < ALIKE and stands),
+                  beside_papers(from_table), from_table[0] < ALIKE and stands),
             Check("steps it expects here, and steps that follow in simulation", "not given", f"{why.visits.sum():.1f}, {told.simulated.visits.sum():.1f}",
                   bool(why.visits.sum() > STABLE / 2) and stands),
             Check("earnings beside the value here", "the same", f"off by {why.residual:.2f} of {why.value:.1f}", why.residual < EXPLAINED * why.value),
-            *trust_checks(run.trust, papers.trust),
+            *trust_checks(run, papers),
         ),
         others=((beside, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects of {action!r} here."),),
         note=note(agents, "cartpole") + " Its time limit is an end, as in the paper's code: without a discount there would be no finite value.",
@@ -86,7 +86,7 @@ def figure_s11(agents: DeepAgents) -> Figure:
         PRINTED,
         within=(WITHIN, WITHIN),
         judged=_judged,
-        note=f"The cases are found by searching all states. A tie is a gap below 0.25 % of the range of values. {told_of(run.trust, agents.taxi_regression.trust)} "
+        note=f"The cases are found by searching all states. A tie is a gap below 0.25 % of the range of values. {told_of(run, agents.taxi_regression)} "
         + note(agents, "taxi"),
     )
 
@@ -170,39 +170,52 @@ def _checks(agents: DeepAgents) -> Callable[[Run, list[Intention]], tuple[Check,
             Check("values along the episode", "the way that is left", f"off by {np.mean(off):.3f} on average", float(np.mean(off)) < WITHIN_EPISODE),
             Check("earnings beside the value, along the episode", "the same", f"off by {np.mean(gaps):.3f} on average, {np.max(gaps):.3f} at most",
                   float(np.mean(gaps)) < WITHIN_EPISODE and set(delivered.chances) == {"delivered"}),
-            *trust_checks(run.trust, agents.taxi_regression.trust),
+            *trust_checks(run, agents.taxi_regression),
         )  # fmt: skip
 
     return checks
 
 
-def trust_checks(ours: Trust | None, papers: Trust | None) -> tuple[Check, ...]:
+def trust_checks(ours: Run, papers: Run | None) -> tuple[Check, ...]:
     """How far beliefs can be trusted where the agent has been, beside those of the paper's head."""
-    assert ours is not None
-    assert papers is not None
-    correlation, gap, apart = CLOSE
+    trusts = _trusts(ours, papers)
+    trust, (correlation, gap, apart) = trusts[0], CLOSE
+    gaps = [f"{one.relative_gap:.1%} ({one.residual:.3g})" for one in trusts]
     checks = [
-        Check("earnings beside Q, over what it visited: mean gap of Q's range", f"consistent; here at most {gap:.0%}",
-              f"{ours.relative_gap:.1%} ({ours.residual:.3g}); the paper's head: {papers.relative_gap:.1%}", ours.relative_gap <= gap),
-        Check("correlation of earnings and Q", f"consistent; here at least {correlation:g}", f"{ours.correlation:.3f}; the paper's head: {papers.correlation:.3f}",
-              ours.correlation >= correlation and ours.relative_gap <= gap),
+        Check("earnings beside Q, over what it visited: mean gap, of Q's range", f"consistent; here at most {gap:.0%}", beside_papers(gaps), trust.relative_gap <= gap),
+        Check("correlation of earnings and Q", f"consistent; here at least {correlation:g}", beside_papers([f"{one.correlation:.3f}" for one in trusts]),
+              trust.correlation >= correlation and trust.relative_gap <= gap),
     ]  # fmt: skip
-    if ours.distance is not None or ours.labels.kind == "taxi":
+    if ours.labels.kind == "taxi":  # its world is a table, so what follows is known exactly
         checks.append(Check(
-            "distance of visits from the exact ones of its policy", f"not given; here at most {apart:.0%}", f"{_shown(ours)}; the paper's head: {_shown(papers)}",
-            ours.distance is not None and ours.distance <= apart,
+            "distance of visits from the exact ones of its policy", f"not given; here at most {apart:.0%}", beside_papers([_shown(one) for one in trusts]),
+            trust.distance is not None and trust.distance <= apart,
         ))  # fmt: skip
     return tuple(checks)
 
 
-def told_of(ours: Trust | None, papers: Trust | None) -> str:
-    """The same in a sentence."""
-    assert ours is not None
-    assert papers is not None
+def told_of(ours: Run, papers: Run | None) -> str:
+    """The same in sentences."""
+    names = ("Its belief", "The paper's head beside the same agent")
     return " ".join(
-        f"{name}: earnings {trust.residual:.3g} off Q ({trust.relative_gap:.1%} of its range, correlation {trust.correlation:.3f}), visits {_shown(trust)} off the exact ones."
-        for name, trust in (("Its belief", ours), ("The paper's head beside the same agent", papers))
+        f"{name}: earnings {trust.residual:.3g} off Q ({trust.relative_gap:.1%} of its range, correlation {trust.correlation:.3f}), "
+        f"visits off the exact ones by {_shown(trust)}."
+        for name, trust in zip(names, _trusts(ours, papers), strict=False)
     )
+
+
+def beside_papers(numbers: Sequence[float | str]) -> str:
+    """A number, and that of the paper's head where it learned beside.
+
+    >>> beside_papers([0.1, 0.25])
+    "10.0%; the paper's head: 25.0%"
+    """
+    told = [x if isinstance(x, str) else f"{x:.1%}" for x in numbers]
+    return "; the paper's head: ".join(told)
+
+
+def _trusts(*runs: Run | None) -> list[Trust]:
+    return [run.trust for run in runs if run is not None and run.trust is not None]
 
 
 def _shown(trust: Trust) -> str:
@@ -217,12 +230,18 @@ def note(agents: DeepAgents, name: WorldName) -> str:
         if agents.inputs == "one-hot"
         else "the network reads the raw numbers of a state, as the paper's does"
     )
+    both = agents.both_heads or preset.both_heads
+    beside = (
+        "learned beside the same agent, from the same batches"
+        if both
+        else "takes over half as long again: --both-heads"
+    )
     belief = "the paper's sizes" if preset.paper_beliefs else "one hidden layer of 256"
     return (
         f"Deviations: {reads}; {preset.environments} environments at once, {preset.steps:,} steps in all, batches of {preset.batch} (paper: 16); "
         f"Q learns at {preset.learning_rate:g} (paper: 0.0001) and its beliefs at {preset.belief_rate:g}, both falling; Q has layers of "
         f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The belief shown is of the faithful head (a length times a distribution, by cross-entropy); the "
-        "paper's regression learned beside the same agent from the same batches. Kept: Huber's loss, Adam with gradients clipped to ±1, no discount."
+        f"paper's regression {beside}. Kept: Huber's loss, Adam with gradients clipped to ±1, no discount."
     )
 
 

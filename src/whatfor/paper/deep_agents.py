@@ -49,12 +49,13 @@ class Preset:
     exploration: float  # what it falls to
     learning_starts: int = 2_000
     paper_beliefs: bool = False  # the paper's belief network, or one hidden layer of 256
+    both_heads: bool = True  # whether the paper's head learns beside too, since it costs little
 
 
 #: The paper's networks, many environments, a GPU.
 TAXI_FULL = Preset(1_600_000, 64, 512, 1, 19_200, 400_000, (500, 2000), 3e-4, 3e-4, 0.3, 0.1, paper_beliefs=True)
 #: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(176_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.5, 0.1)
+TAXI_SMALL = Preset(176_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.5, 0.1, both_heads=False)
 CARTPOLE_FULL = Preset(300_000, 8, 128, 2, 4_000, 100_000, (128, 512), 1e-4, 3e-4, 0.3, 0.1, paper_beliefs=True)
 CARTPOLE_SMALL = Preset(100_000, 8, 64, 2, 2_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1)
 
@@ -103,8 +104,9 @@ PRESETS: dict[PresetName, dict[WorldName, Preset]] = {
 class DeepAgents:
     """The deep agents behind the figures, each trained when it is first needed.
 
-    Beside each, both heads learn from the same batches: the faithful one, and the paper's. ``trained=False`` gives agents that
-    learned from a single batch, on which every check must fail. ``tabular``: the agents that beliefs are held against.
+    The faithful head learns beside each, and where that costs little (or with ``both_heads=True``) the paper's too, from the same
+    batches. ``trained=False`` gives agents that learned from a single batch, on which every check must fail. ``tabular``: the
+    agents that beliefs are held against.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class DeepAgents:
         inputs: Inputs = "one-hot",
         device: DeviceName = "auto",
         seed: int = 0,
+        both_heads: bool = False,
         trained: bool = True,
     ) -> None:
         need_deep()
@@ -121,7 +124,7 @@ class DeepAgents:
             raise ValueError(f"preset={preset!r}: there are {', '.join(PRESETS)}")
         _check_inputs(inputs)
         self.preset, self.inputs, self.seed, self.trained = preset, inputs, seed, trained
-        self.device = device_of(device)
+        self.both_heads, self.device = both_heads, device_of(device)
         self.tabular = Agents(trained=trained)
         self.heard: Heard = lambda name, share: None
         self.made: dict[str, Run] = {}  # those that were trained, by name, ready to be saved
@@ -141,9 +144,9 @@ class DeepAgents:
         return self._taxi["faithful"]
 
     @property
-    def taxi_regression(self) -> Run:
-        """The same DQN, explained by the paper's head."""
-        return self._taxi["regression"]
+    def taxi_regression(self) -> Run | None:
+        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        return self._taxi.get("regression")
 
     @property
     def cartpole(self) -> Run:
@@ -151,9 +154,9 @@ class DeepAgents:
         return self._cartpole["faithful"]
 
     @property
-    def cartpole_regression(self) -> Run:
-        """The same DQN, explained by the paper's head."""
-        return self._cartpole["regression"]
+    def cartpole_regression(self) -> Run | None:
+        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        return self._cartpole.get("regression")
 
     def preset_of(self, name: WorldName) -> Preset:
         """How an agent is trained."""
@@ -176,11 +179,12 @@ class DeepAgents:
                 self._saved.add((folder, name))
 
     def _trained(self, name: WorldName) -> dict[HeadName, Run]:
-        heads: tuple[HeadName, ...] = ("faithful", "regression")
+        preset = self.preset_of(name)
+        both: tuple[HeadName, ...] = ("faithful", "regression")
         runs = train_heads(
             name,
-            self.preset_of(name),
-            heads,
+            preset,
+            both if self.both_heads or preset.both_heads else both[:1],
             inputs=self.inputs,
             seed=self.seed,
             device=self.device,
