@@ -8,6 +8,7 @@ import pytest
 
 # One process a core: threads of linear algebra would only wait for each other. Before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from saved import trained
 from whatfor import cli

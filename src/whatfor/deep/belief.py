@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from whatfor.beliefs.protocol import Situation
 from whatfor.deep.cells import Cells
-from whatfor.deep.heads import HEADS, Head, Maps, Step
-from whatfor.deep.inputs import flat_size, read
+from whatfor.deep.heads import HEADS, Head, Step
+from whatfor.deep.inputs import flat_size, one_hot, read
 from whatfor.deep.network import Expected, Network, Sizes
 from whatfor.deep.normalising import Normaliser
 from whatfor.labels import Labels
@@ -83,13 +83,20 @@ class BeliefNetwork:
             self.online, self.target = self._made(encoder), self._made(encoder)
         self.target.load_state_dict(self.online.state_dict())
         self.target.requires_grad_(False)
-        kind = optimiser or torch.optim.Adam
-        self.optimiser = kind(self.online.parameters(), lr=learning_rate)  # type: ignore[call-arg]
+        self._followed = tuple(zip(self.target.state_dict().values(), self.online.state_dict().values(), strict=True))
+        self._weights = list(self.online.parameters())
+        self.optimiser = (
+            torch.optim.Adam(self._weights, lr=learning_rate, fused=self.device.type in ("cpu", "cuda"))
+            if optimiser is None
+            else optimiser(self._weights, lr=learning_rate)  # type: ignore[call-arg]
+        )
         self.clips = optimiser is None
         n_pairs = cells.labels.n_states * cells.labels.n_actions
         self._count = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
         self._paid = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
         self._examples: dict[int, NDArray[Any]] = {}
+        strides = cells.strides
+        self._strides = None if strides is None else [torch.as_tensor(part, device=self.device) for part in strides]
 
     def _made(self, encoder: Encoder | None) -> Network:
         labels, sizes = self.cells.labels, self.settings.sizes
@@ -126,28 +133,30 @@ class BeliefNetwork:
         terminated), as the replay buffers of Stable-Baselines3 and CleanRL give them. ``next_actions``: the greedy actions that Q's own target takes.
         ``seen``, ``next_seen``: the observations as the environment showed them, where the batch holds them normalised.
         """
-        observations, following = self._tensor(batch.observations), self._tensor(batch.next_observations)
-        actions, onward_actions = self._flat(batch.actions).long(), self._flat(next_actions).long()
-        rewards, dones = self._flat(batch.rewards).float(), self._flat(batch.dones).float()
-        cell = self._cells(batch.observations if seen is None else seen)
-        next_cell = self._cells(batch.next_observations if next_seen is None else next_seen)
+        actions, rewards, dones = (self._flat(x) for x in (batch.actions, batch.rewards, batch.dones))
+        actions, next_actions, dones = actions.long(), self._flat(next_actions).long(), dones.float()
+        shown = batch.observations if seen is None else seen
+        next_shown = batch.next_observations if next_seen is None else next_seen
+        cell, next_cell = self._cells(_joined(shown, next_shown)).chunk(2)
         n_actions = self.labels.n_actions
-        step = Step(cell * n_actions + actions, rewards, self.settings.discount * (1.0 - dones))
-        self._remember(step, cell, batch.observations if seen is None else seen)
+        step = Step(
+            pair=cell * n_actions + actions,
+            reward=rewards.float(),
+            onward=self.settings.discount * (1.0 - dones),
+            next_pair=next_cell * n_actions + next_actions,
+        )
+        self._remember(step, cell, shown)
         with torch.no_grad():
-            later = self._forward(self.target, following, next_cell, onward_actions)
-            maps = self._maps(self.target, later, next_cell * n_actions + onward_actions)
-            endings = self._ended(
-                later.endings, dones, batch.next_observations if next_seen is None else next_seen, actions, rewards
-            )
-        out = self._forward(self.online, observations, cell, actions)
-        losses = self.head.losses(out, step, maps, self.online.rates)
-        losses["endings"] = -(endings * F.log_softmax(out.endings, dim=1)).sum(dim=1).mean()
-        total = torch.stack(list(losses.values())).sum()
-        self.optimiser.zero_grad()
-        torch.autograd.backward(total)
+            later = self._forward(self.target, self._tensor(batch.next_observations), next_cell, next_actions)
+            endings = self._ended(later.endings, dones, next_shown, actions, step.reward)
+        out = self._forward(self.online, self._tensor(batch.observations), cell, actions)
+        losses = self.head.losses(out, step, later)
+        losses["endings"] = F.cross_entropy(out.endings, endings)
+        for weight in self._weights:
+            weight.grad = None
+        torch.autograd.backward(list(losses.values()))
         if self.clips:
-            nn.utils.clip_grad_norm_(self.online.parameters(), MOST_NORM)
+            self._clip()
         self.optimiser.step()
         self.updates += 1
         return {name: loss.detach() for name, loss in losses.items()}
@@ -155,35 +164,33 @@ class BeliefNetwork:
     def sync(self, tau: float = 1.0) -> None:
         """Bring the target network up to date, whenever Q's is."""
         with torch.no_grad():
-            for one, two in zip(self.target.state_dict().values(), self.online.state_dict().values(), strict=True):
+            for one, two in self._followed:
                 one.lerp_(two, tau) if one.is_floating_point() else one.copy_(two)
+
+    def _clip(self) -> None:
+        """Bound the norm of the gradient; where it is small already, as it mostly is, it is not written again."""
+        grads = [weight.grad for weight in self._weights if weight.grad is not None]
+        norm = torch.stack(torch._foreach_norm(grads)).norm()
+        if self.device.type != "cpu" or norm > MOST_NORM:
+            torch._foreach_mul_(grads, (MOST_NORM / (norm + 1e-6)).clamp(max=1.0))
 
     def _forward(self, network: Network, observations: Tensor, cell: Tensor, actions: Tensor) -> Expected:
         if self.settings.reads == "cell":
-            inputs = F.one_hot(cell, self.labels.n_states).float()
+            inputs = one_hot(cell, self.labels.n_states)
         else:
             inputs = read(observations, self.cells.space)
         out: Expected = network(inputs, actions)
         return out
 
-    def _maps(self, network: Network, out: Expected, pair: Tensor) -> Maps:
-        rewards = (self._paid / self._count.clamp(min=1.0)).float()
-        return self.head.maps(out, pair, network.rates, rewards)
-
     def _ended(self, later: Tensor, dones: Tensor, following: Any, actions: Tensor, rewards: Tensor) -> Tensor:
         """(B, E + 1) The endings to expect: what came, or what is expected to come."""
-        chances = F.softmax(later, dim=1)
-        ended = torch.nonzero(dones > 0.5).flatten().tolist()
-        if not ended:
-            return chances
-        names = self.cells.ending_names
-        if len(names) > 1:
-            seen = _numpy(following)
-            places = [self.cells.ended(seen[i], int(actions[i]), float(rewards[i])) for i in ended]
-        else:
-            places = [0] * len(ended)
-        chances[ended] = F.one_hot(torch.tensor(places, device=self.device), len(names) + 1).to(chances.dtype)
-        return chances
+        over = dones[:, None]
+        chances = F.softmax(later, dim=1).mul_(1.0 - over)
+        places = torch.zeros_like(actions)
+        if len(self.cells.ending_names) > 1:
+            for i in torch.nonzero(dones).flatten().tolist():
+                places[i] = self.cells.ended(_numpy(following[i]), int(actions[i]), float(rewards[i]))
+        return chances.scatter_add_(1, places[:, None], over)
 
     def _remember(self, step: Step, cell: Tensor, seen: Any) -> None:
         ones = torch.ones_like(step.reward, dtype=torch.float64)
@@ -202,12 +209,12 @@ class BeliefNetwork:
         return self._tensor(numbers).reshape(-1)
 
     def _cells(self, observations: Any) -> Tensor:
-        strides = self.cells.strides
-        if strides is not None and isinstance(observations, Tensor):  # no way through NumPy for what lies on a GPU
-            numbers = observations.reshape(len(observations), -1).long() - torch.as_tensor(
-                strides.start, device=self.device
-            )
-            return (numbers * torch.as_tensor(strides.step, device=self.device)).sum(dim=1)
+        if self._strides is not None and isinstance(
+            observations, Tensor
+        ):  # no way through NumPy for what lies on a GPU
+            start, step = self._strides
+            numbers = observations.reshape(len(observations), -1).long() - start
+            return (numbers * step).sum(dim=1)
         return torch.as_tensor(self.cells.index(_numpy(observations)), device=self.device)
 
     # -- beliefs ---------------------------------------------------------------------------
@@ -298,7 +305,8 @@ class BeliefNetwork:
         with torch.no_grad():
             cell, done = self._cells(seen), self._flat(np.asarray(actions)).long()
             out = self._forward(self.online, self._tensor(self.normalised(seen)), cell, done)
-            maps = self._maps(self.online, out, cell * self.labels.n_actions + done)
+            rewards = (self._paid / self._count.clamp(min=1.0)).float()
+            maps = self.head.maps(out, cell * self.labels.n_actions + done, rewards)
             chances = F.softmax(out.endings, dim=1)
         shape = (len(seen), self.labels.n_states, self.labels.n_actions)
         visits, earnings = (map_.double().cpu().numpy().reshape(shape) for map_ in (maps.visits, maps.earnings))
@@ -307,6 +315,10 @@ class BeliefNetwork:
     def normalised(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Observations as the batches held them."""
         return observations if self.normaliser is None else self.normaliser(observations)
+
+
+def _joined(some: Any, more: Any) -> Any:
+    return torch.cat([some, more]) if isinstance(some, Tensor) else np.concatenate([some, more])
 
 
 def _numpy(numbers: Any) -> NDArray[Any]:

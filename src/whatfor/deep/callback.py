@@ -109,10 +109,10 @@ class BeliefCallback(BaseCallback):
         dice = np.random.get_state()  # noqa: NPY002
         try:
             for _ in range(steps):
-                before = np.random.get_state()  # noqa: NPY002
+                before = None if layer is None else np.random.get_state()  # noqa: NPY002
                 batch = model.replay_buffer.sample(model.batch_size, env=layer)
                 seen = next_seen = None
-                if layer is not None:  # cells are of what the environment shows
+                if before is not None:  # cells are of what the environment shows
                     np.random.set_state(before)  # noqa: NPY002
                     shown = model.replay_buffer.sample(model.batch_size)
                     seen, next_seen = shown.observations, shown.next_observations

@@ -122,7 +122,16 @@ class Bins:
 
 def from_bins(labels: Labels, space: spaces.Space[Any]) -> Cells:
     """Cells from labels whose axes have edges."""
-    return Cells(labels, space, labels.indices, labels.observation, False, {"kind": "bins"})
+    edges = [np.array(axis.edges[1:-1]) for axis in labels.axes]
+
+    def index(
+        seen: NDArray[Any],
+    ) -> NDArray[np.int64]:  # as labels.indices, without making arrays of the edges each time
+        flat = np.asarray(seen).reshape(len(seen), -1)
+        bins = [row.searchsorted(flat[:, i], side="right") for i, row in enumerate(edges)]
+        return np.ravel_multi_index(bins, labels.shape)
+
+    return Cells(labels, space, index, labels.observation, False, {"kind": "bins"})
 
 
 @dataclass(frozen=True)

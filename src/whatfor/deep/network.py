@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from whatfor.deep.inputs import one_hot
+
 #: The share that no known ending has when nothing has been learned yet.
 UNKNOWN_AT_FIRST = 0.98
 
@@ -36,11 +38,9 @@ class Expected(NamedTuple):
     """What is expected after one step; a row for each of B situations and actions, and K = cells x actions."""
 
     visits: Tensor  # (B, K) logits of the faithful head; plain numbers of the regression head
-    length: Tensor  # (B,) steps to come
-    earned: Tensor  # (B,) rewards above zero to come
-    paid: Tensor  # (B,) rewards below zero to come, as an amount
-    now: Tensor  # (B,) reward of the step itself
+    amounts: Tensor  # (B, 4) steps to come; rewards above zero, and below, to come; the step's own reward
     endings: Tensor  # (B, E + 1) logits of all endings, and of none that is known
+    rates: Tensor  # (2, K) how much more than its visits a pair is earned or paid at, as logits
 
 
 class Network(nn.Module):
@@ -64,7 +64,6 @@ class Network(nn.Module):
         self.joint, width = _layers(width + (more if self.reads_action else 0), sizes.joint)
         blocks = 1 if self.reads_action else n_actions
         self.visits, self.amounts, self.endings = (nn.Linear(width, n * blocks) for n in self.answers)
-        #: How much more than its visits a pair is earned or paid at, as logits: (2, K).
         self.rates = nn.Parameter(torch.zeros(2, n_pairs))
         with torch.no_grad():
             bias = self.endings.bias.view(blocks, -1)
@@ -75,14 +74,13 @@ class Network(nn.Module):
         """What is expected after actions (B,) in situations (B, ...)."""
         hidden = self.state(self.encoder(inputs).flatten(1))
         if self.reads_action:
-            told = F.one_hot(actions, self.n_actions).to(hidden.dtype)
-            hidden = torch.cat([hidden, self.action(told)], dim=1)
+            hidden = torch.cat([hidden, self.action(one_hot(actions, self.n_actions))], dim=1)
         hidden = self.joint(hidden)
         visits, amounts, endings = (
             self._of(layer(hidden), actions) for layer in (self.visits, self.amounts, self.endings)
         )
-        length, earned, paid = F.softplus(amounts[:, :3]).unbind(1)
-        return Expected(visits, length, earned, paid, amounts[:, 3], endings)
+        amounts = torch.cat([F.softplus(amounts[:, :3]), amounts[:, 3:]], dim=1)
+        return Expected(visits, amounts, endings, self.rates)
 
     def _of(self, out: Tensor, actions: Tensor) -> Tensor:
         """The block of each row's own action."""

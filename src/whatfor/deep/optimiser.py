@@ -14,10 +14,11 @@ class ClippedAdam(torch.optim.Adam):
     ``BeliefCallback(..., optimiser=ClippedAdam)``.
     """
 
+    def __init__(self, params: Any, **settings: Any) -> None:
+        super().__init__(params, **{"fused": True, **settings})
+
     def step(self, closure: Any = None) -> Any:
         """As Adam's, on clipped gradients."""
-        grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
-        with torch.no_grad():
-            torch._foreach_clamp_min_(grads, -1.0)
-            torch._foreach_clamp_max_(grads, 1.0)
+        for group in self.param_groups:
+            torch.nn.utils.clip_grad_value_(group["params"], 1.0)
         return super().step(closure)

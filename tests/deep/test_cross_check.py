@@ -1,0 +1,176 @@
+"""Networks against exact beliefs: on a small world with one-hot inputs they must come close, and closer as training goes on."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from whatfor.beliefs import ExactBeliefs
+from whatfor.deep import BeliefNetwork, Sizes
+from whatfor.deep.cells import cells_of
+from whatfor.deep.network import PAPER_TAXI
+from whatfor.testing import check_beliefs, random_world
+
+STATES, ACTIONS, DISCOUNT = 6, 3, 0.9
+
+
+class Setting:
+    """A random world, a fixed policy, its exact values, and all that can happen in it."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self.world = random_world(seed, states=STATES, actions=ACTIONS, noisy=False)
+        self.policy = np.random.default_rng(seed).integers(ACTIONS, size=STATES)
+        self.exact = ExactBeliefs(self.world, self.policy, discount=DISCOUNT)
+        pairs = [(s, a) for s in range(STATES) for a in range(ACTIONS)]
+        self.values = np.array([self.exact.value(s, a) for s, a in pairs]).reshape(STATES, ACTIONS)
+        self.dice = np.random.default_rng(seed)
+
+    def q_values(self, seen: NDArray[Any]) -> NDArray[Any]:
+        return self.values[np.asarray(seen).reshape(-1).astype(int)]
+
+    def batch(self, size: int) -> tuple[Any, NDArray[np.int64]]:
+        """Steps from pairs drawn evenly, and the policy's next actions."""
+        table = self.world.table
+        states, actions = self.dice.integers(STATES, size=size), self.dice.integers(ACTIONS, size=size)
+        pairs = states * ACTIONS + actions
+        entry = [
+            table.first[p] + int(np.searchsorted(table.chance[table.first[p] : table.first[p + 1]], self.dice.random(), side="right"))
+            for p in pairs
+        ]
+        following = table.next_state[entry].astype(np.int64)
+        batch = SimpleNamespace(
+            observations=states, actions=actions, rewards=table.reward[entry], next_observations=following,
+            dones=(table.ending[entry] != 0).astype(np.float32),
+        )  # fmt: skip
+        return batch, self.policy[following]
+
+    def distance(self, belief: BeliefNetwork) -> float:
+        """The mean relative L1 distance of visits, over all pairs."""
+        apart = []
+        for s in range(STATES):
+            for a in range(ACTIONS):
+                true = self.exact.visits(s, a)
+                apart.append(np.abs(belief.visits(s, a) - true).sum() / true.sum())
+        return float(np.mean(apart))
+
+    def gap(self, belief: BeliefNetwork) -> float:
+        """The mean |sum of earnings - exact value|, over all pairs."""
+        return float(np.mean([abs(belief.earnings(s, a).sum() - self.values[s, a]) for s in range(STATES) for a in range(ACTIONS)]))
+
+
+def made(setting: Setting, **more: Any) -> BeliefNetwork:
+    cells = cells_of(None, spaces.Discrete(STATES), None, np.zeros(0), n_actions=ACTIONS)
+    return BeliefNetwork(cells, setting.q_values, discount=DISCOUNT, **{"sizes": Sizes(joint=(64,)), **more})
+
+
+def taught(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1_500, sync: int = 25) -> None:
+    for _ in range(updates):
+        for group in belief.optimiser.param_groups:
+            group["lr"] = 3e-3 * max(0.05, 1.0 - belief.updates / of)
+        if belief.updates % sync == 0:
+            belief.sync()
+        belief.update(*setting.batch(64))
+
+
+def test_the_faithful_head_approaches_exact_beliefs() -> None:
+    setting = Setting()
+    belief = made(setting)
+    distances, gaps = [setting.distance(belief)], [setting.gap(belief)]
+    for _ in range(3):
+        taught(belief, setting, 500)
+        distances.append(setting.distance(belief))
+        gaps.append(setting.gap(belief))
+    assert distances[0] > 0.5
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 0.05
+    assert gaps[-1] < 0.05
+    check_beliefs(belief, STATES, ACTIONS, tolerance=None)
+
+
+def test_earnings_lie_where_the_exact_ones_do() -> None:
+    setting = Setting(seed=4)
+    belief = made(setting)
+    taught(belief, setting, 1_500)
+    for s in range(STATES):
+        for a in range(ACTIONS):
+            true = setting.exact.earnings(s, a)
+            assert np.abs(belief.earnings(s, a) - true).sum() < 0.15 * max(1.0, np.abs(true).sum())
+
+
+def test_endings_approach_exact_chances() -> None:
+    setting = Setting()
+    belief = made(setting)
+    assert belief.outcomes(0, 0)["terminated"] < 0.1  # nothing is known yet
+    taught(belief, setting, 1_500)
+    for s in range(STATES):
+        assert belief.outcomes(s, 0)["terminated"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_papers_head_learns_a_small_world() -> None:
+    setting = Setting()
+    belief = made(setting, head="regression", sizes=Sizes(state=(64,), action=(16,), joint=(64,)), reads="cell")
+    taught(belief, setting, 1_500)
+    assert setting.distance(belief) < 0.15
+    assert setting.gap(belief) < 0.2
+
+
+def test_all_actions_can_be_answered_at_once() -> None:
+    setting = Setting()
+    belief = made(setting, sizes=Sizes(state=(64,), action=None, joint=()))
+    taught(belief, setting, 1_500)
+    assert setting.distance(belief) < 0.1
+
+
+@pytest.mark.parametrize("broken", ["bootstraps from the state itself", "forgets that episodes end", "never syncs"])
+def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting()
+    belief = made(setting)
+    whole = setting.batch
+
+    def batch(size: int) -> tuple[Any, NDArray[np.int64]]:
+        one, greedy = whole(size)
+        if broken == "bootstraps from the state itself":  # as the paper's loss is printed
+            one.next_observations, greedy = one.observations, setting.policy[one.observations]
+        if broken == "forgets that episodes end":
+            one.dones = np.zeros_like(one.dones)
+        return one, greedy
+
+    monkeypatch.setattr(setting, "batch", batch)
+    if broken == "never syncs":
+        monkeypatch.setattr(belief, "sync", lambda: None)
+    taught(belief, setting, 1_500)
+    assert setting.distance(belief) > 0.05 or setting.gap(belief) > 0.05
+
+
+def test_earnings_do_not_rescale_visits() -> None:
+    """Two networks that differ in nothing but the rewards they are told have the same visits, but for the shared body."""
+    setting = Setting()
+    belief = made(setting)
+    batch, greedy = setting.batch(32)
+    before = belief.online.rates.detach().clone()
+    belief.update(batch, greedy)
+    loss = belief.head.losses
+    assert not torch.equal(before, belief.online.rates)
+    logits = torch.randn(4, STATES * ACTIONS, requires_grad=True)
+    from whatfor.deep.heads import Maps, Step
+    from whatfor.deep.network import Expected
+
+    ones = torch.ones(4)
+    out = Expected(logits, ones, ones, ones, ones, torch.zeros(4, 2))
+    maps = Maps(*(torch.rand(4, STATES * ACTIONS) for _ in range(3)))
+    told = loss(out, Step(torch.zeros(4, dtype=torch.long), ones, ones), maps, torch.zeros(2, STATES * ACTIONS, requires_grad=True))
+    told["rates"].backward()
+    assert logits.grad is None
+
+
+def test_the_papers_networks_have_the_papers_sizes() -> None:
+    cells = cells_of(None, spaces.Discrete(500), None, np.zeros(0), n_actions=6)
+    belief = BeliefNetwork(cells, lambda seen: np.zeros((len(seen), 6)), discount=1.0, sizes=PAPER_TAXI, reads="cell")
+    shapes = [tuple(p.shape) for name, p in belief.online.named_parameters() if name.endswith("weight")]
+    assert shapes[:4] == [(1024, 500), (128, 6), (2048, 1152), (3000, 2048)]

@@ -1,0 +1,179 @@
+"""The agent learns the same, to the bit, with beliefs beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import DQN
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, CheckpointCallback
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
+
+from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Sizes, callback
+
+CELLS = Bins((3, 3, 6, 3), bounds=[(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)])
+
+
+def beliefs() -> BeliefCallback:
+    return BeliefCallback(CELLS, sizes=Sizes(joint=(16,)))
+
+
+class Actions(BaseCallback):
+    """Writes down what the agent does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: list[Any] = []
+
+    def _on_step(self) -> bool:
+        self.taken.append(np.array(self.locals["actions"]))
+        return True
+
+
+def learned(
+    beside: BeliefCallback | None, *, envs: int = 1, normalised: bool = False, steps: int, folder: Path | None = None, **more: Any
+) -> tuple[DQN, list[Any]]:
+    vector = make_vec_env("CartPole-v1", n_envs=envs, seed=3)
+    if normalised:
+        vector = VecNormalize(vector)
+    settings = {"learning_starts": 50, "train_freq": 2, "target_update_interval": 100, "batch_size": 16, "buffer_size": 5_000}
+    model = DQN("MlpPolicy", vector, seed=3, device="cpu", policy_kwargs={"net_arch": [16]}, **{**settings, **more})
+    actions = Actions()
+    callbacks: list[BaseCallback] = [actions]
+    if folder is not None:
+        callbacks.append(CheckpointCallback(400, str(folder)))
+    if beside is not None:
+        callbacks.append(beside)
+    model.learn(steps, callback=CallbackList(callbacks))
+    return model, actions.taken
+
+
+def assert_same(one: tuple[DQN, list[Any]], two: tuple[DQN, list[Any]]) -> None:
+    (first, done), (second, also_done) = one, two
+    assert first._n_updates == second._n_updates > 1_000
+    for net in ("q_net", "q_net_target"):
+        for a, b in zip(getattr(first, net).parameters(), getattr(second, net).parameters(), strict=True):
+            assert torch.equal(a, b)
+    assert all(np.array_equal(a, b) for a, b in zip(done, also_done, strict=True))
+    assert first.replay_buffer is not None and second.replay_buffer is not None
+    for name in ("observations", "next_observations", "actions", "rewards", "dones", "timeouts"):
+        assert np.array_equal(getattr(first.replay_buffer, name), getattr(second.replay_buffer, name))
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "one environment": {"steps": 2_200},
+    "three environments, two gradient steps": {"envs": 3, "gradient_steps": 2, "steps": 3_300},
+    "as many gradient steps as steps, soft syncs": {"gradient_steps": -1, "tau": 0.3, "steps": 1_200},
+    "normalised": {"normalised": True, "steps": 2_200},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_agent_is_the_same_to_the_bit(case: str, tmp_path: Path) -> None:
+    beside = beliefs()
+    with_beliefs = learned(beside, folder=tmp_path, **CASES[case])
+    assert_same(with_beliefs, learned(None, **CASES[case]))
+    assert beside.belief is not None
+    assert beside.belief.updates == with_beliefs[0]._n_updates
+    assert list(tmp_path.glob("*.zip"))  # checkpoints were written beside it
+
+
+def test_sampling_without_giving_the_dice_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callback.np.random, "set_state", lambda state: None)
+    with_beliefs = learned(beliefs(), steps=2_200)
+    monkeypatch.undo()
+    with pytest.raises(AssertionError):
+        assert_same(with_beliefs, learned(None, steps=2_200))
+
+
+def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled: list[torch.Tensor] = []
+    vector = make_vec_env("CartPole-v1", n_envs=2, seed=0)
+    model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=20, train_freq=2, gradient_steps=2, batch_size=8)
+    assert model.replay_buffer is not None
+    sample = model.replay_buffer.sample
+
+    def watched(*args: Any, **more: Any) -> Any:
+        batch = sample(*args, **more)
+        sampled.append(batch.observations.clone())
+        return batch
+
+    monkeypatch.setattr(model.replay_buffer, "sample", watched)
+    model.learn(400, callback=beliefs())
+    looked, learned_from = sampled[:2], sampled[2:4]  # first the beliefs' two batches, then the agent's
+    assert all(torch.equal(a, b) for a, b in zip(looked, learned_from, strict=True))
+    for at in range(0, len(sampled), 4):
+        assert all(torch.equal(a, b) for a, b in zip(sampled[at : at + 2], sampled[at + 2 : at + 4], strict=True))
+
+
+def test_target_networks_are_synced_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = beliefs()
+    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=20, train_freq=1, target_update_interval=50)
+    synced: list[int] = []
+    sync = BeliefNetwork.sync
+
+    def watched(belief: BeliefNetwork, tau: float = 1.0) -> None:
+        synced.append(model.num_timesteps)
+        sync(belief, tau)
+
+    monkeypatch.setattr(BeliefNetwork, "sync", watched)
+    model.learn(260, callback=beside)
+    assert synced == [50, 100, 150, 200, 250]
+
+
+def test_stopping_early_leaves_a_usable_belief() -> None:
+    class Stop(BaseCallback):
+        def _on_step(self) -> bool:
+            return self.num_timesteps < 300
+
+    beside = beliefs()
+    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50)
+    model.learn(10_000, callback=[beside, Stop()])
+    why = beside.run.intention(np.zeros(4, np.float32))
+    assert why.visits.sum() >= 1.0
+    assert why.residual == pytest.approx(abs(why.earnings.sum() - why.value))
+
+
+def test_learning_goes_on_with_the_same_beliefs() -> None:
+    beside = beliefs()
+    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50)
+    model.learn(200, callback=beside)
+    first, updates = beside.belief, beside.belief.updates  # type: ignore[union-attr]
+    model.learn(200, callback=beside, reset_num_timesteps=False)
+    assert beside.belief is first
+    assert first.updates > updates  # type: ignore[union-attr]
+
+
+def test_losses_and_residual_are_logged() -> None:
+    from stable_baselines3.common.logger import Logger
+
+    beside, kept = beliefs(), {}
+
+    class Keep(Logger):
+        def record(self, key: str, value: Any, exclude: Any = None) -> None:
+            kept[key] = value
+
+    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, train_freq=1)
+    model.set_logger(Keep(None, []))
+    model.learn(200, callback=beside)
+    assert {"belief/residual", "belief/loss_visits", "belief/loss_amounts", "belief/loss_endings"} <= set(kept)
+    assert all(np.isfinite(kept[name]) for name in kept if name.startswith("belief/"))
+
+
+def test_what_cannot_be_explained_is_refused() -> None:
+    from stable_baselines3 import PPO, SAC
+
+    with pytest.raises(ValueError, match="n_steps=3: its batches leave out the states between"):
+        DQN("MlpPolicy", "CartPole-v1", n_steps=3, device="cpu").learn(10, callback=beliefs())
+    with pytest.raises(ValueError, match="actions must be countable"):
+        SAC("MlpPolicy", "Pendulum-v1", device="cpu").learn(10, callback=beliefs())
+    with pytest.raises(ValueError, match="PPO has no Q-values"):
+        PPO("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beliefs())
+    with pytest.raises(ValueError, match="observations are not countable"):
+        DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=BeliefCallback())
+    with pytest.raises(ValueError, match="nothing was learned yet"):
+        _ = beliefs().run
