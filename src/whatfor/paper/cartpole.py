@@ -50,17 +50,16 @@ def believed_and_simulated(
     steps: float,
     checks: tuple[Check, ...],
     *,
-    others: tuple[tuple[Intention, str, str], ...] = (),
+    others: dict[str, tuple[Intention, str, str]] | None = None,
     note: str = "",
 ) -> Figure:
-    """Belief beside simulation, of any agent that stands so many steps; ``others``: further beliefs, their names and captions."""
+    """Belief beside simulation, of any agent that stands so many steps; ``others``: further beliefs by file, their titles and captions."""
     believed, simulated = told.believed.visits, told.simulated.visits
-    shown = (
-        ("belief", believed, "What the agent expects."),
-        ("forward simulation", simulated, f"What followed in {ROLLOUTS:,} rollouts, starting anywhere in the bin."),
-        *((name, why.visits, caption) for why, name, caption in others),
-    )
-    names = ("belief", "simulation", *(f"other-{n}" for n in range(len(others))))
+    shown = {
+        "belief": ("belief", believed, f"What the agent expects of {told.labels.actions[told.action]!r}."),
+        "simulation": ("forward simulation", simulated, f"What followed it in {ROLLOUTS:,} rollouts, starting anywhere in the bin."),
+        **{file: (title, why.visits, caption) for file, (why, title, caption) in (others or {}).items()},
+    }  # fmt: skip
     middle = believed.sum(axis=1).reshape(told.labels.shape)[MIDDLE].sum() / max(believed.sum(), 1e-300)
     return Figure(
         id=id,
@@ -69,7 +68,7 @@ def believed_and_simulated(
         "the physics is deterministic but chaotic, and the agent, which sees bins, is much less certain of what follows.",
         pictures=tuple(
             Picture.of(f"{id}-{file}", map_of(told.labels, numbers, title=title, state=STATE, facets="here"), caption)
-            for file, (title, numbers, caption) in zip(names, shown, strict=True)
+            for file, (title, numbers, caption) in shown.items()
         ),
         checks=(
             Check("steps that the greedy agent stands", "reasonably stable", f"{steps:.0f} of 200", steps >= STABLE),
