@@ -57,12 +57,12 @@ class Preset:
 TAXI_FULL = Preset(1_600_000, 64, 512, 1, 19_200, 400_000, (500, 2000), 3e-4, 3e-4, 0.3, 0.1, paper_beliefs=True)
 #: Smaller networks, for some minutes on a CPU.
 TAXI_SMALL = Preset(176_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.5, 0.1, both_heads=False)
-#: Without a discount a value grows by at most 1 from sync to sync, and much oftener synced, Q comes to expect more steps than there
-#: are: some 120 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
+#: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
+#: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
 CARTPOLE_FULL = Preset(
-    240_000, 8, 128, 2, 1_600, 100_000, (128, 512), 3e-4, 5e-4, 0.3, 0.1, belief_least=0.0, paper_beliefs=True
+    240_000, 8, 128, 2, 2_000, 100_000, (128, 512), 3e-4, 5e-4, 0.3, 0.1, belief_least=0.0, paper_beliefs=True
 )
-CARTPOLE_SMALL = Preset(80_000, 8, 64, 2, 640, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1, belief_least=0.0)
+CARTPOLE_SMALL = Preset(80_000, 8, 128, 2, 1_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1, belief_least=0.0)
 
 
 class Numbers(gym.ObservationWrapper[Any, Any, Any]):
