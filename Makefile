@@ -30,9 +30,9 @@ paper-deep: $(READY)  ## the paper's deep figures, into out/paper-deep; training
 calibration: $(READY)  ## how often a comparison calls a right belief wrong: 200 seeds, some ten minutes
 	$(BIN)/python benchmarks/calibration.py
 
-readme: $(READY)  ## put what the commands print into the README and the pages, and draw the gallery
+readme: $(READY)  ## put what the commands print into the README and the pages, and draw the gallery: some minutes
 	$(BIN)/python docs/fill_readme.py
-	cp out/taxi.png docs/images/taxi.png
+	cp out/taxi.png out/deep_acrobot.png out/deep_acrobot_comparison.png docs/images/
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

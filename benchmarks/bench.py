@@ -12,6 +12,7 @@ from rich.console import Console
 import answers
 import audits
 import big
+import deep
 import report
 import starting
 import training
@@ -26,6 +27,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "answers": ("Questions, Taxi", answers.answers),
     "paper": ("The paper's tabular figures", answers.paper),
     "line": ("Memory of a ledger line", training.line),
+    "deep": ("Belief networks beside Stable-Baselines3's DQN, on the CPU", deep.section),
     "big": ("A 1,000 × 1,000 grid world", big.section),
 }
 RESULTS = Path(__file__).with_name("results.json")

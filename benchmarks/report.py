@@ -79,7 +79,7 @@ def write(path: Path, sections: dict[str, list[Row]]) -> None:
     """Write everything as JSON; nothing in it says whose machine it was."""
     document = {
         "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("whatfor", "numpy", "numba", "gymnasium")},
+        | {name: version(name) for name in ("whatfor", "numpy", "numba", "gymnasium", "torch", "stable-baselines3")},
         "cpus": os.cpu_count(),
         "sections": {
             name: [asdict(row) | {"met": row.met, "measured": row.measured, "promised": row.promised} for row in rows]

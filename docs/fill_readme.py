@@ -1,16 +1,19 @@
 """Fill the marked places of the README and the pages with what commands really print, and draw the gallery: `make readme`.
 
-A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date.
+A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
+minutes (`slow`), it compares checksums instead: such a place holds that of the code that printed it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -24,8 +27,25 @@ def example(file: Path) -> str:
 
 def output(file: Path) -> str:
     """What an example prints."""
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=True, cwd=ROOT)
-    return f"```text\n{done.stdout.strip()}\n```\n"
+    return f"```text\n{printed(file).strip()}\n```\n"
+
+
+@cache
+def printed(file: Path) -> str:
+    """What an example prints; it is run once for all the places it fills."""
+    return subprocess.run([sys.executable, file], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def checksum(file: Path) -> str:
+    """Tells one version of an example's code from another."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def slow(file: Path) -> str:
+    """A part of what an example prints that takes minutes: `examples/it.py#why` is what follows the line `== why ==`."""
+    path, _, part = str(file).partition("#")
+    sections = dict(re.findall(r"^== (\w+) ==\n(.*?)(?=^== |\Z)", printed(Path(path)), re.DOTALL | re.MULTILINE))
+    return f"<!-- printed by {checksum(Path(path))} -->\n```text\n{sections[part].strip()}\n```\n"
 
 
 def table(file: Path) -> str:
@@ -63,12 +83,36 @@ def calibration(file: Path) -> str:
     return "\n".join([*lines, "", told, ""])
 
 
-KINDS = {"example": example, "output": output, "table": table, "calibration": calibration}
+KINDS = {"example": example, "output": output, "slow": slow, "table": table, "calibration": calibration}
 
 
-def filled(text: str) -> str:
-    """The text with every place filled anew."""
-    return PLACE.sub(lambda place: place[1] + KINDS[place[2]](ROOT / place[3]) + place[5], text)
+def filled(text: str, *, patient: bool = False) -> str:
+    """The text with every place filled anew; what takes minutes only if one is patient."""
+
+    def fill(place: re.Match[str]) -> str:
+        return (
+            place[0] if place[2] == "slow" and not patient else place[1] + KINDS[place[2]](ROOT / place[3]) + place[5]
+        )
+
+    return PLACE.sub(fill, text)
+
+
+def stale(text: str) -> list[str]:
+    """The slow places of a text that were printed by another version of the code than there is now."""
+    places = [(place[3], place[4]) for place in PLACE.finditer(text) if place[2] == "slow"]
+    return [
+        what for what, told in places if f"<!-- printed by {checksum(ROOT / what.partition('#')[0])} -->" not in told
+    ]
+
+
+def of_an_example(block: str) -> bool:
+    """Whether all lines of a block of code are lines of one example, in their order."""
+    wanted = [line.strip() for line in block.splitlines() if line.strip()]
+    for file in (ROOT / "examples").glob("*.py"):
+        rest = iter([line.strip() for line in file.read_text().splitlines()])
+        if all(line in rest for line in wanted):
+            return True
+    return False
 
 
 def commands(page: Path) -> list[str]:
@@ -99,5 +143,5 @@ def draw_gallery() -> None:
 
 if __name__ == "__main__":
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        page.write_text(filled(page.read_text()))
+        page.write_text(filled(page.read_text(), patient=True))
     draw_gallery()

@@ -24,6 +24,25 @@ def test_marked_places_are_filled(page):
     assert fill_readme.filled(text) == text, "run `make readme`"
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_what_takes_minutes_was_printed_by_the_code_as_it_is(page):
+    assert fill_readme.stale(page.read_text()) == [], "run `make readme`"
+
+
+def test_a_place_of_older_code_is_noticed():
+    place = "<!-- slow: examples/taxi.py#why -->\n<!-- printed by {} -->\n<!-- end -->\n"
+    assert fill_readme.stale(place.format("0123456789ab")) == ["examples/taxi.py#why"]
+    assert fill_readme.stale(place.format(fill_readme.checksum(ROOT / "examples" / "taxi.py"))) == []
+    assert fill_readme.stale("<!-- slow: examples/taxi.py#why -->\n<!-- end -->\n") == ["examples/taxi.py#why"]
+
+
+def test_code_is_an_examples_only_line_by_line_and_in_order():
+    code = "import whatfor as wf\n\nprint(why)\n"
+    assert fill_readme.of_an_example(code)
+    assert not fill_readme.of_an_example("print(why)\nimport whatfor as wf\n")
+    assert not fill_readme.of_an_example(code + "print(what)\n")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_a_page_links_to_exist(page):
     links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text())

@@ -146,6 +146,15 @@ def test_other_worlds_are_laid_out_by_their_axes():
     assert isinstance(map_of(plain(17, 2, 2), some(plain(17, 2, 2))), Bars), "more facets than anybody compares"
 
 
+def test_a_yes_or_no_is_not_said_twice():
+    """A facet of "fast" is "not fast", not "fast not fast"; a value that does not name its axis is told with it."""
+    sides = (Axis("swinging", 2, ("left", "right")), Axis("tip", 3))
+    labels = Labels((Axis("fast", 2, ("not fast", "fast")), *sides), ("a",))
+    assert [panel.title for panel in map_of(labels, some(labels)).panels] == ["not fast", "fast"]
+    labels = Labels((Axis("speed", 2, ("low", "high")), *sides), ("a",))
+    assert [panel.title for panel in map_of(labels, some(labels)).panels] == ["speed low", "speed high"]
+
+
 def test_bins_say_their_words_on_the_axes():
     run = wf.train("MountainCar-v0", wf.QLearning(), episodes=2, seed=0, bins=(4, 3))
     grid = map_of(run.labels, some(run.labels))

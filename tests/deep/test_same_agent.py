@@ -35,12 +35,24 @@ class Actions(BaseCallback):
 
 
 def learned(
-    beside: BeliefCallback | None, *, envs: int = 1, normalised: bool = False, steps: int, folder: Path | None = None, **more: Any
+    beside: BeliefCallback | None,
+    *,
+    envs: int = 1,
+    normalised: bool = False,
+    steps: int,
+    folder: Path | None = None,
+    **more: Any,
 ) -> tuple[DQN, list[Any]]:
     vector = make_vec_env("CartPole-v1", n_envs=envs, seed=3)
     if normalised:
         vector = VecNormalize(vector)
-    settings = {"learning_starts": 50, "train_freq": 2, "target_update_interval": 100, "batch_size": 16, "buffer_size": 5_000}
+    settings = {
+        "learning_starts": 50,
+        "train_freq": 2,
+        "target_update_interval": 100,
+        "batch_size": 16,
+        "buffer_size": 5_000,
+    }
     model = DQN("MlpPolicy", vector, seed=3, device="cpu", policy_kwargs={"net_arch": [16]}, **{**settings, **more})
     actions = Actions()
     callbacks: list[BaseCallback] = [actions]
@@ -59,7 +71,7 @@ def assert_same(one: tuple[DQN, list[Any]], two: tuple[DQN, list[Any]]) -> None:
         for a, b in zip(getattr(first, net).parameters(), getattr(second, net).parameters(), strict=True):
             assert torch.equal(a, b)
     assert all(np.array_equal(a, b) for a, b in zip(done, also_done, strict=True))
-    assert first.replay_buffer is not None and second.replay_buffer is not None
+    assert first.replay_buffer is not None
     for name in ("observations", "next_observations", "actions", "rewards", "dones", "timeouts"):
         assert np.array_equal(getattr(first.replay_buffer, name), getattr(second.replay_buffer, name))
 
@@ -93,7 +105,9 @@ def test_sampling_without_giving_the_dice_back_is_noticed(monkeypatch: pytest.Mo
 def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch) -> None:
     sampled: list[torch.Tensor] = []
     vector = make_vec_env("CartPole-v1", n_envs=2, seed=0)
-    model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=20, train_freq=2, gradient_steps=2, batch_size=8)
+    model = DQN(
+        "MlpPolicy", vector, seed=0, device="cpu", learning_starts=20, train_freq=2, gradient_steps=2, batch_size=8
+    )
     assert model.replay_buffer is not None
     sample = model.replay_buffer.sample
 
@@ -112,7 +126,9 @@ def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch
 
 def test_target_networks_are_synced_together(monkeypatch: pytest.MonkeyPatch) -> None:
     beside = beliefs()
-    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=20, train_freq=1, target_update_interval=50)
+    model = DQN(
+        "MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=20, train_freq=1, target_update_interval=50
+    )
     synced: list[int] = []
     sync = BeliefNetwork.sync
 

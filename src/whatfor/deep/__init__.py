@@ -3,27 +3,32 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from whatfor.deep.needed import need_torch
+from whatfor.deep.needed import need_sb3, need_torch
 
 if TYPE_CHECKING:
     from whatfor.deep.after import learn_after
     from whatfor.deep.belief import BeliefNetwork
     from whatfor.deep.callback import BeliefCallback
     from whatfor.deep.cells import Bins, Clusters, Concepts, States
-    from whatfor.deep.network import Sizes
+    from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI, Sizes
     from whatfor.deep.optimiser import ClippedAdam
+    from whatfor.deep.run import run_of
 
 _PLACES = {
     "whatfor.deep.after": ("learn_after",),
     "whatfor.deep.belief": ("BeliefNetwork",),
     "whatfor.deep.callback": ("BeliefCallback",),
     "whatfor.deep.cells": ("Bins", "Clusters", "Concepts", "States"),
-    "whatfor.deep.network": ("Sizes",),
+    "whatfor.deep.network": ("PAPER_CARTPOLE", "PAPER_TAXI", "Sizes"),
     "whatfor.deep.optimiser": ("ClippedAdam",),
+    "whatfor.deep.run": ("run_of",),
 }
+_BESIDE_SB3 = ("whatfor.deep.after", "whatfor.deep.callback")
 _NAMES = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
+    "PAPER_CARTPOLE",
+    "PAPER_TAXI",
     "BeliefCallback",
     "BeliefNetwork",
     "Bins",
@@ -33,6 +38,7 @@ __all__ = [
     "Sizes",
     "States",
     "learn_after",
+    "run_of",
 ]
 
 
@@ -40,6 +46,8 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is first used: torch is slow to come."""
     if name in _NAMES:
         need_torch()
+        if _NAMES[name] in _BESIDE_SB3:
+            need_sb3()
         return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'whatfor.deep' has no attribute {name!r}")
 

@@ -77,7 +77,7 @@ def learn_after(
     judged = dice.integers(len(seen), size=min(2_000, len(seen)))
     return run_of(
         belief, (seen[judged], done[judged]), env=env, world=world, learner={"name": type(model).__name__},
-        time_limit="terminal" if ends else "bootstrap", agent=described(model),
+        time_limit="terminal" if ends else "bootstrap", agent=described(model), rewards=paid,
     )  # fmt: skip
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+import gymnasium as gym
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from whatfor.beliefs.protocol import Situation
-from whatfor.deep.cells import Cells
+from whatfor.deep.cells import Cells, Predicate, cells_of
 from whatfor.deep.heads import HEADS, Head, Step
 from whatfor.deep.inputs import flat_size, one_hot, read
 from whatfor.deep.network import Expected, Network, Sizes
@@ -45,7 +47,8 @@ class BeliefNetwork:
     """Visits, earnings and endings that a deep agent expects, for every situation and action.
 
     ``cells``: what the beliefs are over, from ``cells_of``. ``q_values``: what the agent itself thinks, for the residual of
-    every answer. In an own training loop, call ``update`` with every batch that Q learns from, and ``sync`` when its target network is synced.
+    every answer. In an own training loop, make it with ``BeliefNetwork.of``, call ``update`` with every batch that Q learns from,
+    and ``sync`` when its target network is synced; ``run_of`` then answers questions.
     """
 
     def __init__(
@@ -93,10 +96,37 @@ class BeliefNetwork:
         self.clips = optimiser is None
         n_pairs = cells.labels.n_states * cells.labels.n_actions
         self._count = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
-        self._paid = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
+        #: Rewards above zero and below, summed up by pair.
+        self._brought = torch.zeros(2, n_pairs, dtype=torch.float64, device=self.device)
         self._examples: dict[int, NDArray[Any]] = {}
         strides = cells.strides
         self._strides = None if strides is None else [torch.as_tensor(part, device=self.device) for part in strides]
+
+    @classmethod
+    def of(
+        cls,
+        env: gym.Env[Any, Any],
+        q_values: QValues,
+        cells: Any = None,
+        *,
+        discount: float,
+        endings: Mapping[str, Predicate] | None = None,
+        actions: Sequence[str] | None = None,
+        visited: NDArray[Any] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A network for an own training loop in an environment.
+
+        ``cells``, ``endings``, ``actions`` and further settings are as ``BeliefCallback`` takes them. ``visited``: observations that the
+        agent came to, of which ``Clusters`` are made.
+        """
+        if not isinstance(env.action_space, spaces.Discrete):
+            raise ValueError(
+                f"actions must be countable (Discrete): a belief is over them too; these are {env.action_space}"
+            )
+        seen, n_actions = np.zeros(0) if visited is None else visited, int(env.action_space.n)
+        over = cells_of(cells, env.observation_space, env, seen, n_actions=n_actions, actions=actions, endings=endings)
+        return cls(over, q_values, discount=discount, **settings)
 
     def _made(self, encoder: Encoder | None) -> Network:
         labels, sizes = self.cells.labels, self.settings.sizes
@@ -195,7 +225,8 @@ class BeliefNetwork:
     def _remember(self, step: Step, cell: Tensor, seen: Any) -> None:
         ones = torch.ones_like(step.reward, dtype=torch.float64)
         self._count.index_add_(0, step.pair, ones)
-        self._paid.index_add_(0, step.pair, step.reward.double())
+        reward = step.reward.double()
+        self._brought.index_add_(1, step.pair, torch.stack([reward.clamp(min=0.0), -reward.clamp(max=0.0)]))
         if not self.cells.whole and self.updates % 10 == 0:
             observations = _numpy(seen)
             for i, at in enumerate(cell.tolist()):
@@ -305,7 +336,7 @@ class BeliefNetwork:
         with torch.no_grad():
             cell, done = self._cells(seen), self._flat(np.asarray(actions)).long()
             out = self._forward(self.online, self._tensor(self.normalised(seen)), cell, done)
-            rewards = (self._paid / self._count.clamp(min=1.0)).float()
+            rewards = (self._brought / self._count.clamp(min=1.0)).float()
             maps = self.head.maps(out, cell * self.labels.n_actions + done, rewards)
             chances = F.softmax(out.endings, dim=1)
         shape = (len(seen), self.labels.n_states, self.labels.n_actions)

@@ -146,6 +146,7 @@ class BeliefCallback(BaseCallback):
             learner={"name": type(model).__name__},
             time_limit="terminal" if ends else "bootstrap",
             agent=described(model),
+            rewards=self._rewards(),
         )
 
     # -- the parts -----------------------------------------------------------------------------
@@ -215,6 +216,13 @@ class BeliefCallback(BaseCallback):
         with torch.no_grad():
             worth = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
         self.logger.record("belief/residual", float(np.abs(earnings.sum(axis=(1, 2)) - worth).mean()))
+
+    def _rewards(self) -> NDArray[Any]:
+        """All rewards that the replay buffer holds, as Q learns from them."""
+        buffer, layer = self._dqn.replay_buffer, normaliser(self._dqn)
+        assert buffer is not None
+        held = buffer.rewards[: buffer.buffer_size if buffer.full else buffer.pos]
+        return held if layer is None else np.asarray(layer.normalize_reward(held))
 
     def visited(self, most: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Observations of the agent's replay buffer as the environment showed them, and the actions it took there."""

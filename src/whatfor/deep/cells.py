@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
@@ -148,12 +149,13 @@ class Clusters:
         need("sklearn", "scikit-learn")
         from sklearn.cluster import KMeans
 
-        seen = np.asarray(visited, np.float64).reshape(len(visited), -1)
+        size = math.prod(space.shape or ())  # -1 would not do where there are none
+        seen = np.asarray(visited, np.float64).reshape(len(visited), size)
         different = len(np.unique(seen, axis=0))
         if different < self.n:
             raise ValueError(
                 f"{self.n} clusters need at least as many different observations; the agent has seen {different}: "
-                "ask for fewer, or start learning later (learning_starts=)"
+                "ask for fewer, or start learning later (learning_starts=); in an own loop, give some (visited=)"
             )
         spread = np.maximum(seen.std(axis=0), 1e-12)
         found = KMeans(self.n, random_state=self.seed, n_init=1).fit(seen / spread)
@@ -270,7 +272,12 @@ def _axis(name: str, concept: Concept) -> tuple[Axis, Callable[[Seen], int], str
             f"the edges of {name!r} are {values!r}; they must be finite numbers, each above the one before"
         )
     words = (f"below {edges[0]:g}", *(interval_words(edges) if len(edges) > 1 else ()), f"above {edges[-1]:g}")
-    return Axis(name, len(edges) + 1, words), lambda seen: int(np.digitize(function(seen), edges)), f"{name} {{{name}}}"
+    bounds = edges.tolist()  # of a single number, bisect is ten times as quick as NumPy
+
+    def bin_of(seen: Seen) -> int:
+        return bisect_right(bounds, float(function(seen)))
+
+    return Axis(name, len(edges) + 1, words), bin_of, f"{name} {{{name}}}"
 
 
 def _said(name: str, holds: Predicate, seen: Seen) -> bool:

@@ -37,7 +37,7 @@ class Head(Protocol):
     """A way to read a network's outputs, and to teach them."""
 
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
-        """What the outputs say; ``rewards``: (K,) the mean reward of every pair so far."""
+        """What the outputs say; ``rewards``: (2, K) what every pair has brought above and below zero so far, on average."""
 
     def losses(self, out: Expected, step: Step, later: Expected) -> dict[str, Tensor]:
         """How far the outputs are from one step and what the target network expects to follow it."""
@@ -46,27 +46,32 @@ class Head(Protocol):
 class Faithful:
     """Amounts times distributions: visits to come are an expected length times a softmax over pairs.
 
-    The step itself is known and is not learned. Distributions are taught by cross-entropy, amounts by Huber's
-    loss. Earnings are amounts of their own, spread over the same pairs by a rate each: they cannot rescale visits.
+    The step itself is known and is not learned. The distribution is taught by cross-entropy, amounts by their squared
+    error relative to their size: Huber's loss would learn a median, not a mean, where the world is random. What is to be earned and to be paid are amounts of their own, spread over the expected visits by what each pair brings:
+    they cannot rescale visits.
     """
 
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
         """What the outputs say."""
-        shares = F.softmax(_logits(out.visits, out.rates), dim=2)
-        spread = shares * out.amounts[:, :3, None]
-        return Maps(*spread.scatter_add_(2, _everywhere(pair), _now(out)[:, :, None]).unbind(1))
+        shares = F.softmax(out.visits, dim=1)
+        maps = [out.amounts[:, :1] * shares]
+        for amount, brought in zip(out.amounts[:, 1:3].unbind(1), rewards, strict=True):
+            spread = shares * brought
+            total = spread.sum(dim=1, keepdim=True)
+            spread = torch.where(total > 0.0, spread / total.clamp(min=1e-30), shares)  # nobody has been paid so yet
+            maps.append(amount[:, None] * spread)
+        now = _now(out).unbind(1)
+        return Maps(*(map_.scatter_add_(1, pair[:, None], at[:, None]) for map_, at in zip(maps, now, strict=True)))
 
     def losses(self, out: Expected, step: Step, later: Expected) -> dict[str, Tensor]:
-        """Cross-entropy of distributions, and Huber's loss of amounts."""
-        shares = F.softmax(_logits(later.visits, later.rates), dim=2)
-        onward = step.onward[:, None]
+        """Cross-entropy of the distribution, and the relative squared error of amounts."""
+        shares, onward = F.softmax(later.visits, dim=1), step.onward[:, None]
         amounts, now = onward * later.amounts[:, :3], onward * _now(later)
-        visits, rates = _Spread.apply(  # type: ignore[no-untyped-call]
-            out.visits, out.rates, shares, amounts, now, step.next_pair
-        )
-        taught = torch.cat([amounts + now, step.reward[:, None]], dim=1)
-        said = F.smooth_l1_loss(out.amounts, taught, reduction="sum") / len(taught)
-        return {"visits": visits, "rates": rates, "amounts": said}
+        visits = _Spread.apply(out.visits, shares, amounts[:, 0], now[:, 0], step.next_pair)  # type: ignore[no-untyped-call]
+        brought = torch.stack([step.reward.clamp(min=0.0), -step.reward.clamp(max=0.0)], dim=1)
+        taught = torch.cat([amounts + now, brought], dim=1)
+        apart = (out.amounts - taught).square().mean(dim=0)
+        return {"visits": visits, "amounts": (apart / (1.0 + taught.mean(dim=0))).sum()}
 
 
 class Regression:
@@ -77,8 +82,7 @@ class Regression:
 
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
         """What the outputs say."""
-        earnings = out.visits * rewards
-        return Maps(out.visits, earnings.clamp(min=0.0), (-earnings).clamp(min=0.0))
+        return Maps(out.visits, out.visits * rewards[0], out.visits * rewards[1])
 
     def losses(self, out: Expected, step: Step, later: Expected) -> dict[str, Tensor]:
         """Huber's loss, summed over outputs: their mean would starve it."""
@@ -91,43 +95,31 @@ class Regression:
 HEADS: dict[str, Head] = {"faithful": Faithful(), "regression": Regression()}
 
 
-def _logits(visits: Tensor, rates: Tensor) -> Tensor:
-    """(B, 3, K) Of where visits, earned and paid rewards are."""
-    return visits[:, None] + torch.cat([torch.zeros_like(rates[:1]), rates])
-
-
 def _now(out: Expected) -> Tensor:
     """(B, 3) What the step itself adds to the three maps."""
-    now = out.amounts[:, 3]
-    return torch.stack([torch.ones_like(now), now.clamp(min=0.0), -now.clamp(max=0.0)], dim=1)
-
-
-def _everywhere(pair: Tensor) -> Tensor:
-    """(B, 3, 1) The same pair in the three maps."""
-    return pair[:, None, None].expand(-1, 3, -1)
+    return torch.cat([torch.ones_like(out.amounts[:, :1]), out.amounts[:, 3:]], dim=1)
 
 
 class _Spread(torch.autograd.Function):
-    """Cross-entropies of three distributions towards what is to be spread: ``amounts`` over ``shares``, and ``now`` at a pair.
+    """Cross-entropy of a distribution towards what is to be spread: an ``amount`` over ``shares``, and ``now`` at a pair.
 
-    Rows that hold next to nothing teach next to nothing. Rates learn where earnings are; they do not move visits. The
-    gradient is known as soon as the loss is, and costs a fraction of what its parts would cost one by one.
+    Rows count by what they hold: only then is the mean of several futures learned where the world is random. The gradient
+    is known as soon as the loss is, and costs a fraction of what its parts would cost one by one.
     """
 
     @staticmethod
-    def forward(ctx: Any, visits: Tensor, rates: Tensor, *taught: Tensor) -> tuple[Tensor, Tensor]:
-        shares, amounts, now, pair = taught  # (B, 3, K), (B, 3), (B, 3), (B,)
-        total, at = amounts + now, _everywhere(pair)
-        weight = total.clamp(max=1.0) / (total.clamp(min=1e-6) * len(pair))
-        amounts, now = weight * amounts, weight * now
-        logs = F.log_softmax(_logits(visits, rates), dim=2)
-        losses = -(amounts * (shares * logs).sum(dim=2) + now * logs.gather(2, at)[:, :, 0]).sum(dim=0)
-        slope = logs.exp_().mul_((amounts + now)[:, :, None])
-        slope.addcmul_(shares, amounts[:, :, None], value=-1.0).scatter_add_(2, at, -now[:, :, None])
-        ctx.save_for_backward(slope[:, 0], slope[:, 1:].sum(dim=0))
-        return losses[0], losses[1:].sum()
+    def forward(ctx: Any, logits: Tensor, *taught: Tensor) -> Tensor:
+        shares, amount, now, pair = taught  # (B, K), (B,), (B,), (B,)
+        at, total = pair[:, None], (amount + now).sum().clamp(min=1e-6)
+        amount, now = amount / total, now / total
+        logs = F.log_softmax(logits, dim=1)
+        loss = -(amount * (shares * logs).sum(dim=1) + now * logs.gather(1, at)[:, 0]).sum()
+        slope = logs.exp_().mul_((amount + now)[:, None])
+        slope.addcmul_(shares, amount[:, None], value=-1.0).scatter_add_(1, at, -now[:, None])
+        ctx.save_for_backward(slope)
+        return loss
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        visits, rates = ctx.saved_tensors
-        return visits * grads[0], rates * grads[1], None, None, None, None
+        (slope,) = ctx.saved_tensors
+        return slope * grads[0], None, None, None, None

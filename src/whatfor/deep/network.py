@@ -38,9 +38,10 @@ class Expected(NamedTuple):
     """What is expected after one step; a row for each of B situations and actions, and K = cells x actions."""
 
     visits: Tensor  # (B, K) logits of the faithful head; plain numbers of the regression head
-    amounts: Tensor  # (B, 4) steps to come; rewards above zero, and below, to come; the step's own reward
+    amounts: (
+        Tensor  # (B, 5) steps to come; what is to come of rewards above and below zero; the step's own, above and below
+    )
     endings: Tensor  # (B, E + 1) logits of all endings, and of none that is known
-    rates: Tensor  # (2, K) how much more than its visits a pair is earned or paid at, as logits
 
 
 class Network(nn.Module):
@@ -57,14 +58,13 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder or nn.Identity()
-        self.n_actions, self.n_pairs, self.answers = n_actions, n_pairs, (n_pairs, 4, n_endings + 1)
+        self.n_actions, self.n_pairs, self.answers = n_actions, n_pairs, (n_pairs, 5, n_endings + 1)
         self.reads_action = sizes.action is not None
         self.state, width = _layers(n_inputs, sizes.state)
         self.action, more = _layers(n_actions, sizes.action or ())
         self.joint, width = _layers(width + (more if self.reads_action else 0), sizes.joint)
         blocks = 1 if self.reads_action else n_actions
         self.visits, self.amounts, self.endings = (nn.Linear(width, n * blocks) for n in self.answers)
-        self.rates = nn.Parameter(torch.zeros(2, n_pairs))
         with torch.no_grad():
             bias = self.endings.bias.view(blocks, -1)
             bias.zero_()
@@ -79,8 +79,7 @@ class Network(nn.Module):
         visits, amounts, endings = (
             self._of(layer(hidden), actions) for layer in (self.visits, self.amounts, self.endings)
         )
-        amounts = torch.cat([F.softplus(amounts[:, :3]), amounts[:, 3:]], dim=1)
-        return Expected(visits, amounts, endings, self.rates)
+        return Expected(visits, F.softplus(amounts), endings)
 
     def _of(self, out: Tensor, actions: Tensor) -> Tensor:
         """The block of each row's own action."""

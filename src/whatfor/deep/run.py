@@ -30,10 +30,12 @@ def run_of(
     learner: dict[str, Any] | None = None,
     time_limit: str = "bootstrap",
     agent: dict[str, Any] | None = None,
+    rewards: NDArray[Any] | None = None,
 ) -> Run:
     """A Run of a deep agent.
 
     ``visited``: observations it came to and the actions it took there, over which its beliefs are judged. ``env``: where it plays.
+    ``rewards``: some that it has seen, which bound what Q can be.
     ``world``: an id or a world of whatfor whose states are its cells, for exact and quick answers.
     """
     place = _place(belief, env, world)
@@ -49,7 +51,7 @@ def run_of(
     values = values_of(belief)
     run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings)
     run._place, run._env = place, env
-    run.trust = trust_in(belief, visited, place, run.policy)
+    run.trust = trust_in(belief, visited, place, run.policy, rewards)
     return run
 
 
@@ -68,6 +70,7 @@ def trust_in(
     visited: tuple[NDArray[Any], NDArray[np.int64]],
     place: Place | None,
     policy: NDArray[np.float64],
+    rewards: NDArray[Any] | None = None,
 ) -> Trust:
     """How far beliefs can be trusted where the agent has been."""
     observations, actions = visited
@@ -86,8 +89,24 @@ def trust_in(
         states=states,
         updates=belief.updates,
         discount=belief.settings.discount,
+        impossible=beyond(values, rewards, belief.settings.discount),
         source=belief.source,
     )
+
+
+def beyond(values: NDArray[np.float64], rewards: NDArray[Any] | None, discount: float) -> float:
+    """The share of values that rewards like these cannot bring, however they follow each other.
+
+    >>> beyond(np.array([-5.0, 3.0]), np.array([-1.0, -1.0]), 0.9)
+    0.5
+    """
+    if rewards is None or not len(rewards) or not len(values):
+        return 0.0
+    least, most = float(np.min(rewards)), float(np.max(rewards))
+    ahead = 1.0 / (1.0 - discount) if discount < 1.0 else np.inf  # the longest that can be looked ahead
+    low, high = min(least, least * ahead if least else 0.0), max(most, most * ahead if most else 0.0)
+    slack = 0.05 * max(abs(least), abs(most))
+    return float(np.mean((values < low - slack) | (values > high + slack)))
 
 
 def distance_to_exact(

@@ -34,7 +34,7 @@ def network_out(run: Run) -> tuple[dict[str, Any], Files]:
     if belief.encoded:
         raise ValueError("a belief network that reads images by an encoder of its own cannot be saved yet")
     tensors = {f"online.{name}": tensor for name, tensor in belief.online.state_dict().items()}
-    tensors |= {"count": belief._count, "paid": belief._paid}
+    tensors |= {"count": belief._count, "brought": belief._brought}
     cells = sorted(belief._examples)
     if cells:
         tensors["example_cells"] = torch.tensor(cells)
@@ -95,7 +95,7 @@ def network_in(run: Run, document: dict[str, Any], files: dict[str, bytes], *, c
     except RuntimeError as error:
         raise FolderError(f"the belief network does not fit its settings: {error}") from error
     belief.sync()
-    for name, mine in (("count", belief._count), ("paid", belief._paid)):
+    for name, mine in (("count", belief._count), ("brought", belief._brought)):
         if tensors[name].shape != mine.shape:
             raise FolderError(f"the belief network's {name} does not fit its cells")
         mine.copy_(tensors[name])

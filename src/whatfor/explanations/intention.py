@@ -167,7 +167,9 @@ class Intention(Explanation):
 
     def plan(self) -> Plan:
         """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
-        return plan(self.labels, self.course, self.chances or {}, self.never_known, self.state)
+        least = 0.005 if self.trust is None else 0.02  # below that, a network has not decided
+        chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}
+        return plan(self.labels, self.course, chances, self.never_known, self.state)
 
     def way(self) -> str:
         """The way on, action by action, if one is likely: "south, west × 2, pick up"."""

@@ -55,7 +55,11 @@ class Outcomes(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
-        rest = "still resting on the values it started with" if self.trust is None else "no end it has learned of"
+        rest = (
+            "still resting on the values it started with"
+            if self.trust is None
+            else "not learned yet; what is known of endings comes back one step with every sync"
+        )
         lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so (tried {count(self.tries, 'time')}):"]
         lines += [f"  {chance:6.1%}  {name}" for name, chance in self.chances.items() if chance >= FAINT]
         if self.unknown >= FAINT:

@@ -43,9 +43,8 @@ def plan(labels: Labels, course: Course | None, chances: dict[str, float], unkno
 
 def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Plan:
     """By how it expects the episode to end."""
-    ends = {name: chance for name, chance in chances.items() if chance >= 0.005}
-    if ends:
-        said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(ends)]
+    if chances:
+        said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(chances)]
         rest = f", as far as it knows ({unknown:.0%} unknown)" if unknown >= 0.005 else ""
         return Plan("to " + _and(said) + rest)
     return Plan()

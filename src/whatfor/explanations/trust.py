@@ -15,6 +15,8 @@ from whatfor.labels import Labels
 #: What makes estimates close, and what makes them poor: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
 POOR = (0.8, 0.2, 0.75)
+#: More of Q beyond what rewards allow than this makes every explanation of it poor.
+MOST_IMPOSSIBLE = 0.05
 #: Values of a network that differ by less than this share of their range are called a tie.
 TIE_SHARE = 0.0025
 
@@ -37,6 +39,7 @@ class Trust(Explanation):
     states: int  # over so many states
     updates: int  # batches it learned from
     discount: float
+    impossible: float = 0.0  # share of those Q-values that no rewards like the ones it has seen could bring
     source: str = "learned beside"  # or "evaluated": from rollouts of the agent as it is, after training
 
     @classmethod
@@ -55,14 +58,16 @@ class Trust(Explanation):
 
     @property
     def grade(self) -> str:
-        """ "close", "rough" or "poor"."""
+        """ "close", "rough" or "poor"; what nobody can tell about visits is not called close."""
 
         def within(limits: tuple[float, float, float]) -> bool:
             correlation, gap, distance = limits
             apart = 0.0 if self.distance is None else self.distance
             return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
 
-        return "close" if within(CLOSE) else "rough" if within(POOR) else "poor"
+        if self.impossible > MOST_IMPOSSIBLE or not within(POOR):
+            return "poor"
+        return "close" if self.distance is not None and within(CLOSE) else "rough"
 
     @property
     def tie(self) -> float:
@@ -88,12 +93,26 @@ class Trust(Explanation):
             visits = "how far visits are off is not known here; a simulation tells"
         else:
             visits = f"visits are {self.distance:.0%} off the exact ones (over {count(self.states, 'state')})"
+        if self.impossible:
+            lines.append(
+                f"Q itself is off: {self.impossible:.1%} of its values lie beyond what any rewards it has seen could bring."
+            )
         judged = {"close": "Close", "rough": "Rough", "poor": "Not to be relied on"}[self.grade]
         return [*lines, f"{judged}: {over}; {visits}."]
 
     def to_json(self) -> dict[str, Any]:
         """The numbers."""
-        names = ("pairs", "correlation", "residual", "value_range", "relative_gap", "distance", "states", "updates")
+        names = (
+            "pairs",
+            "correlation",
+            "residual",
+            "value_range",
+            "relative_gap",
+            "distance",
+            "states",
+            "updates",
+            "impossible",
+        )
         told = {name: getattr(self, name) for name in names}
         told = {name: None if isinstance(x, float) and not np.isfinite(x) else x for name, x in told.items()}
         more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}

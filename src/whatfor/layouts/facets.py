@@ -56,17 +56,23 @@ def all_facets(shown: Map, axes: Sequence[Axis]) -> Panels:
                 shown.by_state[at],
                 named(rows),
                 named(columns),
-                title=", ".join(f"{axis.name} {axis.word(i)}" for axis, i in zip(leads, at, strict=True)),
+                title=", ".join(_said(axis, i) for axis, i in zip(leads, at, strict=True)),
                 unknown=None if unknown is None else unknown[at],
                 marked=(shown.at[-2], shown.at[-1]) if here and shown.at else None,
             )
         )
     if len(leads) != 2:
         return Panels(shown.title, shown.caption, tuple(grids), columns=math.ceil(math.sqrt(len(grids))))
-    down, across = ([f"{axis.name}\n{word}" for word in named(axis)[1]] for axis in leads)
+    down, across = ([_said(axis, i, "\n") for i in range(axis.size)] for axis in leads)
     return Panels(
         shown.title, shown.caption, tuple(grids), len(across), column_heads=tuple(across), row_heads=tuple(down)
     )
+
+
+def _said(axis: Axis, value: int, gap: str = " ") -> str:
+    """A value with its axis, which a yes or no already names: "ace usable", but "not fast"."""
+    word = axis.word(value)
+    return word if word in (axis.name, f"not {axis.name}") else f"{axis.name}{gap}{word}"
 
 
 def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
@@ -75,7 +81,7 @@ def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
         raise ValueError("facets='here' needs a state, and states of three axes or more")
     *leads, rows, columns = axes
     now, unknown = shown.at[:-2], shown.unknown_states
-    where = "; ".join(f"{axis.name} {axis.word(i)}" for axis, i in zip(leads, now, strict=True))
+    where = "; ".join(_said(axis, i) for axis, i in zip(leads, now, strict=True))
     grids = [
         shown.grid(
             shown.by_pair[now][..., action],

@@ -244,8 +244,8 @@ def note(agents: DeepAgents, name: WorldName) -> str:
     return (
         f"Deviations: {reads}; {preset.environments} environments at once, {preset.steps:,} steps in all, batches of {preset.batch} (paper: 16); "
         f"Q learns at {preset.learning_rate:g} (paper: 0.0001) and its beliefs at {preset.belief_rate:g}, both falling; Q has layers of "
-        f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The belief shown is of the faithful head (a length times a distribution, by cross-entropy); the "
-        f"paper's regression {beside}. Kept: Huber's loss, Adam with gradients clipped to ±1, no discount."
+        f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The belief shown is of the faithful head (amounts times a distribution, by squared error and cross-entropy); the "
+        f"paper's regression {beside}. Kept: Huber's loss of Q and of that regression, Adam with gradients clipped to ±1, no discount."
     )
 
 

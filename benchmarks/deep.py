@@ -1,0 +1,204 @@
+"""What a belief network costs beside Stable-Baselines3's DQN, and how it compares with the paper's method written plainly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from big import peak_gb
+from report import Row, number
+from whatfor.worlds.cartpole import BINS, BOUNDS
+
+REPETITIONS = 7
+STEPS = 6_000
+PAPER_REPETITIONS = 5
+PAPER_STEPS = {"CartPole": 300, "Taxi": 100}
+WARM_UP = 40
+#: A handful of MountainCar's concepts.
+CONCEPTS = {
+    "right of the valley": lambda seen: seen[0] > -0.5,
+    "moving right": lambda seen: seen[1] > 0.0,
+    "height": (lambda seen: np.sin(3.0 * seen[0]), (-0.5, 0.0, 0.5)),
+}
+
+
+def section(scale: int) -> list[Row]:
+    """All of it. PyTorch is imported late: the other sections do not pay for it."""
+    return [*_beside(scale), *_against_published(scale), *_memory()]
+
+
+# -- beside DQN ------------------------------------------------------------------------------------
+
+
+def _cases() -> dict[str, Any]:
+    from whatfor.deep import Bins
+
+    return {"CartPole-v1": Bins(BINS, BOUNDS), "MountainCar-v0": CONCEPTS, "Taxi-v4": None}
+
+
+def _default(env: str, cells: Any, believes: bool) -> tuple[Any, Any]:
+    from stable_baselines3 import DQN
+
+    from whatfor.deep import BeliefCallback
+
+    return DQN("MlpPolicy", env, seed=0, device="cpu"), BeliefCallback(cells) if believes else None
+
+
+def _beside(scale: int) -> list[Row]:
+    """DQN with beliefs against DQN alone: both with all defaults, one after the other, the median of the ratios."""
+    rows = []
+    for env, cells in _cases().items():
+        steps = max(STEPS // scale, 200)  # learning starts after 100
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for repetition in range(1 + _often(REPETITIONS, scale)):
+            for believes in (False, True):
+                model, callback = _default(env, cells, believes)
+                spent = _learn(model, callback, steps if repetition else 200)
+                if repetition:  # the first warms up
+                    times[believes].append(spent)
+        ratios = [with_ / without for without, with_ in zip(times[False], times[True], strict=True)]
+        rates = {believes: steps / median(spent) for believes, spent in times.items()}
+        note = f"{number(rates[True])} against {number(rates[False])} steps/s; {number(min(ratios))} to {number(max(ratios))}"
+        what = f"{env}: DQN with beliefs / without, all defaults"
+        rows.append(Row(what, median(ratios), "×", 2.0, note=note, detail={"ratios": ratios}))
+    return rows
+
+
+def _often(repetitions: int, scale: int) -> int:
+    """A smoke test repeats nothing."""
+    return repetitions if scale == 1 else 1
+
+
+def _learn(model: Any, callback: Any, steps: int) -> float:
+    began = time.perf_counter()
+    model.learn(steps, callback=callback, reset_num_timesteps=False)
+    return time.perf_counter() - began
+
+
+# -- with the paper's networks ---------------------------------------------------------------------
+
+
+class Numbers(gym.ObservationWrapper[Any, Any, Any]):
+    """A world seen as the few whole numbers that the paper's DQN reads."""
+
+    def __init__(self, env: gym.Env, sizes: tuple[int, ...], numbers: Callable[[Any], Any]) -> None:
+        super().__init__(env)
+        self.numbers = numbers
+        self.observation_space = spaces.Box(0, np.array(sizes) - 1, dtype=np.int64)
+
+    def observation(self, observation: Any) -> Any:
+        return np.array(self.numbers(observation), np.int64)
+
+
+def _paper(name: str, head: Any) -> tuple[Any, Any]:
+    """The paper's DQN and beliefs in Stable-Baselines3, with the settings of ``published``."""
+    from stable_baselines3 import DQN
+
+    import published
+    from whatfor.deep import BeliefCallback, ClippedAdam
+    from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI
+
+    game = published.GAMES[name]
+    model = DQN(
+        "MlpPolicy",
+        Numbers(game.env(), game.sizes, game.numbers),
+        learning_rate=published.RATE,
+        buffer_size=published.BUFFER,
+        learning_starts=published.BATCH,
+        batch_size=published.BATCH,
+        gamma=1.0,
+        train_freq=1,
+        target_update_interval=published.SYNC,
+        exploration_initial_eps=published.EXPLORATION,
+        exploration_final_eps=published.EXPLORATION,
+        replay_buffer_kwargs={"handle_timeout_termination": False},
+        policy_kwargs={"net_arch": list(game.hidden), "optimizer_class": ClippedAdam},
+        seed=0,
+        device="cpu",
+    )
+    if head is None:
+        return model, None
+    sizes = PAPER_CARTPOLE if name == "CartPole" else PAPER_TAXI
+    return model, BeliefCallback(
+        head=head, sizes=sizes, reads="cell", learning_rate=published.RATE, optimiser=ClippedAdam
+    )
+
+
+def _against_published(scale: int) -> list[Row]:
+    """Steps per second with the paper's networks, an update of both at every step, against the plain loop."""
+    import published
+
+    rows = []
+    for name, all_steps in PAPER_STEPS.items():
+        steps = max(10, all_steps // scale)
+        rates: dict[str, list[float]] = {"plain": [], "regression": [], "faithful": []}
+        for _ in range(_often(PAPER_REPETITIONS, scale)):
+            rates["plain"].append(published.play(published.GAMES[name], steps, WARM_UP))
+            for head in ("regression", "faithful"):
+                model, callback = _paper(name, head)
+                _learn(model, callback, WARM_UP)
+                rates[head].append(steps / _learn(model, callback, steps))
+        for head, target in (("regression", 2.0), ("faithful", None)):
+            ratios = [ours / plain for ours, plain in zip(rates[head], rates["plain"], strict=True)]
+            note = f"{number(median(rates[head]))} against {number(median(rates['plain']))} steps/s"
+            what = f"{name}: the paper's deep networks, {head} head, / its method written plainly"
+            rows.append(Row(what, median(ratios), "×", target, "at least", note=note, detail={"ratios": ratios}))
+    return rows
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+KINDS = ("default", "paper")
+
+
+def _memory() -> list[Row]:
+    """How much memory a short training takes beyond its imports, each in a process of its own; and sizes of networks."""
+    rows = []
+    for kind in KINDS:
+        for name in ("CartPole", "Taxi"):
+            alone, beside = (_grown(kind, name, believes) for believes in (False, True))
+            sizes = f"DQN {number(beside['agent'])} parameters, beliefs {number(beside['belief'])}"
+            note = f"alone {number(alone['mb'])} MB; {sizes}; each has a target network besides"
+            what = f"{name}, {kind} nets: peak memory of DQN with beliefs, beyond imports"
+            rows.append(Row(what, beside["mb"], "MB", note=note, detail={"alone": alone, "beside": beside}))
+    return rows
+
+
+def _grown(kind: str, name: str, believes: bool) -> dict[str, float]:
+    command = [sys.executable, __file__, kind, name, str(int(believes))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def measure(kind: str, name: str, believes: bool) -> dict[str, float]:
+    """Growth of this process's memory, in MB, and the networks' parameters."""
+    import stable_baselines3  # noqa: F401
+
+    import whatfor.deep.callback  # noqa: F401
+
+    status = Path("/proc/self/status").read_text().splitlines()
+    before = int(next(line for line in status if line.startswith("VmRSS")).split()[1]) * 1024 / 1e6
+    if kind == "default":
+        env, cells = next((env, cells) for env, cells in _cases().items() if env.startswith(name))
+        model, callback = _default(env, cells, believes)
+    else:
+        model, callback = _paper(name, "regression" if believes else None)
+    model.learn(500 if kind == "default" else 100, callback=callback)
+    count = {"agent": model.q_net, "belief": callback.belief.online if callback else None}
+    sizes = {key: float(sum(p.numel() for p in net.parameters())) if net else 0.0 for key, net in count.items()}
+    return {"mb": peak_gb() * 1e3 - before, **sizes}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], sys.argv[2], sys.argv[3] == "1")))

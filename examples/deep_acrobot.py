@@ -1,0 +1,77 @@
+"""Train a DQN to swing Acrobot up, with beliefs learned beside it, and ask what it means to do: about two minutes."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from stable_baselines3 import DQN
+
+import whatfor as wf
+
+AGENT = {
+    "learning_rate": 1e-3,
+    "batch_size": 64,
+    "buffer_size": 50_000,
+    "learning_starts": 1_000,
+    "gamma": 0.98,
+    "target_update_interval": 100,
+    "train_freq": 4,
+    "gradient_steps": 2,
+    "exploration_fraction": 0.2,
+    "exploration_final_eps": 0.05,
+    "policy_kwargs": {"net_arch": [64, 64]},
+}
+HANGING = np.array([1, 0, 1, 0, 0, 0], np.float32)  # at rest: where every episode starts, but for a little noise
+
+
+def height(seen):
+    """How high the tip is above the bar, in links: -2 when it hangs; above 1 the episode ends."""
+    cos1, sin1, cos2, sin2 = seen[:4]
+    return -cos1 - (cos1 * cos2 - sin1 * sin2)
+
+
+CELLS = {
+    "fast": lambda seen: abs(seen[4]) > 2.0,
+    "swinging": (lambda seen: "left" if seen[4] < 0 else "right", ("left", "right")),
+    "tip": (height, (-1.5, -1.0, -0.5, 0.0, 0.5)),
+}
+ENDINGS = {"swung up": lambda seen: height(seen) > 1.0}
+TORQUES = ("torque -1", "no torque", "torque +1")
+
+
+def made():
+    """An agent that has learned nothing yet."""
+    return DQN("MlpPolicy", "Acrobot-v1", **AGENT, seed=0)
+
+
+def answers(run, rollouts=100):
+    """More questions, by the name that the pages give them."""
+    along = [seen for seen, _ in run.episode(HANGING)]
+    decisive = max(along, key=lambda seen: run.contrast(seen).gap)  # where its choice matters most to it
+    return {
+        "agent": run.evaluate(episodes=rollouts),
+        "contrast": run.contrast(decisive),
+        "outcomes": run.outcomes(decisive),
+        "comparison": run.comparison(HANGING, rollouts=rollouts),
+    }
+
+
+def main(steps=40_000, rollouts=100):
+    """Train, ask and draw; the agent, its run and some of its answers."""
+    agent = made()
+    beside = wf.deep.BeliefCallback(CELLS, endings=ENDINGS, actions=TORQUES)
+    agent.learn(steps, callback=beside)
+    run = beside.run
+    print("== why ==")
+    print(run.intention(HANGING))
+    said = answers(run, rollouts)
+    for name, answer in said.items():
+        print(f"\n== {name} ==\n{answer}")
+    Path("out").mkdir(exist_ok=True)
+    wf.draw(run.intention(HANGING)).savefig("out/deep_acrobot.png", dpi=150)
+    wf.draw(said["comparison"]).savefig("out/deep_acrobot_comparison.png", dpi=150)
+    return agent, run, said
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))

@@ -1,0 +1,50 @@
+"""Deep agents that are trained in a second or two, for tests."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import gymnasium as gym
+from stable_baselines3 import DQN
+
+from whatfor.deep import BeliefCallback, Sizes
+from whatfor.runs import Run
+
+#: Concepts of CartPole, of all three kinds.
+CONCEPTS: dict[str, Any] = {
+    "pole left": lambda seen: seen[2] < 0.0,
+    "cart": (
+        lambda seen: "left" if seen[0] < -0.1 else "right" if seen[0] > 0.1 else "middle",
+        ("left", "middle", "right"),
+    ),
+    "swing": (lambda seen: seen[3], (-0.5, 0.5)),
+}
+ENDINGS: dict[str, Any] = {
+    "fell left": lambda seen: seen[2] < -0.2,
+    "fell right": lambda seen: seen[2] > 0.2,
+}
+SMALL = Sizes(joint=(32,))
+
+
+def learned(env: Any, cells: Any = None, *, steps: int = 600, seed: int = 0, **more: Any) -> tuple[DQN, BeliefCallback]:
+    beside = BeliefCallback(cells, sizes=SMALL, seed=seed, **more)
+    model = DQN(
+        "MlpPolicy", env, seed=seed, device="cpu", learning_starts=100, train_freq=2, target_update_interval=100,
+        batch_size=16, buffer_size=2_000, gamma=0.9, policy_kwargs={"net_arch": [16]},
+    )  # fmt: skip
+    model.learn(steps, callback=beside)
+    return model, beside
+
+
+@cache
+def lake() -> Run:
+    """FrozenLake without ice: countable, and known exactly."""
+    return learned(gym.make("FrozenLake-v1", is_slippery=False), steps=1_500)[1].run
+
+
+@cache
+def cart() -> tuple[DQN, Run]:
+    """CartPole over concepts."""
+    model, beside = learned("CartPole-v1", CONCEPTS, endings=ENDINGS)
+    return model, beside.run

@@ -1,0 +1,147 @@
+"""Deep runs answer like any run, and say how far they can be trusted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from small_agents import CONCEPTS, ENDINGS, cart, lake, learned
+
+import whatfor as wf
+from whatfor.deep import learn_after
+from whatfor.explanations import Trust
+from whatfor.layouts import layout_of
+from whatfor.testing import check_beliefs
+
+UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
+
+
+def test_a_countable_deep_run_answers_everything_but_the_ledgers_questions() -> None:
+    run = lake()
+    why = run.intention(0)
+    assert why.value == pytest.approx(run.values[0].max())
+    assert why.residual == pytest.approx(abs(why.earnings.sum() - why.value))
+    assert why.visits[0, why.action] >= 1.0
+    assert sum(run.outcomes(0).chances.values()) + run.outcomes(0).unknown == pytest.approx(1.0)
+    contrast = run.contrast(0)
+    assert contrast.gained.sum() - contrast.lost.sum() == pytest.approx(
+        contrast.chosen.visits.sum() - contrast.instead.visits.sum()
+    )
+    comparison = run.comparison(0, rollouts=10)
+    assert comparison.exact is not None
+    assert comparison.verdict == "unjudged"
+    assert run.simulation(0, rollouts=5).rollouts == 5
+    check_beliefs(run.beliefs, 16, 4, tolerance=None)
+    for ask in ("provenance", "timeline", "parts"):
+        with pytest.raises(ValueError, match="needs the ledger of a tabular run; a network keeps none"):
+            getattr(run, ask)(0)
+    for told in (why, contrast, comparison, run.outcomes(0)):
+        assert json.dumps(told.to_json(), allow_nan=False)
+        assert told.to_json()["trust"]["grade"] == run.trust.grade  # type: ignore[union-attr]
+        layout_of(told)
+
+
+def test_a_run_over_concepts_is_asked_by_observation_and_by_words() -> None:
+    model, run = cart()
+    why = run.intention(UPRIGHT)
+    own = model.q_net(model.policy.obs_to_tensor(UPRIGHT[None])[0]).detach().numpy()[0]
+    assert np.allclose(why.values, own)
+    assert run.labels.words(why.state) == "not pole left; cart middle; swing -0.5 to 0.5"
+    other = run.intention(UPRIGHT + np.float32([0.0, 0.4, 0.0, 0.0]))
+    assert other.state == why.state  # the same cell
+    assert not np.array_equal(other.visits, why.visits)  # seen with other eyes
+    assert run.intention(run.labels.words(why.state)).state == why.state
+    assert set(run.outcomes(UPRIGHT).chances) == {"terminated", *ENDINGS}
+
+
+def test_simulation_plays_the_network_itself_from_the_very_observation() -> None:
+    model, run = cart()
+    played = run.simulation(UPRIGHT, rollouts=3)
+    env, total = gym.make("CartPole-v1"), 0.0
+    env.reset(seed=0)
+    env.unwrapped.state = np.array(UPRIGHT, np.float64)  # type: ignore[attr-defined]
+    seen, steps, over = UPRIGHT, 0, False
+    while not over:
+        action = int(model.predict(seen, deterministic=True)[0])
+        seen, reward, terminated, truncated, _ = env.step(action)
+        total, steps, over = total + 0.9**steps * float(reward), steps + 1, terminated or truncated
+    assert played.length == steps
+    assert played.value == pytest.approx(total)
+    assert len(run.episode(UPRIGHT)) == steps
+    assert run.evaluate(episodes=3).lengths.min() >= 1
+    assert run.comparison(UPRIGHT, rollouts=3).exact is None
+
+
+def test_an_environment_that_cannot_be_entered_says_what_to_pass() -> None:
+    _, beside = learned(gym.wrappers.RescaleObservation(gym.make("MountainCar-v0"), np.float32(-1), np.float32(1)), {"left": lambda seen: seen[0] < 0}, steps=200)  # fmt: skip
+    with pytest.raises(ValueError, match="pass enter="):
+        beside.run.simulation(np.zeros(2, np.float32), rollouts=2)
+
+
+def test_sentences_hedge_by_how_far_beliefs_can_be_trusted() -> None:
+    run = lake()
+    assert run.trust is not None
+    close = replace(run.trust, correlation=0.99, residual=0.001, value_range=1.0, distance=0.1, impossible=0.0)
+    said = {}
+    for name, trust in {
+        "close": close,
+        "rough": replace(close, distance=None),
+        "poor": replace(close, correlation=0.1),
+    }.items():
+        assert trust.grade == name
+        said[name] = str(replace(run.intention(0), trust=trust))
+    assert "roughly, it expects" in said["rough"]
+    assert "how far visits are off is not known here" in said["rough"]
+    assert "if its belief network were to be trusted" in said["poor"]
+    assert "Not to be relied on" in said["poor"]
+    assert "roughly" not in said["close"]
+    assert "visits are 10% off the exact ones" in said["close"]
+
+
+def test_a_small_gap_to_q_does_not_make_visits_right() -> None:
+    trust = Trust.of(
+        wf.Labels.plain(2, 1), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]),
+        distance=1.36, states=2, updates=5, discount=1.0,
+    )  # fmt: skip
+    assert trust.residual == 0.0
+    assert trust.correlation == pytest.approx(1.0)
+    assert trust.grade == "poor"
+
+
+def test_values_that_no_rewards_could_bring_are_told() -> None:
+    trust = replace(lake().trust, impossible=0.4, distance=0.1, correlation=1.0, residual=0.0)  # type: ignore[type-var]
+    assert trust.grade == "poor"
+    assert any("40.0% of its values lie beyond" in line for line in trust.sentences())
+
+
+def test_trust_measures_the_distance_to_exact_visits() -> None:
+    run = lake()
+    assert run.trust is not None
+    exact = wf.ExactBeliefs(run._placed().world, run.policy, discount=0.9)
+    tried = run.beliefs.tried().any(axis=1)  # type: ignore[attr-defined]
+    apart = []
+    for state in np.flatnonzero(tried).tolist():
+        best = int(run.policy[state].argmax())
+        true = exact.visits(state, best)
+        apart.append(np.abs(run.beliefs.visits(state, best) - true).sum() / true.sum())
+    assert run.trust.distance == pytest.approx(np.mean(apart))
+
+
+def test_an_agent_explained_after_training_is_labelled_so() -> None:
+    model, _ = cart()
+    before = [p.clone() for p in model.q_net.parameters()]
+    run = learn_after(model, CONCEPTS, endings=ENDINGS, steps=300, updates=50)
+    assert all((a == b).all() for a, b in zip(before, model.q_net.parameters(), strict=True))
+    assert run.trust is not None
+    assert run.trust.source == "evaluated"
+    assert "not what it believed while it learned" in str(run.intention(UPRIGHT))
+
+
+def test_two_deep_runs_can_be_compared() -> None:
+    one = lake()
+    other = learned(gym.make("FrozenLake-v1", is_slippery=False), steps=300, seed=1)[1].run
+    change = one.change(0, since=other)
+    assert change.gap == pytest.approx(one.intention(0).value - other.intention(0).value)

@@ -1,0 +1,98 @@
+"""What beliefs are over."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+from small_agents import CONCEPTS, ENDINGS
+
+from whatfor.deep import Bins, Clusters, Concepts, States
+from whatfor.deep.cells import cells_of
+from whatfor.worlds.cartpole import BINS, BOUNDS, cartpole
+
+BOX = spaces.Box(-10.0, 10.0, (4,))
+NOTHING = np.zeros(0)
+
+
+def test_countable_observations_are_their_own_cells() -> None:
+    for space in (spaces.Discrete(12, start=3), spaces.MultiDiscrete([3, 4]), spaces.Box(0, 2, (2,), np.int64)):
+        cells = States().over(space, None, NOTHING)
+        seen = np.array([space.sample() for _ in range(20)])
+        index = cells.index(seen)
+        assert cells.whole
+        for one, cell in zip(seen, index, strict=True):
+            assert np.array_equal(cells.stands_for(int(cell)), one)
+
+
+def test_bins_are_gymnasiums() -> None:
+    env = gym.make("CartPole-v1")
+    cells = Bins(BINS, BOUNDS).over(env.observation_space, env, NOTHING)
+    assert cells.labels == cartpole().labels
+    from whatfor.worlds.gymnasium import binned
+
+    wrapped = binned(gym.make("CartPole-v1"), BINS, BOUNDS)
+    dice = np.random.default_rng(0)
+    seen = dice.normal(size=(200, 4)).astype(np.float32)
+    theirs = [int(wrapped.observation(np.clip(one, *np.float32(BOUNDS).T))) for one in seen]
+    assert cells.index(seen).tolist() == theirs
+
+
+def test_concepts_of_three_kinds_make_one_cell_for_each_combination() -> None:
+    cells = Concepts(CONCEPTS).over(BOX, None, NOTHING)
+    assert cells.labels.n_states == 2 * 3 * 3
+    seen = np.array([[0.0, 0.0, -0.1, 0.0], [0.5, 0.0, 0.1, 1.0]])
+    words = [cells.labels.words(int(cell)) for cell in cells.index(seen)]
+    assert words == ["pole left; cart middle; swing -0.5 to 0.5", "not pole left; cart right; swing above 0.5"]
+    assert cells.labels.where("pole left").states.sum() == 9
+    assert cells.labels.index(words[0]) == cells.index(seen)[0]
+    assert not cells.whole
+
+
+def test_clusters_are_of_visited_observations() -> None:
+    dice = np.random.default_rng(0)
+    visited = np.concatenate([dice.normal(at, 0.01, size=(50, 2)) for at in (-5.0, 0.0, 5.0)])
+    cells = Clusters(3).over(spaces.Box(-9, 9, (2,)), None, visited)
+    found = cells.index(visited).reshape(3, 50)
+    assert (found == found[:, :1]).all()
+    assert len(set(found[:, 0].tolist())) == 3
+    for cell in range(3):
+        assert cells.index(np.asarray(cells.stands_for(cell))[None])[0] == cell
+
+
+def test_endings_are_told_by_conditions_or_by_the_world() -> None:
+    cells = cells_of(CONCEPTS, BOX, None, NOTHING, n_actions=2, endings=ENDINGS)
+    assert cells.ending_names == ("terminated", "fell left", "fell right")
+    assert cells.ended(np.array([0.0, 0.0, 0.3, 0.0]), 0, 1.0) == 2
+    assert cells.ended(np.array([3.0, 0.0, 0.0, 0.0]), 0, 1.0) == 0
+    env = gym.make("Taxi-v4")
+    taxi = cells_of(None, env.observation_space, env, NOTHING, n_actions=6)
+    assert taxi.ending_names[taxi.ended(np.int64(0), 5, 20.0)] == "delivered"
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (None, "observations are not countable"),
+        ({}, "names no concept"),
+        ({"a": 3}, "give a condition"),
+        ({"a": (lambda seen: "x", ("y", "z"))}, "its names are y, z"),
+        ({"a": lambda seen: seen}, "must say True or False"),
+        ({"a": (lambda seen: 0.0, (1.0, 0.0))}, "each above the one before"),
+        ({f"c{n}": lambda seen: True for n in range(20)}, "at most"),
+        (Bins, "is not understood"),
+        (17, "is not understood"),
+        (Bins((3, 3)), "bins has 2 numbers"),
+        (Clusters(5), "clusters"),
+    ],
+)
+def test_bad_cells_are_refused_in_words(cells: object, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        cells_of(cells, BOX, None, np.zeros((2, 4)), n_actions=2).index(np.zeros((1, 4)))
+
+
+def test_names_of_actions_must_fit() -> None:
+    assert cells_of(CONCEPTS, BOX, None, NOTHING, n_actions=2, actions=("l", "r")).labels.actions == ("l", "r")
+    with pytest.raises(ValueError, match="actions names 3 actions; the agent has 2"):
+        cells_of(CONCEPTS, BOX, None, NOTHING, n_actions=2, actions=("l", "m", "r"))

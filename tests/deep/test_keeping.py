@@ -1,0 +1,125 @@
+"""Deep runs on disk: safetensors, JSON, the agent's own zip; and nothing in them is run."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from small_agents import CONCEPTS, ENDINGS, cart, lake, learned
+from stable_baselines3 import DQN
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
+
+import whatfor as wf
+from whatfor.deep import BeliefCallback, Bins, Clusters
+from whatfor.deep.saving import weights_in
+
+UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
+BOUNDS = [(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)]
+
+
+def assert_same(one: wf.Run, two: wf.Run, state: object) -> None:
+    assert one.intention(state).to_json() == two.intention(state).to_json()
+    assert one.outcomes(state).to_json() == two.outcomes(state).to_json()
+    assert one.simulation(state, rollouts=3).to_json() == two.simulation(state, rollouts=3).to_json()
+
+
+def test_a_countable_run_comes_back_the_same(tmp_path: Path) -> None:
+    run = lake()
+    run.save(tmp_path / "run")
+    assert_same(run, wf.load(tmp_path / "run"), 0)
+    kinds = {path.suffix for path in (tmp_path / "run").iterdir()}
+    assert kinds == {".json", ".npz", ".safetensors", ".zip"}
+    again = wf.load(tmp_path / "run")
+    again.save(tmp_path / "again")  # a loaded run can be kept too
+    assert_same(run, wf.load(tmp_path / "again"), 0)
+
+
+def test_concepts_are_given_again(tmp_path: Path) -> None:
+    _, run = cart()
+    run.save(tmp_path / "run")
+    with pytest.raises(ValueError, match="are functions, which are not saved: pass them again"):
+        wf.load(tmp_path / "run")
+    with pytest.raises(ValueError, match="cells= lacks 'fell left'"):
+        wf.load(tmp_path / "run", cells=CONCEPTS)
+    assert_same(run, wf.load(tmp_path / "run", cells={**CONCEPTS, **ENDINGS}), UPRIGHT)
+
+
+@pytest.mark.parametrize("cells", [Bins((3, 3, 6, 3), bounds=BOUNDS), Clusters(5)], ids=["bins", "clusters"])
+def test_other_cells_come_back(cells: object, tmp_path: Path) -> None:
+    run = learned("CartPole-v1", cells, steps=300)[1].run
+    run.save(tmp_path / "run")
+    assert_same(run, wf.load(tmp_path / "run"), UPRIGHT)
+
+
+def test_normalised_observations_come_back(tmp_path: Path) -> None:
+    vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0))
+    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]})
+    model.learn(300, callback=beside)
+    beside.run.save(tmp_path / "run")
+    one, two = beside.run.intention(UPRIGHT), wf.load(tmp_path / "run").intention(UPRIGHT)
+    assert np.allclose(one.values, two.values, atol=1e-5)
+    assert np.allclose(one.visits, two.visits, atol=1e-5)
+
+
+def test_an_agent_of_somebodys_own_making_is_given_again(tmp_path: Path) -> None:
+    import torch
+
+    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8], "activation_fn": torch.nn.Hardswish})  # fmt: skip
+    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    model.learn(200, callback=beside)
+    beside.run.save(tmp_path / "run")
+    with pytest.raises(ValueError, match=r"wf.load\(path, agent=model\)"):
+        wf.load(tmp_path / "run")
+    assert_same(beside.run, wf.load(tmp_path / "run", agent=model), UPRIGHT)
+
+
+class Bomb:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def __reduce__(self) -> object:
+        return (open, (self.path, "w"))
+
+
+def test_a_zip_with_code_in_it_is_refused_and_not_run(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("policy.pth", pickle.dumps(Bomb(tmp_path / "ran")))
+        packed.writestr("data", json.dumps({"policy_class": {":serialized:": "gASVAAAA"}}))
+    with pytest.raises(wf.FolderError, match="refused"):
+        weights_in(file.getvalue())
+    assert not (tmp_path / "ran").exists()
+
+
+def test_damaged_networks_are_refused(tmp_path: Path) -> None:
+    lake().save(tmp_path / "run")
+    (network,) = (tmp_path / "run").glob("belief-*")
+    network.write_bytes(network.read_bytes()[:-1] + b"x")
+    with pytest.raises(wf.FolderError, match="checksum"):
+        wf.load(tmp_path / "run")
+
+
+def test_the_command_line_asks_a_saved_deep_run(tmp_path: Path, whatfor: object) -> None:
+    lake().save(tmp_path / "run")
+    code, out, err = whatfor("explain", tmp_path / "run", "--state", "row 0, column 0")  # type: ignore[operator]
+    assert code == 0, err
+    assert "Estimated by a network" in out
+    code, _, err = whatfor("explain", tmp_path / "run", "--state", "0", "--question", "provenance")  # type: ignore[operator]
+    assert code == 2
+    assert "a network keeps none" in err
+
+
+def test_a_wrapped_world_is_named(tmp_path: Path) -> None:
+    env = gym.make("FrozenLake-v1", is_slippery=False)
+    with pytest.raises(ValueError, match="states have other names"):
+        _ = learned(env, steps=200, world="Taxi-v4")[1].run
