@@ -11,7 +11,10 @@ import whatfor as wf
 
 pytest.importorskip("stable_baselines3")
 
+from whatfor.beliefs import ExactBeliefs, value_iteration
+from whatfor.beliefs.protocol import Seeing, Situation
 from whatfor.deep.belief import BeliefNetwork
+from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.paper import DEEP_FIGURES, FIGURES, DeepAgents, reproduce
 from whatfor.paper.deep import distance, job_left, on_the_way
 from whatfor.paper.taxi import START, back_after
@@ -181,20 +184,72 @@ def test_jobs_that_are_left(untrained):
     assert int(job_left(untrained.taxi).sum()) == 400
 
 
-def test_a_bounce_is_read_off_visits():
-    """An exact belief in place of a network's: what leads back is told from what does not, and from being stuck."""
-    from whatfor.beliefs import ExactBeliefs, value_iteration
-    from whatfor.explanations import Contrast, Intention, Trust
+class Knowing(ExactBeliefs):
+    """An agent on Taxi that is right about everything, in place of a network."""
 
-    best = value_iteration("Taxi-v4", discount=1.0)
-    exact = ExactBeliefs("Taxi-v4", best.argmax(axis=1), discount=1.0)
-    labels = exact.labels
+    whole = True
+
+    def __init__(self):
+        self.worth = value_iteration("Taxi-v4", discount=1.0)
+        super().__init__("Taxi-v4", self.worth.argmax(axis=1), discount=1.0)
+
+    def situation(self, state):
+        return Situation(self.labels.index(state), self.labels.index(state))
+
+    def values_at(self, state):
+        return self.worth[state]
+
+    def act(self, observations):
+        return self.worth.argmax(axis=1)[observations]
+
+    def cells_of(self, observations):
+        return observations
+
+    def ended(self, observation, action, reward):
+        return self.labels.ending(action, reward)
+
+    def outcomes(self, state, action):
+        return super().outcomes(state, action) if self.ends(state, action) else {}
+
+    def tried(self):
+        return np.repeat(job_left(self)[:, None].astype(np.int64), 6, axis=1)
+
+
+@pytest.fixture(scope="module")
+def knowing(untrained):
+    """Agents of which Taxi's knows everything; its values are a little apart where they tie, as a network's are."""
+    belief = Knowing()
+    dice = np.random.default_rng(0)
+    belief.worth = belief.worth + dice.uniform(-0.01, 0.01, belief.worth.shape)
+    ExactBeliefs.__init__(belief, "Taxi-v4", belief.worth.argmax(axis=1), discount=1.0)  # the future of these values
+    left = job_left(belief)
+    trust = Trust.of(
+        belief.labels, belief.worth[left].ravel(), belief.worth[left].ravel(), distance=0.0, states=400, updates=1, discount=1.0
+    )  # fmt: skip
+    settings = {"learner": {"discount": 1.0}, "world": untrained.taxi.settings["world"], "max_steps": 200}
+    run = wf.Run(labels=belief.labels, values=belief.worth, beliefs=belief, settings=settings, trust=trust)
+    agents = DeepAgents(device="cpu")
+    agents.__dict__["_taxi"] = {"faithful": run}
+    return agents
+
+
+@pytest.mark.parametrize("id", ["6", "S11", "A6"])
+def test_every_check_is_met_by_an_agent_that_knows_everything(knowing, id):
+    assert isinstance(knowing.taxi.beliefs, Seeing)
+    figure = DEEP_FIGURES[id](knowing)
+    assert [check for check in figure.checks if not check.met] == []
+    assert len(figure.pictures) == {"6": 1, "S11": 2, "A6": 1}[id]
+
+
+def test_a_bounce_is_read_off_visits():
+    """What leads back is told from what does not, and from being stuck."""
+    exact = Knowing()
+    best, labels = exact.worth, exact.labels
     trust = Trust.of(labels, best.ravel(), best.ravel(), distance=0.0, states=400, updates=1, discount=1.0)
 
     def contrast(state, other):
-        values = best[state]
-        asked = (int(values.argmax()), labels.action(other))
-        return Contrast.of(*(Intention.of(exact, labels, state, a, values=values, trust=trust) for a in asked))
+        asked = (int(best[state].argmax()), labels.action(other))
+        return Contrast.of(*(Intention.of(exact, labels, state, a, values=best[state], trust=trust) for a in asked))
 
     there = labels.index("taxi at row 3, column 0; passenger aboard; destination R")
     assert labels.actions[int(best[there].argmax())] == "north"
