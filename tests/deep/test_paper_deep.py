@@ -177,7 +177,8 @@ def test_measures_of_the_figures():
     one, two = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
     assert distance(one, one) == 0.0
     assert distance(one, two) == 0.5
-    assert on_the_way(one - np.array([[0.9, 0.0], [0.4, 0.0]])) == 1
+    assert on_the_way(one - np.array([[0.9, 0.0], [0.4, 0.0]]), here=0) == 1
+    assert on_the_way(one, here=1) == 1
 
 
 def test_jobs_that_are_left(untrained):

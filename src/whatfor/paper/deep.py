@@ -98,10 +98,10 @@ def figure_s11(agents: DeepAgents) -> Figure:
 def _judged(run: Run, case: Case, shown: Contrast | None) -> tuple[Check, ...]:
     """What the world itself says of a case."""
     if case.kind == "ambiguity":
-        ways = [0, 0] if shown is None else [on_the_way(only) for only in (shown.gained, shown.lost)]
+        ways = [0, 0] if shown is None else [on_the_way(only, shown.state) for only in (shown.gained, shown.lost)]
         off = [np.inf] if shown is None else [_off_exact(run, which) for which in (shown.chosen, shown.instead)]
         return (
-            Check(f"{case.kind}: states on the way of only the one, and of only the other", "two routes", f"{ways[0]}, {ways[1]}", min(ways) > 1),
+            Check(f"{case.kind}: states on the way of only the one, and of only the other", "two routes", f"{ways[0]}, {ways[1]}", min(ways) > 0),
             Check(f"{case.kind}: visits of each, off those of its policy in the real world", "the same", ", ".join(f"{x:.1%}" for x in off), max(off) < CLOSE[2]),
             _all_states(run),
         )  # fmt: skip
@@ -130,9 +130,9 @@ def job_left(run: Run) -> NDArray[np.bool_]:
     return np.array([labels.values(s)[2] != labels.values(s)[3] for s in range(labels.n_states)])
 
 
-def on_the_way(visits: NDArray[np.float64]) -> int:
-    """How many states are likely to be seen."""
-    return int((visits.sum(axis=1) >= ON_THE_WAY).sum())
+def on_the_way(visits: NDArray[np.float64], here: int) -> int:
+    """How many other states are likely to be seen."""
+    return int((np.delete(visits, here, axis=0).sum(axis=1) >= ON_THE_WAY).sum())
 
 
 def distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
