@@ -66,7 +66,8 @@ def figure_4d(agents: DeepAgents) -> Figure:
         ),
         others={"tabular": (beside, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects of {action!r} here.")},
         note=note(agents, "cartpole") + " Its time limit is an end, as in the paper's code: without a discount there would be no finite value. Such a value grows by at most 1 "
-        f"from sync to sync of the target network, and there were {preset.steps // preset.sync}: that is a part of the mismatch.",
+        f"from sync to sync of the target network, and there were {preset.steps // preset.sync}: that is a part of the mismatch. Q is taught by Huber's loss, as the paper's is, which leans to medians, "
+        "and the amounts of its belief are means: in bins, where what follows looks random, earnings need not sum to Q.",
     )  # fmt: skip
 
 
