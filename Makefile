@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench paper calibration readme clean
+.PHONY: demo test lint bench paper paper-deep calibration readme clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer
 	$(BIN)/python examples/taxi.py
@@ -23,6 +23,9 @@ bench: $(READY)  ## the ratios in the README, measured in one run
 
 paper: $(READY)  ## the paper's tabular figures, trained, drawn and checked, into out/paper
 	$(BIN)/whatfor paper --out out/paper
+
+paper-deep: $(READY)  ## the paper's deep figures, into out/paper-deep; training takes some quarter of an hour
+	$(BIN)/whatfor paper --deep --out out/paper-deep
 
 calibration: $(READY)  ## how often a comparison calls a right belief wrong: 200 seeds, some ten minutes
 	$(BIN)/python benchmarks/calibration.py

@@ -84,7 +84,9 @@ def test_a_folder_with_a_page(tmp_path, agents):
 
 
 def test_an_unknown_figure_gets_a_list(tmp_path):
-    with pytest.raises(ValueError, match="there is no tabular figure '6'; there are 1, 2, 3, 4, 5, 7, S1"):
+    with pytest.raises(ValueError, match="there is no tabular figure '8'; there are 1, 2, 3, 4, 5, 7, S1"):
+        reproduce(tmp_path / "paper", ["8"])
+    with pytest.raises(ValueError, match="figure 6 is of deep agents: add --deep"):
         reproduce(tmp_path / "paper", ["6"])
     assert not (tmp_path / "paper").exists()
 
@@ -99,4 +101,4 @@ def test_the_command(whatfor, tmp_path):
     assert "choose another folder" in told
     code, _, told = whatfor("paper", "--only", "S11", "--out", tmp_path)
     assert code == 2
-    assert "there is no tabular figure 'S11'" in told
+    assert "figure S11 is of deep agents: add --deep" in told

@@ -209,23 +209,50 @@ def _loaded(run: str, as_of: int | None) -> Run:
     return wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
 
 
-def paper(out: str = "out/paper", only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()) -> None:
-    """Make the paper's tabular figures again, from training to picture, and check what it says of them.
+def paper(
+    out: str | None = None,
+    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    deep: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    preset: Literal["small", "full"] | None = None,
+    device: Literal["auto", "cpu", "cuda"] | None = None,
+    inputs: Literal["one-hot", "raw"] | None = None,
+    both_heads: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+) -> None:
+    """Make the paper's figures again, from training to picture, and check what it says of them.
 
     Args:
-        out: The folder for the pictures and their index.html.
+        out: The folder for the pictures and their index.html: out/paper by default, or out/paper-deep.
         only: A figure's id, such as 7 or S4; may be given several times. By default all.
+        deep: The figures of deep agents (4D, 6, S11, A6) instead of tabular ones. Training takes minutes; the agents are saved beside.
+        preset: With --deep: small (the default) for some minutes on a CPU, full for the paper's networks on a GPU.
+        device: With --deep: where to train; auto (the default) takes a GPU where there is one.
+        inputs: With --deep: what networks read of a state: its one-hot code (the default), or its raw numbers, as the paper's.
+        both_heads: With --deep: beside every agent, the paper's own belief network too, to compare; otherwise only where that costs little.
     """
     from pathlib import Path
+    from shlex import quote
 
-    from whatfor.paper import reproduce
+    from whatfor.paper import DeepAgents, reproduce
+    from whatfor.paper.deep import EXAMPLES
 
-    figures = reproduce(out, only)
+    if not deep:
+        for name, given in (("preset", preset), ("device", device), ("inputs", inputs), ("both-heads", both_heads)):
+            if given:
+                raise ValueError(f"--{name} is for deep agents: add --deep")
+    target = Path(out or ("out/paper-deep" if deep else "out/paper"))
+    agents = None
+    if deep:
+        given_or: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
+        agents = DeepAgents(preset or "small", **given_or)
+    figures = reproduce(target, only, agents=agents)
     checks = [(figure.id, check) for figure in figures for check in figure.checks]
     for id, check in checks:
         if not check.met:
             print(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
-    print(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {Path(out) / 'index.html'}")
+    print(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
+    for name, run in agents.made.items() if agents is not None else ():
+        state = quote(run.labels.words(run.labels.index(EXAMPLES[name])))
+        print(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
 
 
 def main() -> None:

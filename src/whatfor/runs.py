@@ -420,7 +420,10 @@ class Run:
         if "world" not in settings and env is None:
             raise ValueError("this run does not know its world, since it was made from an own loop: pass it as env=")
         world = settings.get("world", {})
-        limits = {"max_steps": settings.get("max_steps"), "engine": settings.get("engine", "auto")}
+        engine = (
+            "auto" if self._agent is not None else settings.get("engine", "auto")
+        )  # a network's was not this place's
+        limits: dict[str, Any] = {"max_steps": settings.get("max_steps"), "engine": engine}
         try:
             if env is None:
                 place = place_again(world, self._table, **limits)

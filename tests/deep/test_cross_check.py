@@ -11,6 +11,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+import whatfor as wf
 from whatfor.beliefs import ExactBeliefs
 from whatfor.deep import BeliefNetwork, Sizes
 from whatfor.deep.cells import cells_of
@@ -24,8 +25,15 @@ STATES, ACTIONS, DISCOUNT = 6, 3, 0.9
 class Setting:
     """A random world, a fixed policy, its exact values, and all that can happen in it."""
 
-    def __init__(self, seed: int = 4) -> None:
+    def __init__(self, seed: int = 4, certain: bool = False) -> None:
         self.world = random_world(seed, states=STATES, actions=ACTIONS, noisy=False)
+        if certain:  # only the first of what may follow
+            table, shape = self.world.table, (STATES, ACTIONS)
+            first = table.first[:-1]
+            ended = (table.ending[first] != 0).reshape(shape)
+            self.world = wf.worlds.table(
+                table.next_state[first].reshape(shape), table.reward[first].reshape(shape), ended
+            )
         self.policy = np.random.default_rng(seed).integers(ACTIONS, size=STATES)
         self.exact = ExactBeliefs(self.world, self.policy, discount=DISCOUNT)
         pairs = [(s, a) for s in range(STATES) for a in range(ACTIONS)]
@@ -72,7 +80,9 @@ class Setting:
 
 def made(setting: Setting, **more: Any) -> BeliefNetwork:
     cells = cells_of(None, spaces.Discrete(STATES), None, np.zeros(0), n_actions=ACTIONS)
-    return BeliefNetwork(cells, setting.q_values, discount=DISCOUNT, **{"sizes": Sizes(joint=(64,)), **more})
+    return BeliefNetwork(
+        cells, setting.q_values, discount=DISCOUNT, **{"sizes": Sizes(joint=(64,)), "loss": "squared", **more}
+    )
 
 
 def taught(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1_800, sync: int = 25) -> None:
@@ -135,6 +145,20 @@ def test_all_actions_can_be_answered_at_once() -> None:
     assert setting.distance(belief) < 0.1
 
 
+def test_hubers_loss_leans_as_q_does_and_is_exact_without_chance() -> None:
+    setting = Setting()
+    belief = made(setting, loss="huber")
+    taught(belief, setting, 1_800)
+    lengths = [
+        (belief.visits(s, a).sum(), setting.exact.visits(s, a).sum()) for s in range(STATES) for a in range(ACTIONS)
+    ]
+    assert np.mean([said / true for said, true in lengths]) > 1.05  # episodes that end at once are outvoted
+    sure = Setting(certain=True)
+    belief = made(sure, loss="huber")
+    taught(belief, sure, 1_800)
+    assert sure.distance(belief) < 0.05
+
+
 @pytest.mark.parametrize("broken", ["bootstraps from the state itself", "forgets that episodes end", "never syncs"])
 def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting()
@@ -169,7 +193,7 @@ def test_earnings_do_not_rescale_visits() -> None:
     for scale in (1.0, 100.0):
         logits = torch.zeros(4, 6, requires_grad=True)
         out = Expected(logits, torch.rand(4, 5, requires_grad=True), torch.zeros(4, 2))
-        told = HEADS["faithful"].losses(out, step._replace(reward=scale * step.reward), later)
+        told = HEADS["faithful"].losses(out, step._replace(reward=scale * step.reward), later, "squared")
         torch.autograd.backward(list(told.values()))
         slopes.append(logits.grad)
     assert torch.equal(*slopes)

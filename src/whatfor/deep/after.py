@@ -52,7 +52,7 @@ def learn_after(
     seen, done, paid, following, ended = _played(env, think, n_actions, steps, exploration, dice)
     named = cells_of(cells, space, env, seen, n_actions=n_actions, actions=actions, endings=endings)
     belief = BeliefNetwork(
-        named, think, discount=model.gamma, head=head, sizes=sizes, reads=reads,
+        named, think, discount=model.gamma, head=head, sizes=sizes, reads=reads, loss="squared",
         learning_rate=learning_rate, encoder=encoder_of(model), device=model.device, seed=seed,
     )  # fmt: skip
     belief.source, belief.packed = "evaluated", lambda: packed(model)

@@ -28,6 +28,7 @@ QValues = Callable[[NDArray[Any]], NDArray[Any]]
 Encoder = Callable[[], tuple[nn.Module, int]]
 HeadName = Literal["faithful", "regression"]
 Reads = Literal["observation", "cell"]
+LossName = Literal["huber", "squared"]
 
 MOST_NORM = 10.0
 
@@ -39,6 +40,7 @@ class Settings:
     head: HeadName
     sizes: Sizes
     reads: Reads  # "cell": its one-hot code, as the paper's networks do
+    loss: LossName  # of amounts
     discount: float
     seed: int
 
@@ -47,7 +49,7 @@ class BeliefNetwork:
     """Visits, earnings and endings that a deep agent expects, for every situation and action.
 
     ``cells``: what the beliefs are over, from ``cells_of``. ``q_values``: what the agent itself thinks, for the residual of
-    every answer. In an own training loop, make it with ``BeliefNetwork.of``, call ``update`` with every batch that Q learns from,
+    every answer. ``loss``: what Q is taught by; sums then agree with Q, its lean included, while "squared" learns means. In an own training loop, make it with ``BeliefNetwork.of``, call ``update`` with every batch that Q learns from,
     and ``sync`` when its target network is synced; ``run_of`` then answers questions.
     """
 
@@ -60,6 +62,7 @@ class BeliefNetwork:
         head: HeadName = "faithful",
         sizes: Sizes | None = None,
         reads: Reads = "observation",
+        loss: LossName = "huber",
         learning_rate: float = 1e-3,
         optimiser: type[torch.optim.Optimizer] | None = None,
         encoder: Encoder | None = None,
@@ -70,10 +73,12 @@ class BeliefNetwork:
             raise ValueError(f"head={head!r}: there are {', '.join(HEADS)}")
         if reads not in ("observation", "cell"):
             raise ValueError(f"reads={reads!r}: a network reads the 'observation' or its 'cell'")
+        if loss not in ("huber", "squared"):
+            raise ValueError(f"loss={loss!r}: amounts are taught by the loss that Q is taught by, 'huber' or 'squared'")
         if not 0.0 <= discount <= 1.0:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
         self.cells, self.q_values = cells, q_values
-        self.settings = Settings(head, sizes or Sizes(), reads, float(discount), seed)
+        self.settings = Settings(head, sizes or Sizes(), reads, loss, float(discount), seed)
         self.device = torch.device(device)
         self.updates = 0
         self.source = "learned beside"  # or "evaluated": after training, from rollouts of a frozen agent
@@ -180,7 +185,7 @@ class BeliefNetwork:
             later = self._forward(self.target, self._tensor(batch.next_observations), next_cell, next_actions)
             endings = self._ended(later.endings, dones, next_shown, actions, step.reward)
         out = self._forward(self.online, self._tensor(batch.observations), cell, actions)
-        losses = self.head.losses(out, step, later)
+        losses = self.head.losses(out, step, later, self.settings.loss)
         losses["endings"] = F.cross_entropy(out.endings, endings)
         for weight in self._weights:
             weight.grad = None

@@ -13,7 +13,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.dqn import DQN
 
 from whatfor.deep.agent import check, described, environment, normaliser, packed, q_values_of
-from whatfor.deep.belief import BeliefNetwork, HeadName, Reads
+from whatfor.deep.belief import BeliefNetwork, HeadName, LossName, Reads
 from whatfor.deep.cells import Predicate, cells_of
 from whatfor.deep.network import Sizes
 from whatfor.deep.normalising import Learning
@@ -57,6 +57,7 @@ class BeliefCallback(BaseCallback):
     ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
     ``endings``: by name, conditions on an episode's last observation. ``actions``: their names. ``head``: "faithful", or the paper's "regression".
     ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers then are beside exact ones.
+    ``loss`` of amounts: "huber", as DQN's own, so that sums lean as Q does where the world is random; or "squared", which learns means.
     ``together``: how many of the agent's batches are learned from at once: each is used, and fewer and larger updates cost less.
     ``learning_rate``: a number, or a function of the progress that remains, from 1 to 0.
     The agent is the same, to the bit, as without it. Afterwards ``run`` answers questions.
@@ -71,6 +72,7 @@ class BeliefCallback(BaseCallback):
         head: HeadName = "faithful",
         sizes: Sizes | None = None,
         reads: Reads = "observation",
+        loss: LossName = "huber",
         learning_rate: float | Callable[[float], float] = falling,
         optimiser: type[torch.optim.Optimizer] | None = None,
         together: int = 2,
@@ -87,6 +89,7 @@ class BeliefCallback(BaseCallback):
         self.head = head
         self.sizes = sizes
         self.reads = reads
+        self.loss = loss
         self.learning_rate = learning_rate
         self.optimiser = optimiser
         self.together = together
@@ -203,6 +206,7 @@ class BeliefCallback(BaseCallback):
             head=self.head,
             sizes=self.sizes,
             reads=self.reads,
+            loss=self.loss,
             learning_rate=rate,
             optimiser=self.optimiser,
             encoder=encoder_of(model),

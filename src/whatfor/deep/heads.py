@@ -39,16 +39,17 @@ class Head(Protocol):
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
         """What the outputs say; ``rewards``: (2, K) what every pair has brought above and below zero so far, on average."""
 
-    def losses(self, out: Expected, step: Step, later: Expected) -> dict[str, Tensor]:
-        """How far the outputs are from one step and what the target network expects to follow it."""
+    def losses(self, out: Expected, step: Step, later: Expected, loss: str) -> dict[str, Tensor]:
+        """How far the outputs are from one step and what the target network expects to follow it; ``loss``: of amounts."""
 
 
 class Faithful:
     """Amounts times distributions: visits to come are an expected length times a softmax over pairs.
 
-    The step itself is known and is not learned. The distribution is taught by cross-entropy, amounts by their squared
-    error relative to their size: Huber's loss would learn a median, not a mean, where the world is random. What is to be earned and to be paid are amounts of their own, spread over the expected visits by what each pair brings:
-    they cannot rescale visits.
+    The step itself is known and is not learned. The distribution is taught by cross-entropy, amounts by the loss that Q is taught by:
+    Huber's, which leans to medians where the world is random, as Q then does, or the squared error (relative to the size), which learns
+    means. What is to be earned and to be paid are amounts of their own, spread over the expected visits by what each pair brings: they
+    cannot rescale visits.
     """
 
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
@@ -63,13 +64,15 @@ class Faithful:
         now = _now(out).unbind(1)
         return Maps(*(map_.scatter_add_(1, pair[:, None], at[:, None]) for map_, at in zip(maps, now, strict=True)))
 
-    def losses(self, out: Expected, step: Step, later: Expected) -> dict[str, Tensor]:
-        """Cross-entropy of the distribution, and the relative squared error of amounts."""
+    def losses(self, out: Expected, step: Step, later: Expected, loss: str) -> dict[str, Tensor]:
+        """Cross-entropy of the distribution, and the loss of amounts."""
         shares, onward = F.softmax(later.visits, dim=1), step.onward[:, None]
         amounts, now = onward * later.amounts[:, :3], onward * _now(later)
         visits = _Spread.apply(out.visits, shares, amounts[:, 0], now[:, 0], step.next_pair)  # type: ignore[no-untyped-call]
         brought = torch.stack([step.reward.clamp(min=0.0), -step.reward.clamp(max=0.0)], dim=1)
         taught = torch.cat([amounts + now, brought], dim=1)
+        if loss == "huber":
+            return {"visits": visits, "amounts": F.smooth_l1_loss(out.amounts, taught, reduction="sum") / len(taught)}
         apart = (out.amounts - taught).square().mean(dim=0)
         return {"visits": visits, "amounts": (apart / (1.0 + taught.mean(dim=0))).sum()}
 
@@ -84,7 +87,7 @@ class Regression:
         """What the outputs say."""
         return Maps(out.visits, out.visits * rewards[0], out.visits * rewards[1])
 
-    def losses(self, out: Expected, step: Step, later: Expected) -> dict[str, Tensor]:
+    def losses(self, out: Expected, step: Step, later: Expected, loss: str) -> dict[str, Tensor]:
         """Huber's loss, summed over outputs: their mean would starve it."""
         target = step.onward[:, None] * later.visits
         target.scatter_add_(1, step.pair[:, None], torch.ones_like(step.reward)[:, None])

@@ -49,6 +49,7 @@ def network_out(run: Run) -> tuple[dict[str, Any], Files]:
                 "joint": list(sizes.joint),
             },
             "reads": settings.reads,
+            "loss": settings.loss,
             "discount": settings.discount,
             "seed": settings.seed,
         },
@@ -81,6 +82,7 @@ def network_in(run: Run, document: dict[str, Any], files: dict[str, bytes], *, c
             tuple(sizes["state"]), None if sizes["action"] is None else tuple(sizes["action"]), tuple(sizes["joint"])
         ),
         reads=settings["reads"],
+        loss=settings["loss"],
         seed=settings["seed"],
     )
     try:

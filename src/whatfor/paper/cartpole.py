@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whatfor.explanations import Intention
+from whatfor.explanations import Comparison, Intention
 from whatfor.layouts import layout_of, map_of
 from whatfor.paper.agents import STABLE, Agents, steps_it_stands
 from whatfor.paper.figure import Check, Figure, Picture
@@ -15,6 +15,8 @@ from whatfor.runs import Run
 STATE = 79
 MIDDLE = 1  # the bin of a cart in the middle
 ROLLOUTS = 1_000
+#: Visits that are further apart than this do not match.
+MISMATCH = 0.05
 
 
 def figure_4(agents: Agents) -> Figure:
@@ -29,36 +31,52 @@ def figure_s6(agents: Agents) -> Figure:
 
 def _believed_and_simulated(id: str, method: str, run: Run) -> Figure:
     told = run.comparison(STATE, rollouts=ROLLOUTS)
-    labels = run.labels
+    return believed_and_simulated(
+        id, method, told, steps_it_stands(run),
+        (
+            Check("distance of the expected visits from the simulated ones", "a mismatch", f"{told.distance:.1%}; {told.verdict}",
+                  told.distance > MISMATCH and told.verdict == "differs"),
+            Check("earnings sum to the value", "to floating point", f"off by {told.residual:.1e}", told.residual < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
+        ),
+        note="Monte Carlo comes by the same bin many times an episode; with a constant step of 0.1 its belief rests on about "
+        f"{told.episodes or 0.0:.1f} episodes, too few to tell a mismatch from chance." if told.verdict == "too few" else "",
+    )  # fmt: skip
+
+
+def believed_and_simulated(
+    id: str,
+    method: str,
+    told: Comparison,
+    steps: float,
+    checks: tuple[Check, ...],
+    *,
+    others: dict[str, tuple[Intention, str, str]] | None = None,
+    note: str = "",
+) -> Figure:
+    """Belief beside simulation, of any agent that stands so many steps; ``others``: further beliefs by file, their titles and captions."""
     believed, simulated = told.believed.visits, told.simulated.visits
-    maps = tuple(
-        map_of(labels, numbers, title=name, state=STATE, facets="here")
-        for name, numbers in (("belief", believed), ("forward simulation", simulated))
-    )
-    by_cart = [
-        float(numbers.sum(axis=1).reshape(labels.shape)[MIDDLE].sum() / max(numbers.sum(), 1e-300))
-        for numbers in (believed, simulated)
-    ]
-    steps = steps_it_stands(run)
+    shown = {
+        "belief": ("belief", believed, f"What the agent expects of {told.labels.actions[told.action]!r}."),
+        "simulation": ("forward simulation", simulated, f"What followed it in {ROLLOUTS:,} rollouts, starting anywhere in the bin."),
+        **{file: (title, why.visits, caption) for file, (why, title, caption) in (others or {}).items()},
+    }  # fmt: skip
+    middle = believed.sum(axis=1).reshape(told.labels.shape)[MIDDLE].sum() / max(believed.sum(), 1e-300)
     return Figure(
         id=id,
         title=f"CartPole: belief beside forward simulation ({method})",
         says="Only states with the cart in the middle are shown: it rarely drifts away. Belief and simulation do not match: "
         "the physics is deterministic but chaotic, and the agent, which sees bins, is much less certain of what follows.",
-        pictures=(
-            Picture.of(f"{id}-belief", maps[0], "What the agent expects."),
-            Picture.of(f"{id}-simulation", maps[1], f"What followed in {ROLLOUTS:,} rollouts, starting anywhere in the bin."),
+        pictures=tuple(
+            Picture.of(f"{id}-{file}", map_of(told.labels, numbers, title=title, state=STATE, facets="here"), caption)
+            for file, (title, numbers, caption) in shown.items()
         ),
         checks=(
             Check("steps that the greedy agent stands", "reasonably stable", f"{steps:.0f} of 200", steps >= STABLE),
-            Check("share of expected visits with the cart in the middle", "most of them", f"{by_cart[0]:.1%}", by_cart[0] > 0.5),
-            Check("distance of the expected visits from the simulated ones", "a mismatch", f"{told.distance:.1%}; {told.verdict}",
-                  told.distance > 0.05 and told.verdict == "differs"),
-            Check("earnings sum to the value", "to floating point", f"off by {told.residual:.1e}", told.residual < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
+            Check("share of expected visits with the cart in the middle", "most of them", f"{middle:.1%}", bool(middle > 0.5) and steps >= STABLE),
+            *checks,
         ),
         answers=(str(told),),
-        note="Monte Carlo comes by the same bin many times an episode; with a constant step of 0.1 its belief rests on about "
-        f"{told.episodes or 0.0:.1f} episodes, too few to tell a mismatch from chance." if told.verdict == "too few" else "",
+        note=note,
     )  # fmt: skip
 
 

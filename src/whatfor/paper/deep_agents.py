@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
@@ -11,16 +13,23 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from whatfor.deep.needed import need, need_sb3, need_torch
+from whatfor.folder import files_before
+from whatfor.paper.agents import Agents
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
 from whatfor.worlds.gymnasium import binned, made
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:
-    from whatfor.deep.belief import HeadName
+    from whatfor.deep.belief import HeadName, LossName
     from whatfor.runs import Run
 
 Inputs = Literal["one-hot", "raw"]
 PresetName = Literal["small", "full"]
+WorldName = Literal["taxi", "cartpole"]
+DeviceName = Literal["auto", "cpu", "cuda"]
+#: Told while an agent trains: which one, and what share of its steps is done.
+Heard = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -35,18 +44,41 @@ class Preset:
     buffer: int
     layers: tuple[int, ...]  # of Q
     learning_rate: float  # of Q; held, then falling to 0, so that its choice between equally good ways settles
-    belief_rate: float  # of the beliefs; held, then falling
+    belief_rate: float  # of the beliefs; held, then falling to a share of it
     exploring: float  # share of training in which exploration falls from 1
     exploration: float  # what it falls to
     learning_starts: int = 2_000
+    belief_least: float = 0.02  # that share: while Q is still, beliefs go on settling
+    paper_beliefs: bool = False  # the paper's belief network, or one hidden layer of 256
+    loss: LossName = "squared"  # of amounts: Taxi is not random, so that both losses learn the same
+    both_heads: bool = True  # whether the paper's head learns beside too, since it costs little
 
 
 #: The paper's networks, many environments, a GPU.
-TAXI_FULL = Preset(1_900_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.12, 0.1)
+TAXI_FULL = Preset(1_900_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.12, 0.1, paper_beliefs=True)
 #: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2)
-CARTPOLE_FULL = Preset(300_000, 8, 128, 2, 4_000, 100_000, (128, 512), 1e-4, 3e-4, 0.3, 0.1)
-CARTPOLE_SMALL = Preset(100_000, 8, 64, 2, 2_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1)
+TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
+#: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
+#: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
+CARTPOLE_FULL = Preset(
+    240_000,
+    8,
+    128,
+    2,
+    2_000,
+    100_000,
+    (128, 512),
+    3e-4,
+    5e-4,
+    0.3,
+    0.1,
+    belief_least=0.0,
+    paper_beliefs=True,
+    loss="huber",
+)
+CARTPOLE_SMALL = Preset(
+    80_000, 8, 128, 2, 1_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1, belief_least=0.0, loss="huber"
+)
 
 
 class Numbers(gym.ObservationWrapper[Any, Any, Any]):
@@ -74,9 +106,132 @@ def cartpole_env(inputs: Inputs = "one-hot") -> gym.Env[Any, Any]:
 
 
 def _seen(env: gym.Env[Any, Any], sizes: tuple[int, ...], inputs: Inputs) -> gym.Env[Any, Any]:
+    _check_inputs(inputs)
+    return env if inputs == "one-hot" else Numbers(env, sizes)
+
+
+def _check_inputs(inputs: str) -> None:
     if inputs not in ("one-hot", "raw"):
         raise ValueError(f"inputs={inputs!r}: a network reads a state 'one-hot', or its 'raw' numbers")
-    return env if inputs == "one-hot" else Numbers(env, sizes)
+
+
+#: By name, how each world's agent is trained.
+PRESETS: dict[PresetName, dict[WorldName, Preset]] = {
+    "small": {"taxi": TAXI_SMALL, "cartpole": CARTPOLE_SMALL},
+    "full": {"taxi": TAXI_FULL, "cartpole": CARTPOLE_FULL},
+}
+
+
+class DeepAgents:
+    """The deep agents behind the figures, each trained when it is first needed.
+
+    The faithful head learns beside each, and where that costs little (or with ``both_heads=True``) the paper's too, from the same
+    batches. ``trained=False`` gives agents that learned from a single batch, on which every check must fail. ``tabular``: the
+    agents that beliefs are held against.
+    """
+
+    def __init__(
+        self,
+        preset: PresetName = "small",
+        *,
+        inputs: Inputs = "one-hot",
+        device: DeviceName = "auto",
+        seed: int = 0,
+        both_heads: bool = False,
+        trained: bool = True,
+    ) -> None:
+        need_deep()
+        if preset not in PRESETS:
+            raise ValueError(f"preset={preset!r}: there are {', '.join(PRESETS)}")
+        _check_inputs(inputs)
+        self.preset, self.inputs, self.seed, self.trained = preset, inputs, seed, trained
+        self.both_heads, self.device = both_heads, device_of(device)
+        self.tabular = Agents(trained=trained)
+        self.heard: Heard = lambda name, share: None
+        self.made: dict[str, Run] = {}  # those that were trained, by name, ready to be saved
+        self._saved: set[tuple[Path, str]] = set()
+
+    @cached_property
+    def _taxi(self) -> dict[HeadName, Run]:
+        return self._trained("taxi")
+
+    @cached_property
+    def _cartpole(self) -> dict[HeadName, Run]:
+        return self._trained("cartpole")
+
+    @property
+    def taxi(self) -> Run:
+        """DQN on Taxi."""
+        return self._taxi["faithful"]
+
+    @property
+    def taxi_regression(self) -> Run | None:
+        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        return self._taxi.get("regression")
+
+    @property
+    def cartpole(self) -> Run:
+        """DQN on CartPole."""
+        return self._cartpole["faithful"]
+
+    @property
+    def cartpole_regression(self) -> Run | None:
+        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        return self._cartpole.get("regression")
+
+    def preset_of(self, name: WorldName) -> Preset:
+        """How an agent is trained."""
+        preset = PRESETS[self.preset][name]
+        if self.trained:
+            return preset
+        few = 10 * preset.environments
+        return replace(preset, steps=few + preset.environments, learning_starts=few)
+
+    def check(self, folder: Path) -> None:
+        """Refuse a folder in which they could not be saved, before the work."""
+        for name in PRESETS[self.preset]:
+            files_before(folder / name)
+
+    def save(self, folder: Path) -> None:
+        """Keep what was trained since the last time in a folder, for ``whatfor explain`` and ``whatfor draw``."""
+        for name, run in self.made.items():
+            if (folder, name) not in self._saved:
+                run.save(folder / name)
+                self._saved.add((folder, name))
+
+    def _trained(self, name: WorldName) -> dict[HeadName, Run]:
+        preset = self.preset_of(name)
+        both: tuple[HeadName, ...] = ("faithful", "regression")
+        runs = train_heads(
+            name,
+            preset,
+            both if self.both_heads or preset.both_heads else both[:1],
+            inputs=self.inputs,
+            seed=self.seed,
+            device=self.device,
+            heard=lambda share: self.heard(name, share),
+        )
+        self.made[name] = runs["faithful"]
+        return runs
+
+
+def need_deep() -> None:
+    """Say how to install what deep agents need, where it is missing."""
+    need_torch()
+    need_sb3()
+    need("safetensors", "safetensors")
+
+
+def device_of(name: DeviceName) -> str:
+    """Where to train: "auto" takes a GPU where there is one."""
+    import torch
+
+    if name not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"device={name!r}: there are auto, cpu, cuda")
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise ValueError("PyTorch sees no CUDA device here; use --device cpu")
+    return "cuda" if there and name != "cpu" else "cpu"
 
 
 def train_taxi(
@@ -88,10 +243,7 @@ def train_taxi(
     device: str = "cpu",
 ) -> Run:
     """Taxi's DQN and its beliefs, without a discount."""
-    from whatfor.deep.network import PAPER_TAXI
-
-    sizes = PAPER_TAXI if preset.layers == TAXI_FULL.layers else None
-    return _trained(lambda: taxi_env(inputs), preset, TAXI, "Taxi-v4", sizes, head=head, seed=seed, device=device)
+    return train_heads("taxi", preset, (head,), inputs=inputs, seed=seed, device=device)[head]
 
 
 def train_cartpole(
@@ -103,54 +255,47 @@ def train_cartpole(
     device: str = "cpu",
 ) -> Run:
     """CartPole's DQN and its beliefs, without a discount; its time limit is an end, or there would be no finite value."""
-    from whatfor.deep.network import PAPER_CARTPOLE
-
-    world = cartpole()
-    sizes = PAPER_CARTPOLE if preset == CARTPOLE_FULL else None
-    return _trained(
-        lambda: cartpole_env(inputs),
-        preset,
-        world.labels,
-        world,
-        sizes,
-        head=head,
-        seed=seed,
-        device=device,
-        limit_ends=True,
-    )
+    return train_heads("cartpole", preset, (head,), inputs=inputs, seed=seed, device=device)[head]
 
 
-def _trained(
-    env: Callable[[], gym.Env[Any, Any]],
+def train_heads(
+    name: WorldName,
     preset: Preset,
-    labels: Any,
-    world: Any,
-    sizes: Any,
+    heads: Sequence[HeadName],
     *,
-    head: HeadName,
-    seed: int,
-    device: str,
-    limit_ends: bool = False,
-) -> Run:
+    inputs: Inputs = "one-hot",
+    seed: int = 0,
+    device: str = "cpu",
+    heard: Callable[[float], None] | None = None,
+) -> dict[HeadName, Run]:
+    """One DQN, and a run for each head that learned beside it; ``heard`` is told what share of the steps is done."""
     from stable_baselines3 import DQN
+    from stable_baselines3.common.callbacks import ConvertCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     from whatfor.deep import BeliefCallback, ClippedAdam, Sizes, States
+    from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI
 
-    beside = BeliefCallback(
-        States(labels),
-        head=head,
-        sizes=sizes or Sizes(joint=(256,)),
-        reads="cell",
-        optimiser=ClippedAdam,
-        together=1,
-        learning_rate=held_then(preset.belief_rate, 0.02),
-        world=world,
-        seed=seed,
-    )
+    env, world = (taxi_env, None) if name == "taxi" else (cartpole_env, cartpole())
+    papers = PAPER_TAXI if name == "taxi" else PAPER_CARTPOLE
+    beside = {
+        head: BeliefCallback(
+            States(TAXI if world is None else world.labels),
+            head=head,
+            sizes=papers if preset.paper_beliefs else Sizes(joint=(256,)),
+            reads="cell",
+            optimiser=ClippedAdam,
+            loss=preset.loss,
+            together=1,
+            learning_rate=held_then(preset.belief_rate, preset.belief_least),
+            world="Taxi-v4" if world is None else world,
+            seed=seed,
+        )
+        for head in heads
+    }
     model = DQN(
         "MlpPolicy",
-        DummyVecEnv([env] * preset.environments),
+        DummyVecEnv([lambda: env(inputs)] * preset.environments),
         gamma=1.0,
         learning_rate=held_then(preset.learning_rate, 0.0),
         buffer_size=preset.buffer,
@@ -162,13 +307,19 @@ def _trained(
         exploration_fraction=preset.exploring,
         exploration_final_eps=preset.exploration,
         max_grad_norm=float("inf"),
-        replay_buffer_kwargs={"handle_timeout_termination": not limit_ends},
+        replay_buffer_kwargs={"handle_timeout_termination": name == "taxi"},
         policy_kwargs={"net_arch": list(preset.layers), "optimizer_class": ClippedAdam},
         seed=seed,
         device=device,
     )
-    model.learn(preset.steps, callback=beside)
-    return beside.run
+
+    def told(*_: Any) -> bool:
+        if heard is not None:
+            heard(min(1.0, model.num_timesteps / preset.steps))
+        return True
+
+    model.learn(preset.steps, callback=[*beside.values(), ConvertCallback(told)])
+    return {head: callback.run for head, callback in beside.items()}
 
 
 def held_then(rate: float, least: float) -> Callable[[float], float]:

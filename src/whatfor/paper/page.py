@@ -25,15 +25,15 @@ pre { overflow-x: auto; background: var(--soft); padding: .8rem; border-radius: 
 """
 
 
-def write_page(figures: list[Figure], folder: Path) -> Path:
+def write_page(figures: list[Figure], folder: Path, *, deep: bool = False) -> Path:
     """Write ``index.html``, all or nothing."""
     checks = [(figure, check) for figure in figures for check in figure.checks]
     met = sum(check.met for _, check in checks)
     body = [
-        "<h1>What did you think would happen? The paper's tabular figures, made again</h1>",
+        f"<h1>What did you think would happen? The paper's {'deep' if deep else 'tabular'} figures, made again</h1>",
         "<p>Yau, Russell and Hadfield, <em>What Did You Think Would Happen? Explaining Agent Behaviour through Intended "
         "Outcomes</em>, NeurIPS 2020. Every agent was trained, every picture drawn and every number checked by "
-        "<code>whatfor paper</code>.</p>",
+        f"<code>whatfor paper{' --deep' if deep else ''}</code>.</p>",
         f"<p><strong>{met} of {len(checks)}</strong> things that the paper says were met.</p>",
         _table([(f"<a href='#{figure.id}'>{figure.id}</a>", check) for figure, check in checks]),
         *(_section(figure) for figure in figures),

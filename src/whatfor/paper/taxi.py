@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from whatfor.beliefs import value_iteration
+from whatfor.beliefs.protocol import Seeing
 from whatfor.explanations import Contrast, Intention
+from whatfor.explanations.phrases import LIKELY
 from whatfor.layouts import Layout, Panels, layout_of
 from whatfor.paper.agents import Agents
 from whatfor.paper.figure import Check, Figure, Picture
@@ -18,6 +22,9 @@ SHOWN = 6  # points of the episode in a still picture
 #: Printed value of the best action, and the steps before delivery after the best and after the second-best one.
 PRINTED = {"ambiguity": (7.7147, 5, 5), "bounce": (11.87, 3, 5), "failure": (-2.3744, 13, 14)}
 DIGITS = 5e-5
+#: So likely to deliver, its spread is worth looking at.
+SURE = 0.99
+NUMBERS = {2: "Two", 3: "Three"}
 
 
 def value_after(steps: int) -> float:
@@ -31,86 +38,137 @@ def value_after(steps: int) -> float:
 
 def figure_5(agents: Agents) -> Figure:
     """Beliefs at points along an episode."""
-    along = episode(agents.taxi)
-    steps = np.unique(np.linspace(0, len(along) - 1, SHOWN).astype(int)).tolist()
-    points = [along[step] for step in steps]
-    spreads = [spread(why) for why in points]
-    boards = tuple(_board(along[step], step) for step in steps)
-    return Figure(
-        id="5",
-        title="Taxi: beliefs along an episode (Q-learning)",
-        says="Yellow: the passenger is not aboard; green: it is. Intentions become clearer over time: outward and return "
-        "journey, overlaid at first, collapse to the single shortest path to the goal.",
-        pictures=(Picture.of("5-episode", Panels("What the taxi expects, as it drives", START, boards, columns=3)),),
-        checks=(*_episode_checks(agents.taxi, along), Check(
-            "cells it expects to visit, from point to point (exp of the entropy of its visits)",
-            "fewer and fewer",
-            ", ".join(f"{x:.1f}" for x in spreads),
-            agents.taxi.outcomes(START).chances.get("delivered", 0.0) > 0.99 and all(np.diff(spreads) < 0.0),
-        )),
-        answers=(str(points[0]),),
-    )  # fmt: skip
+    return along_an_episode("5", "Q-learning", agents.taxi, _episode_checks)
 
 
 def figure_a5(agents: Agents) -> Figure:
     """The animation of figure 5."""
-    along = episode(agents.taxi)
+    return moving("A5", "5", "Q-learning", agents.taxi, _episode_checks)
+
+
+Checks = Callable[[Run, list[Intention]], tuple[Check, ...]]
+
+
+def along_an_episode(id: str, method: str, run: Run, checks: Checks, **more: Any) -> Figure:
+    """Beliefs at points along an episode, of any agent."""
+    along = episode(run)
+    steps = np.unique(np.linspace(0, len(along) - 1, SHOWN).astype(int)).tolist()
+    spreads = [spread(along[step]) for step in steps]
+    boards = tuple(_board(along[step], step) for step in steps)
     return Figure(
-        id="A5",
-        title="Taxi: the animation of figure 5 (Q-learning)",
-        says="The beliefs of figure 5 at every step of the episode.",
-        pictures=(Picture("A5-episode", tuple(_board(why, step) for step, why in enumerate(along))),),
-        checks=_episode_checks(agents.taxi, along),
+        id=id,
+        title=f"Taxi: beliefs along an episode ({method})",
+        says="Yellow: the passenger is not aboard; green: it is. Intentions become clearer over time: outward and return "
+        "journey, overlaid at first, collapse to the single shortest path to the goal.",
+        pictures=(Picture.of(f"{id}-episode", Panels("What the taxi expects, as it drives", START, boards, columns=3)),),
+        checks=(*checks(run, along), Check(
+            "cells it expects to visit, from point to point (exp of the entropy of its visits)",
+            "fewer and fewer",
+            ", ".join(f"{x:.1f}" for x in spreads),
+            run.outcomes(START).chances.get("delivered", 0.0) > SURE and len(spreads) > 1 and all(np.diff(spreads) < 0.0),
+        )),
+        answers=(str(along[0]),),
+        **more,
+    )  # fmt: skip
+
+
+def moving(id: str, still: str, method: str, run: Run, checks: Checks, **more: Any) -> Figure:
+    """The animation of such a figure."""
+    along = episode(run)
+    return Figure(
+        id=id,
+        title=f"Taxi: the animation of figure {still} ({method})",
+        says=f"The beliefs of figure {still} at every step of the episode.",
+        pictures=(Picture(f"{id}-episode", tuple(_board(why, step) for step, why in enumerate(along))),),
+        checks=checks(run, along),
+        **more,
     )
 
 
 def figure_7(agents: Agents) -> Figure:
     """Three contrasts, found by searching all states."""
-    found = search(agents.taxi)
-    pictures, checks, answers = [], [], []
-    for kind, says in (
-        ("ambiguity", "two distinct but equally good ways"),
-        ("bounce", "the other action leads away and back again"),
-        ("failure", "the other action leaves the taxi stuck where it is"),
-    ):
-        printed, steps, after = PRINTED[kind]
-        best, second = value_after(steps), value_after(after)
-        cases = found[kind]
-        case = min(cases, key=lambda case: _off(case, best, second), default=None)
-        where = (
-            "none found"
-            if case is None
-            else f"in {sum(abs(case.chosen.value - best) < DIGITS for case in cases)} of {len(cases)} such states"
-        )
-        values = (np.inf, np.inf) if case is None else (case.chosen.value, case.instead.value)
-        checks += [
-            Check(
-                f"{kind}: {says}; value of the best action",
-                f"{printed:g} = 30 · 0.9^{steps} − 10",
-                f"{values[0]:.4f}, {where}",
-                abs(values[0] - best) < 1e-6,
-            ),
-            Check(
-                f"{kind}: value of the second-best action",
-                f"{second:.4f} in the limit",
-                f"{values[1]:.4f}",
-                abs(values[1] - second) < 0.05,
-            ),
-        ]
-        if case is not None:
-            pictures.append(Picture.of(f"7-{kind}", layout_of(case), f"{kind.capitalize()}: {says}."))
-            answers.append(str(case))
-    return Figure(
-        id="7",
-        title="Taxi: contrasts (Q-learning)",
-        says="Best action against second best, five panels each: what each expects, what only one of them does, what both do. "
-        "Three cases: two equally good ways, a bounce back, and a failure where the taxi is stuck.",
-        pictures=tuple(pictures),
-        checks=tuple(checks),
-        answers=tuple(answers),
+    cases = tuple(
+        Case(kind, f"{printed:g} = 30 · 0.9^{steps} − 10", value_after(steps), value_after(after))
+        for kind, (printed, steps, after) in PRINTED.items()
+    )
+    return contrasts(
+        "7",
+        "Q-learning",
+        agents.taxi,
+        cases,
+        within=(1e-6, 0.05),
         note="The paper's second-best values (7.0777, 7.6599, −5.204) are of an agent that had not converged; in the limit they are "
         "7.7147 (a tie), 7.7147 and −3.1370. The cases are found by searching all states. The paper's east/south tie is at row 0, column 2, passenger "
         "aboard, destination B, which lies on no optimal episode: a greedy agent hardly tries its second way, and the search finds other ties of the same value.",
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of contrast that the paper shows."""
+
+    kind: str
+    printed: str
+    best: float  # what the best action is worth, in the limit
+    second: float  # and the second best
+
+
+#: What happens in each case, and how figures say it.
+KINDS = {
+    "ambiguity": ("two distinct but equally good ways", "two equally good ways"),
+    "bounce": ("the other action leads away and back again", "a bounce back"),
+    "failure": ("the other action leaves the taxi stuck where it is", "a failure where the taxi is stuck"),
+}
+Judged = Callable[[Run, Case, Contrast | None], tuple[Check, ...]]
+
+
+def contrasts(
+    id: str,
+    method: str,
+    run: Run,
+    cases: tuple[Case, ...],
+    *,
+    within: tuple[float, float],
+    judged: Judged = lambda run, case, shown: (),
+    **more: Any,
+) -> Figure:
+    """Best action against second best, of any agent; ``within``: how far values may be off, ``judged``: further checks of a case."""
+    found = search(run)
+    pictures, checks, answers = [], [], []
+    for case in cases:
+        says, candidates = KINDS[case.kind][0], found[case.kind]
+        shown = min(candidates, key=lambda one, case=case: _off(one, case), default=None)  # type: ignore[misc]
+        close = sum(abs(one.chosen.value - case.best) < max(within[0], DIGITS) for one in candidates)
+        where = "none found" if shown is None else f"in {close} of {len(candidates)} such states"
+        values = (np.inf, np.inf) if shown is None else (shown.chosen.value, shown.instead.value)
+        checks += [
+            Check(
+                f"{case.kind}: {says}; value of the best action",
+                case.printed,
+                f"{values[0]:.4f}, {where}",
+                abs(values[0] - case.best) < within[0],
+            ),
+            Check(
+                f"{case.kind}: value of the second-best action",
+                f"{case.second:.4f} in the limit",
+                f"{values[1]:.4f}",
+                abs(values[1] - case.second) < within[1],
+            ),
+            *judged(run, case, shown),
+        ]
+        if shown is not None:
+            pictures.append(Picture.of(f"{id}-{case.kind}", layout_of(shown), f"{case.kind.capitalize()}: {says}."))
+            answers.append(str(shown))
+    kinds = [KINDS[case.kind][1] for case in cases]
+    return Figure(
+        id=id,
+        title=f"Taxi: contrasts ({method})",
+        says="Best action against second best, five panels each: what each expects, what only one of them does, what both do. "
+        f"{NUMBERS[len(cases)]} cases: {', '.join(kinds[:-1])}{',' if len(cases) > 2 else ''} and {kinds[-1]}.",
+        pictures=tuple(pictures),
+        checks=tuple(checks),
+        answers=tuple(answers),
+        **more,
     )
 
 
@@ -136,7 +194,7 @@ def spread(why: Intention) -> float:
 def search(run: Run) -> dict[str, list[Contrast]]:
     """All states where the second-best action is as good, leads back, or leads nowhere, by kind."""
     found: dict[str, list[Contrast]] = {"ambiguity": [], "bounce": [], "failure": []}
-    tried = run.audit.tried
+    tried = run.beliefs.tried() if isinstance(run.beliefs, Seeing) else run.audit.tried
     for state in np.flatnonzero((tried > 0).all(axis=1)).tolist():
         contrast = run.contrast(state)
         kind = _kind(contrast)
@@ -145,17 +203,30 @@ def search(run: Run) -> dict[str, list[Contrast]]:
     return found
 
 
-def _off(case: Contrast, best: float, second: float) -> float:
-    return abs(case.chosen.value - best) + abs(case.instead.value - second)
+def _off(one: Contrast, case: Case) -> float:
+    return abs(one.chosen.value - case.best) + abs(one.instead.value - case.second)
 
 
 def _kind(contrast: Contrast) -> str | None:
     if contrast.tied:
         return "ambiguity" if contrast.different else None
-    back = contrast.back_after(contrast.instead)
+    back = back_after(contrast)
     if back is None:
         return None
     return "failure" if back == 1 else "bounce"
+
+
+def back_after(contrast: Contrast) -> int | None:
+    """After how many steps it expects the second-best action to lead back; of a network, by its visits.
+
+    They are all that it expects of the best action, with a detour before it.
+    """
+    best, other = contrast.chosen, contrast.instead
+    if other.trust is None:
+        return contrast.back_after(other)
+    missed, detour = float(contrast.gained.sum()), float(contrast.lost.sum())
+    back = other.visits[contrast.state, best.action] >= LIKELY and missed < (1.0 - LIKELY) * float(best.visits.sum())
+    return round(detour) if back and detour >= 0.5 else None
 
 
 def _episode_checks(run: Run, along: list[Intention]) -> tuple[Check, ...]:
