@@ -66,8 +66,8 @@ def figure_4d(agents: DeepAgents) -> Figure:
         ),
         others={"tabular": (beside, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects of {action!r} here.")},
         note=note(agents, "cartpole") + " Its time limit is an end, as in the paper's code: without a discount there would be no finite value. Such a value grows by at most 1 "
-        f"from sync to sync of the target network, and there were {preset.steps // preset.sync}: that is a part of the mismatch. Q is taught by Huber's loss, as the paper's is, which leans to medians, "
-        "and the amounts of its belief are means: in bins, where what follows looks random, earnings need not sum to Q.",
+        f"from sync to sync of the target network, and there were {preset.steps // preset.sync}: that is a part of the mismatch. Another is Huber's loss, as in the paper: in bins, where what follows looks "
+        "random, it leans to medians, and so do Q and its beliefs.",
     )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ def note(agents: DeepAgents, name: WorldName) -> str:
     return (
         f"Deviations: {reads}; {preset.environments} environments at once, {preset.steps:,} steps in all, batches of {preset.batch} (paper: 16); "
         f"Q learns at {preset.learning_rate:g} (paper: 0.0001) and its beliefs at {preset.belief_rate:g}, both falling; Q has layers of "
-        f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The belief shown is of the faithful head (amounts times a distribution, by squared error and cross-entropy); the "
+        f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The belief shown is of the faithful head (amounts times a distribution, by cross-entropy and the {preset.loss} loss); the "
         f"paper's regression {beside}. Kept: Huber's loss of Q and of that regression, Adam with gradients clipped to ±1, no discount."
     )
 
