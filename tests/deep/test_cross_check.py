@@ -150,9 +150,10 @@ def test_hubers_loss_leans_as_q_does_and_is_exact_without_chance() -> None:
     belief = made(setting, loss="huber")
     taught(belief, setting, 1_800)
     lengths = [
-        (belief.visits(s, a).sum(), setting.exact.visits(s, a).sum()) for s in range(STATES) for a in range(ACTIONS)
+        belief.visits(s, a).sum() / setting.exact.visits(s, a).sum() for s in range(STATES) for a in range(ACTIONS)
     ]
-    assert np.mean([said / true for said, true in lengths]) > 1.05  # episodes that end at once are outvoted
+    assert max(lengths) > 1.1  # episodes that end at once are outvoted
+    assert setting.distance(belief) > 0.06
     sure = Setting(certain=True)
     belief = made(sure, loss="huber")
     taught(belief, sure, 1_800)

@@ -37,7 +37,7 @@ class Trust(Explanation):
         float | None
     )  # mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known
     states: int  # over so many states
-    updates: int  # batches it learned from
+    updates: int  # of the network
     discount: float
     impossible: float = 0.0  # share of those Q-values that no rewards like the ones it has seen could bring
     source: str = "learned beside"  # or "evaluated": from rollouts of the agent as it is, after training
@@ -83,8 +83,7 @@ class Trust(Explanation):
         if self.source == "evaluated":
             lines = ["Evaluated after training: what its policy leads to, not what it believed while it learned."]
         else:
-            lines = [f"Estimated by a network that learned beside it, from {count(self.updates, 'batch')}."]
-            lines[0] = lines[0].replace("batchs", "batches")
+            lines = [f"Estimated by a network that learned beside it, in {count(self.updates, 'update')}."]
         over = (
             f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
             f"({self.relative_gap:.1%} of its range, correlation {self.correlation:.3f})"
