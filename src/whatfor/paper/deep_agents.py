@@ -49,7 +49,7 @@ class Preset:
     exploration: float  # what it falls to
     learning_starts: int = 2_000
     belief_least: float = 0.02  # that share: while Q is still, beliefs go on settling
-    paper_beliefs: bool = False  # the paper's belief network, or one hidden layer of 256
+    paper_beliefs: bool = False  # the paper's belief network, or a smaller one
     loss: LossName = "squared"  # of amounts: Taxi is not random, so that both losses learn the same
     both_heads: bool = True  # whether the paper's head learns beside too, since it costs little
 
@@ -57,7 +57,7 @@ class Preset:
 #: The paper's networks, many environments, a GPU.
 TAXI_FULL = Preset(1_900_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.12, 0.1, paper_beliefs=True)
 #: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
+TAXI_SMALL = Preset(176_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
 #: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
 #: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
 CARTPOLE_FULL = Preset(
@@ -282,7 +282,7 @@ def train_heads(
         head: BeliefCallback(
             States(TAXI if world is None else world.labels),
             head=head,
-            sizes=papers if preset.paper_beliefs else Sizes(joint=(256,)),
+            sizes=papers if preset.paper_beliefs else Sizes(joint=(512, 256)),
             reads="cell",
             optimiser=ClippedAdam,
             loss=preset.loss,
