@@ -257,7 +257,7 @@ class Run:
     def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
         """How the agent expects the episode to end; by default, after its best action."""
         if self._agent is not None:
-            return Outcomes.estimated(self._agent, self.labels, *self._asked(state, action), self.trust)
+            return Outcomes.estimated(self._agent, self._intention(*self._asked(state, action)))
         return Outcomes.of(self.audit, self.labels, *self._asked(state, action))
 
     def chance(self, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
@@ -365,7 +365,8 @@ class Run:
     def _simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         played: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
         if self._agent is not None and self._plays_by_network:
-            return SimulatedBeliefs(self._environment(env), self._agent, **played)
+            scale = float(self.settings.get("reward_scale", 1.0))
+            return SimulatedBeliefs(self._environment(env), self._agent, **played, reward_scale=scale)
         place = self._placed(env)
         longest = place.max_steps
         if not self._limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
@@ -387,7 +388,7 @@ class Run:
         world, ledger = place.world, self.ledger
         if world is None or world.arrays.kind != TABLE:
             return None
-        if self._limit_ends and ledger is not None and ledger.timed_out.any():  # a table knows no limit
+        if self._limit_ends and (ledger is None or ledger.timed_out.any()):  # a table knows no limit
             return None
         exact = ExactBeliefs(world, self.policy, discount=self.discount)
         return exact if exact.ends(state, action) else None
@@ -404,7 +405,7 @@ class Run:
         if self.ledger is None and self._agent is not None:
             raise ValueError(
                 f"{what} needs the ledger of a tabular run; a network keeps none: it can be asked for intention, contrast, "
-                "outcomes, simulation and comparison"
+                "outcomes, simulation, comparison and change since another run"
             )
         if self.ledger is None:
             raise ValueError(

@@ -8,10 +8,10 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
-from small_agents import CONCEPTS, ENDINGS, cart, lake, learned
+from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, learned
 
 import whatfor as wf
-from whatfor.deep import learn_after
+from whatfor.deep import BeliefCallback, learn_after
 from whatfor.explanations import Trust
 from whatfor.layouts import layout_of
 from whatfor.testing import check_beliefs
@@ -73,6 +73,65 @@ def test_simulation_plays_the_network_itself_from_the_very_observation() -> None
     assert len(run.episode(UPRIGHT)) == steps
     assert run.evaluate(episodes=3).lengths.min() >= 1
     assert run.comparison(UPRIGHT, rollouts=3).exact is None
+
+
+def test_two_observations_of_one_cell_are_played_apart() -> None:
+    _, run = cart()
+    beliefs = wf.SimulatedBeliefs("CartPole-v1", run.beliefs, discount=0.9, rollouts=2)
+    leaning = np.array([0.0, 0.0, 0.2, 0.0], np.float32)
+    one, two = run.beliefs.situation(UPRIGHT), run.beliefs.situation(leaning)  # type: ignore[attr-defined]
+    assert one == two
+    assert beliefs.value(one, 0) != beliefs.value(two, 0)
+
+
+def test_asking_does_not_move_the_agent() -> None:
+    weights = []
+    for asks in (False, True):
+        model, beside = learned("CartPole-v1", CONCEPTS, steps=300)
+        if asks:
+            beside.run.simulation(UPRIGHT, rollouts=3)
+            beside.run.evaluate(episodes=2)
+        model.learn(300, callback=beside, reset_num_timesteps=False)
+        weights.append([p.detach().clone() for p in model.q_net.parameters()])
+    assert all((a == b).all() for a, b in zip(*weights, strict=True))
+
+
+def test_a_run_stays_what_it_was_when_it_was_taken() -> None:
+    model, beside = learned("CartPole-v1", CONCEPTS, steps=300)
+    run = beside.run
+    before = run.intention(UPRIGHT).to_json()
+    assert beside.run is run  # nothing was learned since
+    model.learn(300, callback=beside, reset_num_timesteps=False)
+    assert run.intention(UPRIGHT).to_json() == before
+    assert beside.run.intention(UPRIGHT).to_json() != before
+
+
+def test_a_callback_belongs_to_one_agent() -> None:
+    _, beside = learned("CartPole-v1", CONCEPTS, steps=200)
+    from stable_baselines3 import DQN
+
+    with pytest.raises(ValueError, match="has learned beside another agent"):
+        DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beside)
+
+
+def test_what_is_judged_is_spread_over_all_experience() -> None:
+    from stable_baselines3 import DQN
+    from stable_baselines3.common.env_util import make_vec_env
+
+    beside = BeliefCallback(CONCEPTS, sizes=SMALL)
+    model = DQN("MlpPolicy", make_vec_env("CartPole-v1", n_envs=4, seed=0), seed=0, device="cpu", learning_starts=100)
+    model.learn(800, callback=beside)
+    seen, _ = beside.visited(40)
+    assert len(seen) == 40
+    assert model.replay_buffer is not None
+    last = model.replay_buffer.observations[model.replay_buffer.pos - 1]
+    assert (seen[-4:] == last).all()
+
+
+def test_bad_observations_are_refused() -> None:
+    _, run = cart()
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        run.intention(np.full(4, np.nan, np.float32))
 
 
 def test_an_environment_that_cannot_be_entered_says_what_to_pass() -> None:
@@ -138,6 +197,14 @@ def test_an_agent_explained_after_training_is_labelled_so() -> None:
     assert run.trust is not None
     assert run.trust.source == "evaluated"
     assert "not what it believed while it learned" in str(run.intention(UPRIGHT))
+
+
+def test_beliefs_learned_after_training_are_close_to_the_exact_ones() -> None:
+    model, _ = learned(gym.make("FrozenLake-v1", is_slippery=True), steps=400)
+    run = learn_after(model, steps=3_000, updates=2_500, exploration=0.3, learning_rate=3e-3)
+    assert run.trust is not None
+    assert run.trust.distance is not None
+    assert run.trust.distance < 0.25
 
 
 def test_two_deep_runs_can_be_compared() -> None:

@@ -11,7 +11,6 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-import whatfor as wf
 from whatfor.beliefs import ExactBeliefs
 from whatfor.deep import BeliefNetwork, Sizes
 from whatfor.deep.cells import cells_of
@@ -25,15 +24,8 @@ STATES, ACTIONS, DISCOUNT = 6, 3, 0.9
 class Setting:
     """A random world, a fixed policy, its exact values, and all that can happen in it."""
 
-    def __init__(self, seed: int = 4, certain: bool = False) -> None:
+    def __init__(self, seed: int = 4) -> None:
         self.world = random_world(seed, states=STATES, actions=ACTIONS, noisy=False)
-        if certain:  # only the first of what may follow
-            table, shape = self.world.table, (STATES, ACTIONS)
-            first = table.first[:-1]
-            ended = (table.ending[first] != 0).reshape(shape)
-            self.world = wf.worlds.table(
-                table.next_state[first].reshape(shape), table.reward[first].reshape(shape), ended
-            )
         self.policy = np.random.default_rng(seed).integers(ACTIONS, size=STATES)
         self.exact = ExactBeliefs(self.world, self.policy, discount=DISCOUNT)
         pairs = [(s, a) for s in range(STATES) for a in range(ACTIONS)]
@@ -80,9 +72,7 @@ class Setting:
 
 def made(setting: Setting, **more: Any) -> BeliefNetwork:
     cells = cells_of(None, spaces.Discrete(STATES), None, np.zeros(0), n_actions=ACTIONS)
-    return BeliefNetwork(
-        cells, setting.q_values, discount=DISCOUNT, **{"sizes": Sizes(joint=(64,)), "loss": "squared", **more}
-    )
+    return BeliefNetwork(cells, setting.q_values, discount=DISCOUNT, **{"sizes": Sizes(joint=(64,)), **more})
 
 
 def taught(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1_800, sync: int = 25) -> None:
@@ -94,9 +84,10 @@ def taught(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1
         belief.update(*setting.batch(64))
 
 
-def test_the_faithful_head_approaches_exact_beliefs() -> None:
+@pytest.mark.parametrize("loss", ["huber", "squared"])
+def test_the_faithful_head_approaches_exact_beliefs(loss: str) -> None:
     setting = Setting()
-    belief = made(setting)
+    belief = made(setting, loss=loss)
     distances, gaps = [setting.distance(belief)], [setting.gap(belief)]
     for _ in range(3):
         taught(belief, setting, 600)
@@ -105,13 +96,14 @@ def test_the_faithful_head_approaches_exact_beliefs() -> None:
     assert distances[0] > 0.5
     assert distances == sorted(distances, reverse=True)
     assert distances[-1] < 0.05
-    assert gaps[-1] < 0.05
+    if loss == "squared":  # Huber's earnings lean as Q does
+        assert gaps[-1] < 0.05
     check_beliefs(belief, STATES, ACTIONS, tolerance=None)
 
 
 def test_earnings_lie_where_the_exact_ones_do() -> None:
     setting = Setting(seed=5)
-    belief = made(setting)
+    belief = made(setting, loss="squared")
     taught(belief, setting, 1_800)
     for s in range(STATES):
         for a in range(ACTIONS):
@@ -145,25 +137,40 @@ def test_all_actions_can_be_answered_at_once() -> None:
     assert setting.distance(belief) < 0.1
 
 
-def test_hubers_loss_leans_as_q_does_and_is_exact_without_chance() -> None:
-    setting = Setting()
-    belief = made(setting, loss="huber")
-    taught(belief, setting, 1_800)
-    lengths = [
-        belief.visits(s, a).sum() / setting.exact.visits(s, a).sum() for s in range(STATES) for a in range(ACTIONS)
-    ]
-    assert max(lengths) > 1.1  # episodes that end at once are outvoted
-    assert setting.distance(belief) > 0.06
-    sure = Setting(certain=True)
-    belief = made(sure, loss="huber")
-    taught(belief, sure, 1_800)
-    assert sure.distance(belief) < 0.05
+def test_hubers_earnings_lean_as_q_does() -> None:
+    gaps = {}
+    for loss in ("huber", "squared"):
+        setting = Setting()
+        belief = made(setting, loss=loss)
+        taught(belief, setting, 1_800)
+        gaps[loss] = setting.gap(belief)
+    assert gaps["huber"] > 2.0 * gaps["squared"]  # what is rare is outvoted
+
+
+def test_lengths_are_means_whatever_q_is_taught_by() -> None:
+    """One state that ends with a chance of 0.1: ten steps are expected, not the hundred that a median would see."""
+    cells = cells_of(None, spaces.Discrete(1), None, np.zeros(0), n_actions=1)
+    belief = BeliefNetwork(
+        cells, lambda seen: np.zeros((len(seen), 1)), discount=0.99, sizes=Sizes(joint=(16,)), learning_rate=3e-3
+    )
+    dice, nothing = np.random.default_rng(0), np.zeros(64, np.int64)
+    for update in range(2_000):
+        for group in belief.optimiser.param_groups:
+            group["lr"] = 3e-3 * max(0.02, 1.0 - update / 2_000)
+        ended = (dice.random(64) < 0.1).astype(np.float32)
+        batch = SimpleNamespace(
+            observations=nothing, actions=nothing, rewards=np.zeros(64), next_observations=nothing, dones=ended
+        )
+        belief.update(batch, nothing)
+        if update % 10 == 0:
+            belief.sync()
+    assert belief.visits(0, 0).sum() == pytest.approx(1.0 / (1.0 - 0.9 * 0.99), rel=0.15)
 
 
 @pytest.mark.parametrize("broken", ["bootstraps from the state itself", "forgets that episodes end", "never syncs"])
 def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting()
-    belief = made(setting)
+    belief = made(setting, loss="squared")
     whole = setting.batch
 
     def batch(size: int) -> tuple[Any, NDArray[np.int64]]:

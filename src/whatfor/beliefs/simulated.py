@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ class SimulatedBeliefs:
 
     ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state, or (S, A)
     chances; or an agent that acts on observations (``Seeing``). An environment that whatfor cannot put into a state needs ``enter``, a function
-    (env, state, rng) that does. The same seed plays the same rollouts.
+    (env, state, rng) that does. ``reward_scale``: what rewards are multiplied by before they count. The same seed plays the same rollouts.
 
     >>> from whatfor.worlds import chain
     >>> beliefs = SimulatedBeliefs(chain(), policy=[0, 0, 1], discount=1.0, rollouts=10)
@@ -50,6 +49,7 @@ class SimulatedBeliefs:
         seed: int = 0,
         max_steps: int | None = None,
         enter: Enter | None = None,
+        reward_scale: float = 1.0,
     ) -> None:
         if operator.index(rollouts) < 2:
             raise ValueError(f"rollouts is {rollouts}; it takes at least 2 to tell how much they differ")
@@ -72,7 +72,8 @@ class SimulatedBeliefs:
         self.discount = discount
         self.n = rollouts
         self.seed = operator.index(seed)
-        self.rollouts = lru_cache(KEPT)(self._played)
+        self.reward_scale = reward_scale
+        self._kept: dict[tuple[int, int, bytes], Rollouts] = {}
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Mean visits after this action, discounted, this one included."""
@@ -96,6 +97,16 @@ class SimulatedBeliefs:
         spread = self._mean(counted.multiply(counted)) - self._mean(counted) ** 2
         error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
         return error
+
+    def rollouts(self, state: int, action: int) -> Rollouts:
+        """The rollouts behind a row; asked again, they are not played again."""
+        seen = np.asarray(state.observation).tobytes() if isinstance(state, Situation) else b""
+        key = (int(state), self.labels.action(action), seen)
+        if key not in self._kept:
+            if len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = self._played(state, action)
+        return self._kept[key]
 
     def _played(self, state: int, action: int) -> Rollouts:
         """The rollouts behind a row, by random numbers of their own."""
@@ -121,7 +132,7 @@ class SimulatedBeliefs:
         return self._by_rollout(rollouts, self._discounts(rollouts))
 
     def _paid(self, rollouts: Rollouts) -> Any:
-        return self._by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward)
+        return self._by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward * self.reward_scale)
 
     def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
         return np.power(self.discount, rollouts.step, dtype=np.float64)
@@ -164,7 +175,11 @@ def agent_rolled(
 
     envs = copies(env, min(SIDE_BY_SIDE, rollouts))
     limits = {"rollouts": rollouts, "max_steps": max_steps}
-    return rolled_by(agent.act, agent.cells_of, ended, agent.labels.n_actions, begin, envs=envs, **limits)
+    try:
+        return rolled_by(agent.act, agent.cells_of, ended, agent.labels.n_actions, begin, envs=envs, **limits)
+    finally:
+        for other in envs[1:]:
+            other.close()
 
 
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:

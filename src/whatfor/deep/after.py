@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from whatfor.deep.agent import check, described, environment, normaliser, packed, q_values_of
+from whatfor.deep.agent import (
+    check,
+    described,
+    environment,
+    packed,
+    q_values_of,
+    reward_scale,
+    seeing,
+    sees_through,
+    time_limit_of,
+)
 from whatfor.deep.belief import BeliefNetwork, HeadName, Reads
 from whatfor.deep.cells import Predicate, cells_of
 from whatfor.deep.images import encoder_of
 from whatfor.deep.network import Sizes
-from whatfor.deep.normalising import Learning
 from whatfor.deep.run import run_of
 from whatfor.runs import Run
 
@@ -27,7 +36,7 @@ def learn_after(
     updates: int = 10_000,
     exploration: float = 0.1,
     batch_size: int = 64,
-    sync: int = 200,
+    sync: int = 20,
     learning_rate: float = 1e-3,
     endings: Mapping[str, Predicate] | None = None,
     actions: Sequence[str] | None = None,
@@ -46,20 +55,21 @@ def learn_after(
         raise ValueError(f"steps is {steps} and updates is {updates}; it takes at least one of each")
     space, n_actions = model.observation_space, int(model.action_space.n)
     env = environment(model.get_env())
-    if env is None:
-        raise ValueError("the agent has no environment to be played in: give it one with model.set_env(env)")
-    think, dice = q_values_of(model), np.random.default_rng(seed)
-    seen, done, paid, following, ended = _played(env, think, n_actions, steps, exploration, dice)
+    if env is None or not sees_through(model.get_env()):
+        raise ValueError(
+            "the agent has no environment to be played in that shows what it sees: give it one with model.set_env(env)"
+        )
+    think, dice, limit = q_values_of(model, frozen=True), np.random.default_rng(seed), time_limit_of(model)
+    seen, done, paid, following, ended = _played(env, think, n_actions, steps, exploration, dice, limit == "terminal")
     named = cells_of(cells, space, env, seen, n_actions=n_actions, actions=actions, endings=endings)
     belief = BeliefNetwork(
-        named, think, discount=model.gamma, head=head, sizes=sizes, reads=reads, loss="squared",
+        named, think, discount=model.gamma, head=head, sizes=sizes, reads=reads, loss="squared" if head == "faithful" else "huber",
         learning_rate=learning_rate, encoder=encoder_of(model), device=model.device, seed=seed,
     )  # fmt: skip
-    belief.source, belief.packed = "evaluated", lambda: packed(model)
-    layer = normaliser(model)
-    if layer is not None:
-        belief.normaliser = Learning(layer)
-        paid = layer.normalize_reward(paid)
+    contents, normalise = packed(model), seeing(model)
+    belief.source, belief.packed = "evaluated", lambda: contents
+    belief.normaliser = None if normalise is None else normalise.fixed()
+    paid = paid * reward_scale(model)
     greedy = np.concatenate([think(following[at : at + 1_024]) for at in range(0, len(seen), 1_024)]).argmax(axis=1)
     inputs, onward = belief.normalised(seen), belief.normalised(following)
     for update in range(updates):
@@ -73,16 +83,15 @@ def learn_after(
         belief.update(batch, greedy[at], seen=seen[at], next_seen=following[at])
         if update % sync == sync - 1:
             belief.sync()
-    ends = model.replay_buffer is not None and not model.replay_buffer.handle_timeout_termination
     judged = dice.integers(len(seen), size=min(2_000, len(seen)))
     return run_of(
         belief, (seen[judged], done[judged]), env=env, world=world, learner={"name": type(model).__name__},
-        time_limit="terminal" if ends else "bootstrap", agent=described(model), rewards=paid,
+        time_limit=limit, agent=described(model), rewards=paid, reward_scale=reward_scale(model),
     )  # fmt: skip
 
 
 def _played(
-    env: Any, think: Any, n_actions: int, steps: int, exploration: float, dice: np.random.Generator
+    env: Any, think: Any, n_actions: int, steps: int, exploration: float, dice: np.random.Generator, limit_ends: bool
 ) -> tuple[Any, ...]:
     """Steps of the policy, exploring a little so that other actions are known too."""
     rows = []
@@ -94,7 +103,7 @@ def _played(
             else int(think(np.asarray(shown)[None])[0].argmax())
         )
         later, reward, terminated, truncated, _ = env.step(action)
-        rows.append((shown, action, float(reward), later, float(terminated)))
+        rows.append((shown, action, float(reward), later, float(terminated or (truncated and limit_ends))))
         shown = env.reset()[0] if terminated or truncated else later
     seen, done, paid, following, ended = zip(*rows, strict=True)
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import io
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +14,12 @@ from numpy.typing import NDArray
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.torch_layers import FlattenExtractor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper, VecMonitor, VecNormalize
 from stable_baselines3.dqn import DQN
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import nn
 
+from whatfor.deep.normalising import Learning, Normaliser
 from whatfor.folder import FolderError
 
 if TYPE_CHECKING:
@@ -38,6 +41,11 @@ def check(model: Any) -> None:
         )
     if isinstance(model.observation_space, spaces.Dict):
         raise ValueError("observations are dictionaries; flatten them first with gymnasium.wrappers.FlattenObservation")
+    if type(model).train is not DQN.train:
+        raise ValueError(
+            f"{type(model).__name__} has a train() of its own, so what its targets are built on is not known; in an own loop, "
+            "call BeliefNetwork.update(batch, next_actions)"
+        )
     if getattr(model, "n_steps", 1) > 1:
         raise ValueError(
             f"n_steps={model.n_steps}: its batches leave out the states between, so nobody can say what was expected of them; use n_steps=1"
@@ -54,37 +62,79 @@ def normaliser(model: DQN) -> VecNormalize | None:
     return model.get_vec_normalize_env()
 
 
-def q_values_of(model: DQN) -> QValues:
-    """What an agent thinks of observations as the environment shows them."""
+def seeing(model: DQN) -> Normaliser | None:
+    """How observations are changed before the agent reads them, if they are."""
+    layer = normaliser(model)
+    return Learning(layer) if layer is not None and layer.norm_obs else None
+
+
+def q_values_of(model: DQN, *, frozen: bool = False) -> QValues:
+    """What an agent thinks of observations as the environment shows them; ``frozen``: as it thinks now, whatever it learns later."""
+    net, normalise = model.q_net, seeing(model)
+    if frozen:
+        net, normalise = copy.deepcopy(net).eval(), None if normalise is None else normalise.fixed()
 
     def q_values(observations: NDArray[Any]) -> NDArray[Any]:
-        layer = normaliser(model)
-        seen = observations if layer is None else layer.normalize_obs(np.asarray(observations, np.float32))
-        assert isinstance(seen, np.ndarray)
+        seen = observations if normalise is None else normalise(observations)
         with torch.no_grad():
-            values: torch.Tensor = model.q_net(model.policy.obs_to_tensor(np.asarray(seen))[0])
+            values: torch.Tensor = net(model.policy.obs_to_tensor(np.asarray(seen))[0])
         return values.cpu().numpy()
 
     return q_values
 
 
 def environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
-    """One of the environments behind a vector of them, if it can be had."""
+    """An environment like those behind a vector of them, for names and for play; None: it cannot be made again.
+
+    Never one that the agent trains in: what is asked must not move it.
+    """
+    layers = []
     while isinstance(vector, VecEnvWrapper):
+        layers.append(vector)
         vector = vector.venv
-    if isinstance(vector, DummyVecEnv):
-        env = vector.envs[0]
-        return env.env if isinstance(env, Monitor) else env
     if vector is None:
         return None
+    env = vector.envs[0] if isinstance(vector, DummyVecEnv) else None
+    env = env.env if isinstance(env, Monitor) else env
+    return again(env, vector.get_attr("spec", 0)[0] if env is None else None)
+
+
+def sees_through(vector: VecEnv | None) -> bool:
+    """Whether the agent sees what one environment shows, but for normalising."""
+    while isinstance(vector, VecEnvWrapper):
+        if not isinstance(vector, (VecNormalize, VecMonitor)):
+            return False
+        vector = vector.venv
+    return vector is not None
+
+
+def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:
+    """Another environment of the same kind; None: it cannot be made."""
     import gymnasium as gym
 
-    spec = vector.get_attr("spec", 0)[0]  # in another process: one like it
-    return None if spec is None else gym.make(spec)
+    with contextlib.suppress(gym.error.Error, TypeError, ValueError, AttributeError):
+        return gym.make(spec if env is None else env.spec)  # type: ignore[arg-type]
+    with contextlib.suppress(Exception):  # whatever a stranger's environment does when it is copied
+        return copy.deepcopy(env)
+    return None
 
 
 #: Parts of an agent's network that can be made again from their names.
 ACTIVATIONS = {kind.__name__: kind for kind in (nn.ReLU, nn.Tanh, nn.ELU, nn.LeakyReLU, nn.GELU, nn.SiLU)}
+
+
+def time_limit_of(model: DQN) -> str:
+    """What the agent takes a time limit for: "terminal", or "bootstrap" where it looks past it."""
+    buffer = model.replay_buffer
+    return "terminal" if buffer is not None and not buffer.handle_timeout_termination else "bootstrap"
+
+
+def reward_scale(model: DQN) -> float:
+    """What the environment's rewards are multiplied by before the agent learns from them."""
+    layer = normaliser(model)
+    if layer is None or not layer.norm_reward:
+        return 1.0
+    return float(1.0 / np.sqrt(layer.ret_rms.var + layer.epsilon))
 
 
 def packed(model: DQN) -> bytes:

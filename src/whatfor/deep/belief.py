@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -40,7 +41,7 @@ class Settings:
     head: HeadName
     sizes: Sizes
     reads: Reads  # "cell": its one-hot code, as the paper's networks do
-    loss: LossName  # of amounts
+    loss: LossName  # of what is earned and paid
     discount: float
     seed: int
 
@@ -74,7 +75,11 @@ class BeliefNetwork:
         if reads not in ("observation", "cell"):
             raise ValueError(f"reads={reads!r}: a network reads the 'observation' or its 'cell'")
         if loss not in ("huber", "squared"):
-            raise ValueError(f"loss={loss!r}: amounts are taught by the loss that Q is taught by, 'huber' or 'squared'")
+            raise ValueError(
+                f"loss={loss!r}: earnings are taught by the loss that Q is taught by, 'huber' or 'squared'"
+            )
+        if head == "regression" and loss != "huber":
+            raise ValueError("the paper's regression head is taught by Huber's loss: leave out loss=")
         if not 0.0 <= discount <= 1.0:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
         self.cells, self.q_values = cells, q_values
@@ -85,12 +90,12 @@ class BeliefNetwork:
         self.normaliser: Normaliser | None = None  # where batches do not hold what the environment shows
         self.packed: Callable[[], bytes] | None = None  # the agent's own zip, to be saved beside
         self.encoded = encoder is not None
-        devices = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):  # the agent's random numbers are not touched
+        self._devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=self._devices):  # the agent's random numbers are not touched
             torch.manual_seed(seed)
             self.online, self.target = self._made(encoder), self._made(encoder)
         self.target.load_state_dict(self.online.state_dict())
-        self.target.requires_grad_(False)
+        self.target.requires_grad_(False).eval()
         self._followed = tuple(zip(self.target.state_dict().values(), self.online.state_dict().values(), strict=True))
         self._weights = list(self.online.parameters())
         self.optimiser = (
@@ -170,6 +175,11 @@ class BeliefNetwork:
         """
         actions, rewards, dones = (self._flat(x) for x in (batch.actions, batch.rewards, batch.dones))
         actions, next_actions, dones = actions.long(), self._flat(next_actions).long(), dones.float()
+        if not len(actions) == len(next_actions) == len(rewards) == len(dones):
+            raise ValueError(
+                f"a batch of {len(actions)} steps has {len(next_actions)} next actions; give the best action for each, "
+                "target_network(next_observations).argmax(dim=1)"
+            )
         shown = batch.observations if seen is None else seen
         next_shown = batch.next_observations if next_seen is None else next_seen
         cell, next_cell = self._cells(_joined(shown, next_shown)).chunk(2)
@@ -184,7 +194,8 @@ class BeliefNetwork:
         with torch.no_grad():
             later = self._forward(self.target, self._tensor(batch.next_observations), next_cell, next_actions)
             endings = self._ended(later.endings, dones, next_shown, actions, step.reward)
-        out = self._forward(self.online, self._tensor(batch.observations), cell, actions)
+        with torch.random.fork_rng(devices=self._devices, enabled=self.encoded):  # an encoder may drop out at random
+            out = self._forward(self.online, self._tensor(batch.observations), cell, actions)
         losses = self.head.losses(out, step, later, self.settings.loss)
         losses["endings"] = F.cross_entropy(out.endings, endings)
         for weight in self._weights:
@@ -195,6 +206,15 @@ class BeliefNetwork:
         self.optimiser.step()
         self.updates += 1
         return {name: loss.detach() for name, loss in losses.items()}
+
+    def snapshot(self, q_values: QValues) -> BeliefNetwork:
+        """As it is now, for questions to an agent that thinks so; learning goes on without it."""
+        still = copy.copy(self)
+        still.q_values = q_values
+        still.online = still.target = copy.deepcopy(self.online).eval()
+        still._count, still._brought, still._examples = self._count.clone(), self._brought.clone(), dict(self._examples)
+        still.normaliser = None if self.normaliser is None else self.normaliser.fixed()
+        return still
 
     def sync(self, tau: float = 1.0) -> None:
         """Bring the target network up to date, whenever Q's is."""
@@ -265,6 +285,8 @@ class BeliefNetwork:
         shape = self.cells.space.shape or ()
         if not self.cells.whole and not isinstance(state, str) and shape and np.shape(state) == shape:
             observation = np.asarray(state, self.cells.space.dtype)
+            if not np.isfinite(observation).all():
+                raise ValueError(f"the observation {observation} holds NaN or infinite numbers")
             return Situation(int(self.cells.index(observation[None])[0]), observation)
         index = state if isinstance(state, Situation) else self.labels.index(state)
         return Situation(int(index), self._standing_for(index))
@@ -297,6 +319,11 @@ class BeliefNetwork:
 
     def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) The cells that observations (B, ...) are in."""
+        shape = self.cells.space.shape or ()
+        if np.shape(observations)[1:] != shape:
+            raise ValueError(
+                f"observations of shape {np.shape(observations)[1:]}, where the agent sees {shape}: pass the environment it sees as env="
+            )
         return self.cells.index(observations)
 
     def ended(self, observation: Any, action: int, reward: float) -> str | None:
@@ -346,7 +373,7 @@ class BeliefNetwork:
             chances = F.softmax(out.endings, dim=1)
         shape = (len(seen), self.labels.n_states, self.labels.n_actions)
         visits, earnings = (map_.double().cpu().numpy().reshape(shape) for map_ in (maps.visits, maps.earnings))
-        return np.maximum(visits, 0.0), earnings, chances.double().cpu().numpy()
+        return visits, earnings, chances.double().cpu().numpy()
 
     def normalised(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Observations as the batches held them."""

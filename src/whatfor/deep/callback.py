@@ -12,11 +12,21 @@ from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.dqn import DQN
 
-from whatfor.deep.agent import check, described, environment, normaliser, packed, q_values_of
+from whatfor.deep.agent import (
+    check,
+    described,
+    environment,
+    normaliser,
+    packed,
+    q_values_of,
+    reward_scale,
+    seeing,
+    sees_through,
+    time_limit_of,
+)
 from whatfor.deep.belief import BeliefNetwork, HeadName, LossName, Reads
 from whatfor.deep.cells import Predicate, cells_of
 from whatfor.deep.network import Sizes
-from whatfor.deep.normalising import Learning
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -97,6 +107,8 @@ class BeliefCallback(BaseCallback):
         self.seed = seed
         self.belief: BeliefNetwork | None = None
         self.history: list[tuple[float, int]] = []  # return and length of every episode
+        self._taught_by: Any = None  # the agent whose beliefs these are
+        self._answering: tuple[tuple[int, int], Run] | None = None
         self._syncs = 0
         self._waiting: list[_Taken] = []  # batches that will be learned from together
         self._playing: NDArray[np.float64] = np.zeros((2, 0))
@@ -105,6 +117,8 @@ class BeliefCallback(BaseCallback):
 
     def _on_training_start(self) -> None:
         check(self.model)
+        if self.belief is not None and self._taught_by is not self.model:
+            raise ValueError("this callback has learned beside another agent; make a new BeliefCallback for this one")
         self._playing = np.zeros((2, self.training_env.num_envs))
         if self.cells is None or isinstance(self.cells, Mapping):  # what is wrong with them is told before the work
             self._cells(np.zeros((0,)))
@@ -152,7 +166,7 @@ class BeliefCallback(BaseCallback):
 
     @property
     def run(self) -> Run:
-        """The agent as it is now, ready for questions."""
+        """The agent as it is now, ready for questions; what it learns later does not change the answers."""
         from whatfor.deep.run import run_of
         from whatfor.history import History
 
@@ -161,19 +175,27 @@ class BeliefCallback(BaseCallback):
                 "nothing was learned yet: call model.learn(..., callback=...) with more steps than learning_starts"
             )
         model = self._dqn
+        moment = (self.belief.updates, model.num_timesteps)
+        if self._answering is not None and self._answering[0] == moment:
+            return self._answering[1]
         returns, lengths = np.array(self.history).reshape(-1, 2).T
-        ends = model.replay_buffer is not None and not model.replay_buffer.handle_timeout_termination
-        return run_of(
-            self.belief,
+        contents = packed(model)
+        belief = self.belief.snapshot(q_values_of(model, frozen=True))
+        belief.packed = lambda: contents
+        run = run_of(
+            belief,
             self.visited(SAMPLE),
-            env=environment(model.get_env()),
+            env=environment(model.get_env()) if sees_through(model.get_env()) else None,
             world=self.world,
             history=History(returns, lengths.astype(np.int64)),
             learner={"name": type(model).__name__},
-            time_limit="terminal" if ends else "bootstrap",
+            time_limit=time_limit_of(model),
             agent=described(model),
             rewards=self._rewards(),
+            reward_scale=reward_scale(model),
         )
+        self._answering = (moment, run)
+        return run
 
     # -- the parts -----------------------------------------------------------------------------
 
@@ -213,10 +235,8 @@ class BeliefCallback(BaseCallback):
             device=model.device,
             seed=self.seed,
         )
-        layer = normaliser(model)
-        if layer is not None:
-            belief.normaliser = Learning(layer)
-        belief.packed = lambda: packed(model)
+        belief.normaliser = seeing(model)
+        self._taught_by = model
         return belief
 
     def _follow_syncs(self, belief: BeliefNetwork) -> None:
@@ -247,7 +267,7 @@ class BeliefCallback(BaseCallback):
             _joined([taken.next_seen for taken in batches]),
         )
         losses = belief.update(batch, greedy, seen=seen, next_seen=next_seen)
-        if belief.updates % LOOK == 0:
+        if belief.updates % LOOK == 0 and not self._dqn.q_net.training:
             self._look(belief, batch, losses, seen)
 
     def _on_training_end(self) -> None:
@@ -275,8 +295,7 @@ class BeliefCallback(BaseCallback):
         buffer = self._dqn.replay_buffer
         assert buffer is not None
         filled = buffer.buffer_size if buffer.full else buffer.pos
-        rows = np.unique(np.linspace(0, filled - 1, min(most, filled)).astype(int)) if filled else np.zeros(0, int)
-        rows = rows[: max(1, most // buffer.n_envs)] if len(rows) * buffer.n_envs > most else rows
+        rows = np.linspace(0, filled - 1, min(filled, max(1, most // buffer.n_envs))).astype(int)
         shape = self._dqn.observation_space.shape or ()
         observations = buffer.observations[rows].reshape(-1, *(shape or (1,)))
         return (observations if shape else observations[:, 0]), buffer.actions[rows].reshape(-1).astype(np.int64)

@@ -132,7 +132,9 @@ def from_bins(labels: Labels, space: spaces.Space[Any]) -> Cells:
         bins = [row.searchsorted(flat[:, i], side="right") for i, row in enumerate(edges)]
         return np.ravel_multi_index(bins, labels.shape)
 
-    return Cells(labels, space, index, labels.observation, False, {"kind": "bins"})
+    return Cells(
+        labels, space, index, lambda cell: np.asarray(labels.observation(cell), space.dtype), False, {"kind": "bins"}
+    )
 
 
 @dataclass(frozen=True)
@@ -159,13 +161,19 @@ class Clusters:
             )
         spread = np.maximum(seen.std(axis=0), 1e-12)
         found = KMeans(self.n, random_state=self.seed, n_init=1).fit(seen / spread)
-        return from_centres(found.cluster_centers_ * spread, spread, space, _actions(env, None))
+        centres = found.cluster_centers_ * spread
+        nearest = [int((((seen - centre) / spread) ** 2).sum(axis=1).argmin()) for centre in centres]
+        return from_centres(centres, spread, np.asarray(visited)[nearest], space, _actions(env, None))
 
 
 def from_centres(
-    centres: NDArray[np.float64], spread: NDArray[np.float64], space: spaces.Space[Any], actions: tuple[str, ...]
+    centres: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    examples: NDArray[Any],
+    space: spaces.Space[Any],
+    actions: tuple[str, ...],
 ) -> Cells:
-    """Cells of what is nearest to each centre."""
+    """Cells of what is nearest to each centre; ``examples``: the observation that stands for each."""
     scaled, lengths = centres / spread, ((centres / spread) ** 2).sum(axis=1)
 
     def index(seen: NDArray[Any]) -> NDArray[np.int64]:
@@ -174,8 +182,8 @@ def from_centres(
 
     words = tuple(f"{n} around ({', '.join(f'{x:.2g}' for x in centre[:6])})" for n, centre in enumerate(centres))
     labels = Labels((Axis("cluster", len(centres), words),), actions)
-    recipe = {"kind": "clusters", "centres": centres.tolist(), "spread": spread.tolist()}
-    return Cells(labels, space, index, lambda cell: centres[cell].reshape(space.shape or ()), False, recipe)
+    recipe = {"kind": "clusters", "centres": centres.tolist(), "spread": spread.tolist(), "examples": examples.tolist()}
+    return Cells(labels, space, index, lambda cell: examples[cell], False, recipe)
 
 
 @dataclass(frozen=True)
@@ -239,6 +247,10 @@ def cells_of(
             raise ValueError(f"actions names {len(actions)} actions; the agent has {n_actions}")
         cells = replace(cells, labels=replace(cells.labels, actions=tuple(actions), verbs=()))
     if endings:
+        if "terminated" in endings:
+            raise ValueError(
+                "'terminated' is what an end is called that has no name; choose another name for this ending"
+            )
         added = tuple(Ending(name, TOLD_BY_CONDITION) for name in endings if name not in cells.labels.ending_names)
         cells = replace(
             cells, endings=dict(endings), labels=replace(cells.labels, endings=(*cells.labels.endings, *added))

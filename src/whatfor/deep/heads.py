@@ -46,10 +46,10 @@ class Head(Protocol):
 class Faithful:
     """Amounts times distributions: visits to come are an expected length times a softmax over pairs.
 
-    The step itself is known and is not learned. The distribution is taught by cross-entropy, amounts by the loss that Q is taught by:
-    Huber's, which leans to medians where the world is random, as Q then does, or the squared error (relative to the size), which learns
-    means. What is to be earned and to be paid are amounts of their own, spread over the expected visits by what each pair brings: they
-    cannot rescale visits.
+    The step itself is known and is not learned. The distribution is taught by cross-entropy, the length by its squared error relative to
+    its size. What is to be earned and to be paid are amounts of their own, spread over the expected visits by what each pair brings:
+    they cannot rescale visits. They are taught by the loss that Q is taught by, so that they lean as it does: Huber's leans to medians where
+    the world is random.
     """
 
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
@@ -71,10 +71,12 @@ class Faithful:
         visits = _Spread.apply(out.visits, shares, amounts[:, 0], now[:, 0], step.next_pair)  # type: ignore[no-untyped-call]
         brought = torch.stack([step.reward.clamp(min=0.0), -step.reward.clamp(max=0.0)], dim=1)
         taught = torch.cat([amounts + now, brought], dim=1)
+        means = 1 if loss == "huber" else taught.shape[1]  # lengths are means whatever Q is taught by
+        apart = (out.amounts[:, :means] - taught[:, :means]).square().mean(dim=0)
+        amounts = (apart / (1.0 + taught[:, :means].mean(dim=0))).sum()
         if loss == "huber":
-            return {"visits": visits, "amounts": F.smooth_l1_loss(out.amounts, taught, reduction="sum") / len(taught)}
-        apart = (out.amounts - taught).square().mean(dim=0)
-        return {"visits": visits, "amounts": (apart / (1.0 + taught.mean(dim=0))).sum()}
+            amounts = amounts + F.smooth_l1_loss(out.amounts[:, 1:], taught[:, 1:], reduction="sum") / len(taught)
+        return {"visits": visits, "amounts": amounts}
 
 
 class Regression:
@@ -85,7 +87,8 @@ class Regression:
 
     def maps(self, out: Expected, pair: Tensor, rewards: Tensor) -> Maps:
         """What the outputs say."""
-        return Maps(out.visits, out.visits * rewards[0], out.visits * rewards[1])
+        visits = out.visits.clamp(min=0.0)
+        return Maps(visits, visits * rewards[0], visits * rewards[1])
 
     def losses(self, out: Expected, step: Step, later: Expected, loss: str) -> dict[str, Tensor]:
         """Huber's loss, summed over outputs: their mean would starve it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from gymnasium import spaces
 from torch import Tensor
@@ -37,6 +38,6 @@ def read(observations: Tensor, space: spaces.Space[Any]) -> Tensor:
         )
         parts = [one_hot(numbers[:, i], int(n)) for i, n in enumerate(space.nvec.ravel())]
         return torch.cat(parts, dim=1)
-    if observations.dtype == torch.uint8:
+    if space.dtype == np.uint8:  # also where numbers between those of pixels stand for them
         return observations.float() / 255.0
     return observations.float()

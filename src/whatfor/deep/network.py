@@ -58,7 +58,7 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder or nn.Identity()
-        self.n_actions, self.n_pairs, self.answers = n_actions, n_pairs, (n_pairs, 5, n_endings + 1)
+        self.n_actions, self.answers = n_actions, (n_pairs, 5, n_endings + 1)
         self.reads_action = sizes.action is not None
         self.state, width = _layers(n_inputs, sizes.state)
         self.action, more = _layers(n_actions, sizes.action or ())

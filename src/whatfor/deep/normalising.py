@@ -55,9 +55,6 @@ class Learning:
 
     def fixed(self) -> Fixed:
         """As it is now."""
-        if not self.layer.norm_obs:
-            size = int(np.prod(self.layer.observation_space.shape))
-            return Fixed((0.0,) * size, (1.0,) * size, float("inf"))
         known = self.layer.obs_rms
         scale = np.sqrt(known.var + self.layer.epsilon).ravel()
         return Fixed(tuple(known.mean.ravel().tolist()), tuple(scale.tolist()), float(self.layer.clip_obs))

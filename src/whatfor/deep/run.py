@@ -31,11 +31,13 @@ def run_of(
     time_limit: str = "bootstrap",
     agent: dict[str, Any] | None = None,
     rewards: NDArray[Any] | None = None,
+    reward_scale: float = 1.0,
 ) -> Run:
     """A Run of a deep agent.
 
     ``visited``: observations it came to and the actions it took there, over which its beliefs are judged. ``env``: where it plays.
-    ``rewards``: some that it has seen, which bound what Q can be.
+    ``rewards``: some that it has learned from, which bound what Q can be. ``reward_scale``: what the environment's rewards are multiplied by before
+    it learns from them; simulations then are in the units of its values.
     ``world``: an id or a world of whatfor whose states are its cells, for exact and quick answers.
     """
     place = _place(belief, env, world)
@@ -45,13 +47,15 @@ def run_of(
         "time_limit": time_limit,
         "environment": {} if env is None else recipe_of(env, None, None),
         "agent": agent,
+        "reward_scale": reward_scale,
     }
     if place is not None:
         settings |= {"world": place.recipe, "max_steps": place.max_steps}
     values = values_of(belief)
     run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings)
     run._place, run._env = place, env
-    run.trust = trust_in(belief, visited, place, run.policy, rewards)
+    known = None if time_limit == "terminal" else place  # a table knows no limit
+    run.trust = trust_in(belief, visited, known, run.policy, rewards)
     return run
 
 

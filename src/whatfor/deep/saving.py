@@ -68,49 +68,73 @@ def network_out(run: Run) -> tuple[dict[str, Any], Files]:
 
 
 def network_in(run: Run, document: dict[str, Any], files: dict[str, bytes], *, cells: Any, agent: Any) -> None:
-    """Give a loaded run its network back."""
-    space = space_in(document["space"])
+    """Give a loaded run its network back, after a look at every number that comes from a file."""
+    try:
+        tensors = tensors_from(files["belief"])
+        space, settings = space_in(document["space"]), document["settings"]
+        sizes = _sizes_in(settings["sizes"], tensors)
+        trust = None if document["trust"] is None else _trust_in(run.labels, document["trust"])
+        normalise = normaliser_in(document["normaliser"])
+        updates, source = int(document["updates"]), str(document["source"])
+    except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
+        raise FolderError(f"the belief network cannot be read: {type(error).__name__} {error}") from error
     over = cells_in(document, space, run.labels, cells)
-    settings = document["settings"]
-    sizes = settings["sizes"]
     belief = BeliefNetwork(
         over,
         _asked(run, document, files, space, agent),
         discount=settings["discount"],
         head=settings["head"],
-        sizes=Sizes(
-            tuple(sizes["state"]), None if sizes["action"] is None else tuple(sizes["action"]), tuple(sizes["joint"])
-        ),
+        sizes=sizes,
         reads=settings["reads"],
         loss=settings["loss"],
         seed=settings["seed"],
     )
-    try:
-        tensors = tensors_from(files["belief"])
-    except SafetensorError as error:
-        raise FolderError(f"the belief network cannot be read: {error}") from error
-    if not all(bool(torch.isfinite(t).all()) for t in tensors.values() if t.is_floating_point()):
-        raise FolderError("the belief network holds NaN or infinite numbers")
     weights = {name.removeprefix("online."): t for name, t in tensors.items() if name.startswith("online.")}
     try:
         belief.online.load_state_dict(weights)
-    except RuntimeError as error:
+        belief._count.copy_(tensors["count"])
+        belief._brought.copy_(tensors["brought"])
+    except (RuntimeError, KeyError) as error:
         raise FolderError(f"the belief network does not fit its settings: {error}") from error
+    belief.online.eval()
     belief.sync()
-    for name, mine in (("count", belief._count), ("brought", belief._brought)):
-        if tensors[name].shape != mine.shape:
-            raise FolderError(f"the belief network's {name} does not fit its cells")
-        mine.copy_(tensors[name])
     if "examples" in tensors:
-        shown = tensors["examples"].numpy()
-        belief._examples = {int(cell): shown[i] for i, cell in enumerate(tensors["example_cells"].tolist())}
-    belief.updates, belief.source = document["updates"], document["source"]
-    belief.normaliser = normaliser_in(document["normaliser"])
-    run._beliefs = belief
+        belief._examples = _examples_in(tensors, space, run.labels.n_states)
+    belief.updates, belief.source, belief.normaliser = updates, source, normalise
+    run._beliefs, run.trust = belief, trust
     if "agent" in files:
         kept = files["agent"]
         belief.packed = lambda: kept
-    run.trust = None if document["trust"] is None else Trust(run.labels, **document["trust"])
+
+
+def _sizes_in(told: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Sizes:
+    """Sizes of layers, if the weights of the file are of such a network; nothing larger is made."""
+    if not all(bool(torch.isfinite(t).all()) for t in tensors.values() if t.is_floating_point()):
+        raise ValueError("it holds NaN or infinite numbers")
+    parts = [told["state"], told["action"] or [], told["joint"]]
+    held = [t.shape[0] for name, t in tensors.items() if name.endswith(".bias") and name.count(".") > 2]
+    if sorted(int(n) for part in parts for n in part) != sorted(held):
+        raise ValueError("its layers have other sizes than its weights")
+    state, action, joint = (tuple(int(n) for n in part) for part in parts)
+    return Sizes(state, None if told["action"] is None else action, joint)
+
+
+def _trust_in(labels: Labels, told: dict[str, Any]) -> Trust:
+    """What was found out about a network when it was saved."""
+    numbers = {name: told[name] for name in ("correlation", "residual", "value_range", "discount", "impossible")}
+    numbers |= {"distance": told["distance"]} if told["distance"] is not None else {}
+    if not all(isinstance(x, (int, float)) and np.isfinite(x) for x in numbers.values()):
+        raise ValueError("what it says of its trust is no numbers")
+    counts = {name: int(told[name]) for name in ("pairs", "states", "updates")}
+    return Trust(labels, **{"distance": None, **numbers}, **counts, source=str(told["source"]))
+
+
+def _examples_in(tensors: dict[str, torch.Tensor], space: Any, n_cells: int) -> dict[int, NDArray[Any]]:
+    """Observations that stand for cells."""
+    shown, at = tensors["examples"].numpy(), tensors["example_cells"].tolist()
+    if len(shown) != len(at) or shown.shape[1:] != (space.shape or ()) or not all(0 <= cell < n_cells for cell in at):
+        raise FolderError("the observations that stand for cells do not fit them")
+    return {int(cell): shown[i].astype(space.dtype) for i, cell in enumerate(at)}
 
 
 def cells_in(document: dict[str, Any], space: spaces.Space[Any], labels: Labels, given: Any) -> Cells:
@@ -139,7 +163,8 @@ def cells_in(document: dict[str, Any], space: spaces.Space[Any], labels: Labels,
     elif recipe["kind"] == "bins":
         cells = from_bins(labels, space)
     elif recipe["kind"] == "clusters":
-        cells = from_centres(np.array(recipe["centres"]), np.array(recipe["spread"]), space, labels.actions)
+        centres, spread = (np.array(recipe[name], np.float64) for name in ("centres", "spread"))
+        cells = from_centres(centres, spread, np.array(recipe["examples"], space.dtype), space, labels.actions)
     else:
         raise FolderError(f"cells of an unknown kind: {recipe['kind']!r}")
     return replace(cells, labels=labels, endings=endings)
@@ -150,9 +175,13 @@ def _asked(
 ) -> QValues:
     """What the agent thinks: from the given model, or from its zip, of which only the weights are read."""
     if agent is not None:
-        from whatfor.deep.agent import q_values_of
+        from whatfor.deep.agent import q_values_of, seeing
 
-        return agent if callable(agent) else q_values_of(agent)
+        if callable(agent):
+            own_thoughts: QValues = agent
+            return own_thoughts
+        kept, own = normaliser_in(document["normaliser"]), q_values_of(agent)
+        return own if kept is None or seeing(agent) is not None else lambda seen: own(kept(seen))
     described = run.settings.get("agent")
     if described is None or "agent" not in files:
         raise ValueError(
@@ -188,7 +217,12 @@ def weights_in(contents: bytes) -> dict[str, torch.Tensor]:
 
 def normaliser_in(told: dict[str, Any] | None) -> Fixed | None:
     """How observations were normalised when the run was saved."""
-    return None if told is None else Fixed(tuple(told["mean"]), tuple(told["scale"]), float(told["clip"]))
+    if told is None:
+        return None
+    mean, scale, clip = (np.array(told[name], np.float64) for name in ("mean", "scale", "clip"))
+    if mean.shape != scale.shape or not (np.isfinite(mean).all() and np.isfinite(clip) and (scale > 0.0).all()):
+        raise ValueError("its observations are normalised by numbers that cannot be")
+    return Fixed(tuple(mean.tolist()), tuple(scale.tolist()), float(clip))
 
 
 # -- spaces ------------------------------------------------------------------------------------

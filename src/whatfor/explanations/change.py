@@ -41,7 +41,7 @@ class Change(Difference):
         here, labels = self.labels.words(self.state), self.labels
         now, then = ("here", "in the other run") if self.another_run else ("now", "before")
         for which, when in ((self.before, then), (self.after, now)):
-            if which.tries == 0:
+            if which.tries == 0 and which.trust is None:
                 return [
                     f"In {here!r}, {labels.actions[which.action]!r} was never tried {when}: there is nothing to compare."
                 ]
@@ -61,7 +61,7 @@ class Change(Difference):
                 most = [part for part in self._map(numbers)[:MOST] if part["number"] >= FAINT]
                 lines += [f"{said}:"] * bool(most)
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
-        return lines
+        return lines if self.one.trust is None else [*lines, *self.one.trust.about(self.one.residual)]
 
     def _reasons(self) -> str:
         """How much of the one future is in the other."""

@@ -135,7 +135,7 @@ class Comparison(Explanation):
             f"Its expected visits are {self.distance:.1%} away from the actual ones" + (":" if self.places else ".")
         )
         lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
-        return lines if self.believed.trust is None else lines + self.believed.trust.sentences()
+        return lines if self.believed.trust is None else [*lines, *self.believed.trust.about(self.residual)]
 
     def _told(self) -> str:
         """The verdict in words."""

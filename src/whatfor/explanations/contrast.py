@@ -48,7 +48,7 @@ class Contrast(Difference):
         here = self.labels.words(self.state)
         names = [self.labels.actions[which.action] for which in (self.one, self.other)]
         for name, which in zip(names, (self.one, self.other), strict=True):
-            if which.tries == 0:
+            if which.tries == 0 and which.trust is None:
                 return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
             if which.tries is not None and which.trust is None and which.now < 0.5:
                 return [

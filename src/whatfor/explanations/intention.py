@@ -162,7 +162,7 @@ class Intention(Explanation):
         lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
         lines.append(self._worth())
         if self.tries == 0:
-            lines.append("That was never tried in any batch it learned from: what follows is a guess.")
+            lines.append("That was in no batch it learned from: what follows is a guess.")
         return [*lines, *self._most_expected(), *self._earned(), *trust.sentences()]
 
     def plan(self) -> Plan:

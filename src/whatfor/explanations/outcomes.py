@@ -10,6 +10,7 @@ import numpy as np
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Seeing
 from whatfor.explanations.explanation import FAINT, Explanation, last_step
+from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import count
 from whatfor.explanations.trust import Trust
 from whatfor.kernels.recursion import TERMINATED, ending_place
@@ -26,16 +27,15 @@ class Outcomes(Explanation):
     chances: dict[str, float]  # by name, the likeliest first; an end without a name is told by its last step
     unknown: float  # chance that still rests on values the tables started with
     tries: int
-    residual: float  # |all chances + unknown - 1|
+    residual: float  # |all chances + unknown - 1|; of a network, |earnings - Q|
     trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
 
     @classmethod
-    def estimated(cls, beliefs: Seeing, labels: Labels, state: int, action: int, trust: Trust | None) -> Outcomes:
-        """Ask a network."""
-        chances = beliefs.outcomes(state, action)
+    def estimated(cls, beliefs: Seeing, why: Intention) -> Outcomes:
+        """What a network says of the endings after an intended action; its residual is the intention's."""
+        chances = beliefs.outcomes(why.state, why.action)
         unknown = max(0.0, 1.0 - sum(chances.values()))
-        tries, off = int(beliefs.tried()[state, action]), abs(sum(chances.values()) + unknown - 1.0)
-        return cls(labels, state, action, chances, unknown, tries, off, trust)
+        return cls(why.labels, why.state, why.action, chances, unknown, why.tries or 0, why.residual, why.trust)
 
     @classmethod
     def of(cls, audit: Audit, labels: Labels, state: int, action: int) -> Outcomes:
@@ -53,18 +53,23 @@ class Outcomes(Explanation):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        if self.tries == 0:
+        if self.tries == 0 and self.trust is None:
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
         rest = (
             "still resting on the values it started with"
             if self.trust is None
             else "not learned yet; what is known of endings comes back one step with every sync"
         )
-        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so (tried {count(self.tries, 'time')}):"]
+        tried = (
+            f"tried {count(self.tries, 'time')}"
+            if self.trust is None
+            else f"learned in {count(self.tries, 'sampled step')}"
+        )
+        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so ({tried}):"]
         lines += [f"  {chance:6.1%}  {name}" for name, chance in self.chances.items() if chance >= FAINT]
         if self.unknown >= FAINT:
             lines.append(f"  {self.unknown:6.1%}  unknown: {rest}")
-        return lines if self.trust is None else lines + self.trust.sentences()
+        return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
 
     def to_json(self) -> dict[str, Any]:
         """State, action, chances by name, and the unknown share."""

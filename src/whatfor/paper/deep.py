@@ -149,7 +149,8 @@ def _off_exact(run: Run, why: Intention) -> float:
     exact = ExactBeliefs("Taxi-v4", run.policy, discount=1.0)
     if not exact.ends(why.state, why.action):
         return np.inf
-    return distance(why.visits, exact.visits(why.state, why.action))
+    true = exact.visits(why.state, why.action)
+    return float(np.abs(why.visits - true).sum() / true.sum())
 
 
 def _really_back(run: Run, shown: Contrast) -> int | None:
@@ -241,7 +242,7 @@ def note(agents: DeepAgents, name: WorldName) -> str:
         if both
         else "takes over half as long again: --both-heads"
     )
-    belief = "the paper's sizes" if preset.paper_beliefs else "one hidden layer of 256"
+    belief = "the paper's sizes" if preset.paper_beliefs else "layers of 512 and 256"
     return (
         f"Deviations: {reads}; {preset.environments} environments at once, {preset.steps:,} steps in all, batches of {preset.batch} (paper: 16); "
         f"Q learns at {preset.learning_rate:g} (paper: 0.0001) and its beliefs at {preset.belief_rate:g}, both falling; Q has layers of "

@@ -285,7 +285,7 @@ def train_heads(
             sizes=papers if preset.paper_beliefs else Sizes(joint=(512, 256)),
             reads="cell",
             optimiser=ClippedAdam,
-            loss=preset.loss,
+            loss=preset.loss if head == "faithful" else "huber",
             together=1,
             learning_rate=held_then(preset.belief_rate, preset.belief_least),
             world="Taxi-v4" if world is None else world,
