@@ -21,6 +21,7 @@ from whatfor.deep.agent import (
     time_limit_of,
 )
 from whatfor.deep.belief import BeliefNetwork, HeadName, Reads
+from whatfor.deep.callback import LEAST_RATE
 from whatfor.deep.cells import Predicate, cells_of
 from whatfor.deep.images import encoder_of
 from whatfor.deep.network import Sizes
@@ -79,7 +80,7 @@ def learn_after(
             next_observations=torch.as_tensor(onward[at]), dones=ended[at],
         )  # fmt: skip
         for group in belief.optimiser.param_groups:
-            group["lr"] = learning_rate * max(0.05, 1.0 - update / updates)
+            group["lr"] = learning_rate * max(LEAST_RATE, 1.0 - update / updates)
         belief.update(batch, greedy[at], seen=seen[at], next_seen=following[at])
         if update % sync == sync - 1:
             belief.sync()

@@ -182,7 +182,7 @@ class BeliefNetwork:
             )
         shown = batch.observations if seen is None else seen
         next_shown = batch.next_observations if next_seen is None else next_seen
-        cell, next_cell = self._cells(_joined(shown, next_shown)).chunk(2)
+        cell, next_cell = self._cells(joined([shown, next_shown])).chunk(2)
         n_actions = self.labels.n_actions
         step = Step(
             pair=cell * n_actions + actions,
@@ -380,8 +380,11 @@ class BeliefNetwork:
         return observations if self.normaliser is None else self.normaliser(observations)
 
 
-def _joined(some: Any, more: Any) -> Any:
-    return torch.cat([some, more]) if isinstance(some, Tensor) else np.concatenate([some, more])
+def joined(parts: list[Any]) -> Any:
+    """Batches, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat(parts) if isinstance(parts[0], Tensor) else np.concatenate(parts)
 
 
 def _numpy(numbers: Any) -> NDArray[Any]:

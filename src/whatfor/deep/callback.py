@@ -24,7 +24,7 @@ from whatfor.deep.agent import (
     sees_through,
     time_limit_of,
 )
-from whatfor.deep.belief import BeliefNetwork, HeadName, LossName, Reads
+from whatfor.deep.belief import BeliefNetwork, HeadName, LossName, Reads, joined
 from whatfor.deep.cells import Predicate, cells_of
 from whatfor.deep.network import Sizes
 
@@ -55,10 +55,6 @@ class _Taken(NamedTuple):
     greedy: torch.Tensor  # (B,)
     seen: torch.Tensor  # (B, ...) as the environment showed it
     next_seen: torch.Tensor  # (B, ...)
-
-
-def _joined(parts: list[torch.Tensor]) -> torch.Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 class BeliefCallback(BaseCallback):
@@ -260,11 +256,11 @@ class BeliefCallback(BaseCallback):
         if not self._waiting:
             return
         batches, self._waiting = self._waiting, []
-        fields = {name: _joined([getattr(taken.batch, name) for taken in batches]) for name in BATCH}
-        batch, seen = SimpleNamespace(**fields), _joined([taken.seen for taken in batches])
+        fields = {name: joined([getattr(taken.batch, name) for taken in batches]) for name in BATCH}
+        batch, seen = SimpleNamespace(**fields), joined([taken.seen for taken in batches])
         greedy, next_seen = (
-            _joined([taken.greedy for taken in batches]),
-            _joined([taken.next_seen for taken in batches]),
+            joined([taken.greedy for taken in batches]),
+            joined([taken.next_seen for taken in batches]),
         )
         losses = belief.update(batch, greedy, seen=seen, next_seen=next_seen)
         if belief.updates % LOOK == 0 and not self._dqn.q_net.training:

@@ -246,18 +246,6 @@ def train_taxi(
     return train_heads("taxi", preset, (head,), inputs=inputs, seed=seed, device=device)[head]
 
 
-def train_cartpole(
-    preset: Preset = CARTPOLE_SMALL,
-    *,
-    inputs: Inputs = "one-hot",
-    head: HeadName = "faithful",
-    seed: int = 0,
-    device: str = "cpu",
-) -> Run:
-    """CartPole's DQN and its beliefs, without a discount; its time limit is an end, or there would be no finite value."""
-    return train_heads("cartpole", preset, (head,), inputs=inputs, seed=seed, device=device)[head]
-
-
 def train_heads(
     name: WorldName,
     preset: Preset,
