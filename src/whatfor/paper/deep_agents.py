@@ -49,15 +49,17 @@ class Preset:
     exploration: float  # what it falls to
     learning_starts: int = 2_000
     belief_least: float = 0.02  # that share: while Q is still, beliefs go on settling
+    falls: tuple[float, float] = (0.5, 0.7)  # the share of training after which Q's rate falls, and has fallen
+    belief_falls: tuple[float, float] = (0.75, 1.0)  # and the beliefs': they can settle only when Q has
     paper_beliefs: bool = False  # the paper's belief network, or a smaller one
     loss: LossName = "squared"  # of amounts: Taxi is not random, so that both losses learn the same
     both_heads: bool = True  # whether the paper's head learns beside too, since it costs little
 
 
 #: The paper's networks, many environments, a GPU.
-TAXI_FULL = Preset(1_900_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.12, 0.1, paper_beliefs=True)
+TAXI_FULL = Preset(2_600_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.09, 0.1, paper_beliefs=True)
 #: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(176_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
+TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
 #: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
 #: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
 CARTPOLE_FULL = Preset(
@@ -275,7 +277,7 @@ def train_heads(
             optimiser=ClippedAdam,
             loss=preset.loss if head == "faithful" else "huber",
             together=1,
-            learning_rate=held_then(preset.belief_rate, preset.belief_least),
+            learning_rate=held_then(preset.belief_rate, preset.belief_least, *preset.belief_falls),
             world="Taxi-v4" if world is None else world,
             seed=seed,
         )
@@ -285,7 +287,7 @@ def train_heads(
         "MlpPolicy",
         DummyVecEnv([lambda: env(inputs)] * preset.environments),
         gamma=1.0,
-        learning_rate=held_then(preset.learning_rate, 0.0),
+        learning_rate=held_then(preset.learning_rate, 0.0, *preset.falls),
         buffer_size=preset.buffer,
         learning_starts=preset.learning_starts,
         batch_size=preset.batch,
@@ -310,10 +312,10 @@ def train_heads(
     return {head: callback.run for head, callback in beside.items()}
 
 
-def held_then(rate: float, least: float) -> Callable[[float], float]:
-    """A rate that is held for 60 % of training, and falls to a share of itself until 90 % of it.
+def held_then(rate: float, least: float, until: float, end: float) -> Callable[[float], float]:
+    """A rate that is held for a share of training, and then falls to a share of itself until another one is over.
 
-    >>> [round(held_then(1.0, 0.1)(remaining), 2) for remaining in (1.0, 0.4, 0.25, 0.0)]
+    >>> [round(held_then(1.0, 0.1, 0.6, 0.9)(remaining), 2) for remaining in (1.0, 0.4, 0.25, 0.0)]
     [1.0, 1.0, 0.5, 0.1]
     """
-    return lambda remaining: rate * max(least, min(1.0, (remaining - 0.1) / 0.3))
+    return lambda remaining: rate * max(least, min(1.0, (end - (1.0 - remaining)) / (end - until)))
