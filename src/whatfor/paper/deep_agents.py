@@ -62,24 +62,12 @@ TAXI_FULL = Preset(2_600_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5
 TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
 #: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
 #: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
-CARTPOLE_FULL = Preset(
-    240_000,
-    8,
-    128,
-    2,
-    2_000,
-    100_000,
-    (128, 512),
-    3e-4,
-    5e-4,
-    0.3,
-    0.1,
-    belief_least=0.0,
-    paper_beliefs=True,
-    loss="huber",
-)
 CARTPOLE_SMALL = Preset(
-    80_000, 8, 128, 2, 1_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1, belief_least=0.0, loss="huber"
+    80_000, 8, 128, 2, 1_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1,
+    belief_least=0.0, falls=(0.6, 0.9), belief_falls=(0.6, 0.9), loss="huber",
+)  # fmt: skip
+CARTPOLE_FULL = replace(
+    CARTPOLE_SMALL, steps=240_000, sync=2_000, buffer=100_000, learning_rate=3e-4, belief_rate=5e-4, paper_beliefs=True
 )
 
 
