@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,12 +97,13 @@ def main(
         begun = time.perf_counter()
         run = train_taxi(chosen, inputs=inputs, head=head, seed=seed, device=device)
         found = {
-            "preset": preset, "head": head, "inputs": inputs, "seed": seed, "device": _named(device), "changed": list(change),
+            "preset": preset, "head": head, "inputs": inputs, "seed": seed, "device": _named(device), "settings": asdict(chosen),
             "seconds": round(time.perf_counter() - begun, 1), **measured(run),
         }  # fmt: skip
         print(json.dumps(found), flush=True)
         known = json.loads(out.read_text()) if out.exists() else []
-        same = ("preset", "head", "inputs", "seed", "changed")
+        found = json.loads(json.dumps(found))
+        same = ("preset", "head", "inputs", "seed", "device", "settings")
         kept = [one for one in known if any(one[name] != found[name] for name in same)]
         out.write_text(json.dumps([*kept, found], indent=1) + "\n")
 
