@@ -59,7 +59,10 @@ class Preset:
 #: The paper's networks, many environments, a GPU.
 TAXI_FULL = Preset(2_600_000, 128, 512, 1, 32_000, 400_000, (500, 2000), 5e-4, 5e-4, 0.09, 0.1, paper_beliefs=True)
 #: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(192_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.4, 0.2, both_heads=False)
+TAXI_SMALL = Preset(
+    240_000, 8, 128, 1, 3_200, 200_000, (256, 256), 1e-3, 1e-3, 0.35, 0.2,
+    falls=(0.6, 0.8), belief_falls=(0.8, 1.0), both_heads=False,
+)  # fmt: skip
 #: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
 #: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
 CARTPOLE_SMALL = Preset(
