@@ -104,7 +104,7 @@ def main(
         known = json.loads(out.read_text()) if out.exists() else []
         found = json.loads(json.dumps(found))
         same = ("preset", "head", "inputs", "seed", "device", "settings")
-        kept = [one for one in known if any(one[name] != found[name] for name in same)]
+        kept = [one for one in known if any(one.get(name) != found[name] for name in same)]
         out.write_text(json.dumps([*kept, found], indent=1) + "\n")
 
 

@@ -120,6 +120,10 @@ class Labels:
         return tuple(axis.size for axis in self.axes)
 
     @cached_property
+    def _inner_edges(self) -> tuple[NDArray[np.float64], ...]:
+        return tuple(np.array(axis.edges[1:-1]) for axis in self.axes)
+
+    @cached_property
     def n_states(self) -> int:
         """How many states there are."""
         return math.prod(self.shape)
@@ -222,7 +226,7 @@ class Labels:
         [0, 1]
         """
         flat = np.asarray(observations).reshape(len(observations), -1)
-        bins = [np.digitize(flat[:, i], axis.edges[1:-1]) for i, axis in enumerate(self.axes)]
+        bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
 
     def action(self, action: int | str) -> int:

@@ -88,10 +88,7 @@ def environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
 
     Never one that the agent trains in: what is asked must not move it.
     """
-    layers = []
-    while isinstance(vector, VecEnvWrapper):
-        layers.append(vector)
-        vector = vector.venv
+    _, vector = _unwrapped(vector)
     if vector is None:
         return None
     env = vector.envs[0] if isinstance(vector, DummyVecEnv) else None
@@ -101,11 +98,17 @@ def environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
 
 def sees_through(vector: VecEnv | None) -> bool:
     """Whether the agent sees what one environment shows, but for normalising."""
+    layers, inner = _unwrapped(vector)
+    return inner is not None and all(isinstance(layer, (VecNormalize, VecMonitor)) for layer in layers)
+
+
+def _unwrapped(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | None]:
+    """The layers around a vector of environments, and what is inside them."""
+    layers = []
     while isinstance(vector, VecEnvWrapper):
-        if not isinstance(vector, (VecNormalize, VecMonitor)):
-            return False
+        layers.append(vector)
         vector = vector.venv
-    return vector is not None
+    return layers, vector
 
 
 def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:

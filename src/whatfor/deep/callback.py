@@ -63,7 +63,7 @@ class BeliefCallback(BaseCallback):
     ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
     ``endings``: by name, conditions on an episode's last observation. ``actions``: their names. ``head``: "faithful", or the paper's "regression".
     ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers then are beside exact ones.
-    ``loss`` of amounts: "huber", as DQN's own, so that sums lean as Q does where the world is random; or "squared", which learns means.
+    ``loss`` of earnings: "huber", as DQN's own, so that sums lean as Q does where the world is random; or "squared", which learns means.
     ``together``: how many of the agent's batches are learned from at once: each is used, and fewer and larger updates cost less.
     ``learning_rate``: a number, or a function of the progress that remains, from 1 to 0.
     The agent is the same, to the bit, as without it. Afterwards ``run`` answers questions.

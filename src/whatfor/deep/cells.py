@@ -123,18 +123,11 @@ class Bins:
 
 def from_bins(labels: Labels, space: spaces.Space[Any]) -> Cells:
     """Cells from labels whose axes have edges."""
-    edges = [np.array(axis.edges[1:-1]) for axis in labels.axes]
 
-    def index(
-        seen: NDArray[Any],
-    ) -> NDArray[np.int64]:  # as labels.indices, without making arrays of the edges each time
-        flat = np.asarray(seen).reshape(len(seen), -1)
-        bins = [row.searchsorted(flat[:, i], side="right") for i, row in enumerate(edges)]
-        return np.ravel_multi_index(bins, labels.shape)
+    def stands_for(cell: int) -> Any:
+        return np.asarray(labels.observation(cell), space.dtype)
 
-    return Cells(
-        labels, space, index, lambda cell: np.asarray(labels.observation(cell), space.dtype), False, {"kind": "bins"}
-    )
+    return Cells(labels, space, labels.indices, stands_for, False, {"kind": "bins"})
 
 
 @dataclass(frozen=True)
