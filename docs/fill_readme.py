@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -83,7 +84,27 @@ def calibration(file: Path) -> str:
     return "\n".join([*lines, "", told, ""])
 
 
-KINDS = {"example": example, "output": output, "slow": slow, "table": table, "calibration": calibration}
+def taxi(file: Path) -> str:
+    """What deep Taxi's script found for the presets as they are."""
+    from whatfor.paper.deep_agents import PRESETS
+
+    lines = [
+        "| preset, head, seed | delivers from | mean return | \\|V − V*\\| | values of 15 (a tie), 18, 16 off by at most | visits off the exact ones | earnings off Q | correlation | episodes, time |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for run in json.loads(file.read_text()):
+        if run["settings"] != json.loads(json.dumps(asdict(PRESETS[run["preset"]]["taxi"]))):
+            continue  # the file holds what failed, too
+        tie, bounce = run["printed"]["ambiguity"], run["printed"]["bounce"]
+        off = ", ".join(f"{x:.3f}" for x in (tie["most_error_of_best"], bounce["most_error_of_best"], bounce["most_error_of_other"]))
+        lines.append(
+            f"| {run['preset']} ({run['device']}), {run['head']}, {run['seed']} | {run['delivers_from']} of 300 | {run['mean_return']:.2f} | {run['value_error']:.3f} | {off} "
+            f"| {run['visits_distance']:.3f} | {run['earnings_gap']:.2f} | {run['correlation']:.4f} | {run['episodes']:,} in {run['seconds'] / 60:.1f} min |"
+        )
+    return "\n".join([*lines, ""])
+
+
+KINDS = {"example": example, "output": output, "slow": slow, "table": table, "calibration": calibration, "taxi": taxi}
 
 
 def filled(text: str, *, patient: bool = False) -> str:

@@ -242,7 +242,7 @@ def note(agents: DeepAgents, name: WorldName) -> str:
         if both
         else "takes over half as long again: --both-heads"
     )
-    belief = "the paper's sizes" if preset.paper_beliefs else "layers of 512 and 256"
+    belief = "the paper's sizes" if preset.paper_beliefs else "layers of 256 and 128"
     return (
         f"Deviations: {reads}; {preset.environments} environments at once, {preset.steps:,} steps in all, batches of {preset.batch} (paper: 16); "
         f"Q learns at {preset.learning_rate:g} (paper: 0.0001) and its beliefs at {preset.belief_rate:g}, both falling; Q has layers of "
