@@ -1,6 +1,6 @@
 """The thresholds of deep Taxi, measured for several seeds: `python benchmarks/deep_taxi.py --preset full --device cuda`.
 
-What it finds goes into benchmarks/deep_taxi.json, one entry for each head, seed and setting that was tried, those that failed included.
+What it finds goes into benchmarks/deep_taxi.json, one entry for each head, seed and setting that it was run with, failed or not.
 An agent is the same, to the bit, whichever head learns beside it.
 """
 
