@@ -55,7 +55,9 @@ def measured(run: Run) -> dict[str, Any]:
     printed = {case.kind: _off(run, best, states, case.best, case.second) for case in PRINTED}
     return {
         "delivers_from": int(sum(s in set(ending) for s in starts)),
-        "mean_return": float(np.mean(returns)) if np.isfinite(returns).all() else None,  # None: it goes in circles somewhere
+        "mean_return": float(np.mean(returns))
+        if np.isfinite(returns).all()
+        else None,  # None: it goes in circles somewhere
         "optimal_return": float(best[starts].max(axis=1).mean()),
         "value_error": float(off.mean()),
         "printed": printed,

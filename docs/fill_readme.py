@@ -96,7 +96,9 @@ def taxi(file: Path) -> str:
         if run["settings"] != json.loads(json.dumps(asdict(PRESETS[run["preset"]]["taxi"]))):
             continue  # the file holds what failed, too
         tie, bounce = run["printed"]["ambiguity"], run["printed"]["bounce"]
-        off = ", ".join(f"{x:.3f}" for x in (tie["most_error_of_best"], bounce["most_error_of_best"], bounce["most_error_of_other"]))
+        off = ", ".join(
+            f"{x:.3f}" for x in (tie["most_error_of_best"], bounce["most_error_of_best"], bounce["most_error_of_other"])
+        )
         lines.append(
             f"| {run['preset']} ({run['device']}), {run['head']}, {run['seed']} | {run['delivers_from']} of 300 | {run['mean_return']:.2f} | {run['value_error']:.3f} | {off} "
             f"| {run['visits_distance']:.3f} | {run['earnings_gap']:.2f} | {run['correlation']:.4f} | {run['episodes']:,} in {run['seconds'] / 60:.1f} min |"

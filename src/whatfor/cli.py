@@ -1,4 +1,4 @@
-"""The command line: whatfor train | explain | draw | paper."""
+"""The command line: whatfor train | explain | draw | report | explore | paper."""
 
 from __future__ import annotations
 
@@ -203,6 +203,63 @@ def draw(
     print(f"drawn to {path}")
 
 
+def report(
+    run: tyro.conf.Positional[str],
+    /,
+    out: str,
+    episodes: int = 20,
+    states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+) -> None:
+    """Write a page to question a saved agent with: one HTML file that opens from disk and needs no network.
+
+    Args:
+        run: The folder of a saved run.
+        out: The file to write, ending in .html.
+        episodes: How many greedy episodes to show, each from another start.
+        states: A state to begin an episode in, instead of the starts; may be given several times.
+    """
+    from pathlib import Path
+
+    from whatfor.explorer.report import SUFFIXES
+    from whatfor.explorer.report import report as write
+    from whatfor.pictures.files import checked
+
+    checked(out, SUFFIXES)  # told before the work, not after it
+    target = write(
+        _loaded(run, None), out, episodes=episodes, states=states, name=Path(run).resolve().name, heard=_heard("report")
+    )
+    print(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def explore(
+    run: tyro.conf.Positional[str],
+    /,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    browser: bool = True,
+) -> None:
+    """Question a saved agent on a live page: any state, any time of training, fresh simulations.
+
+    Args:
+        run: The folder of a saved run.
+        host: Where to listen; by default only this machine can reach it.
+        port: By default 8642, or a free one if that is taken.
+        browser: Open the page in the browser.
+    """
+    from pathlib import Path
+
+    from whatfor.explorer.server import explore as serve
+
+    serve(_loaded(run, None), name=Path(run).resolve().name, host=host, port=port, browser=browser)
+
+
+def _heard(what: str) -> Callable[[float], None] | None:
+    """Shows on a terminal how far something is."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda share: print(f"\r{what}: {share:.0%}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
+
+
 def _loaded(run: str, as_of: int | None) -> Run:
     import whatfor as wf
 
@@ -266,7 +323,10 @@ def main() -> None:
         print(f"whatfor {__version__}")
         return
     try:
-        commands: dict[str, Callable[..., None]] = {"train": train, "explain": explain, "draw": draw, "paper": paper}
+        commands: dict[str, Callable[..., None]] = {
+            "train": train, "explain": explain, "draw": draw, "report": report, "explore": explore, "paper": paper,
+        }  # fmt: skip
+
         tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)
     except (ValueError, ImportError) as error:
         print(f"whatfor: {error}", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 
 if TYPE_CHECKING:
+    from whatfor.explorer.notebook import Inline
     from whatfor.worlds.world import World
 
 #: Discounted below this, what follows does not matter.
@@ -137,7 +138,7 @@ class Run:
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
-        return self._best(self._situated(state))
+        return self._best(self.situated(state))
 
     @property
     def _agent(self) -> Seeing | None:
@@ -149,11 +150,21 @@ class Run:
         """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
         return self._agent is not None and not (self._agent.whole and "world" in self.settings)
 
-    def _situated(self, state: State) -> int:
+    def situated(self, state: State) -> int:
+        """The index of a state; where the agent sees more, with the observation."""
         return self.labels.index(state) if self._agent is None else self._agent.situation(state)
 
-    def _worth(self, index: int) -> NDArray[np.float64]:
+    def values_at(self, state: State) -> NDArray[np.float64]:
         """(A,) What the agent thinks its actions are worth in a state."""
+        return self._worth(self.situated(state))
+
+    def tried_at(self, state: State) -> NDArray[np.int64] | None:
+        """(A,) How often each action was learned from in a state; None: nobody counted."""
+        index, beliefs = self.situated(state), self.beliefs
+        counts = beliefs.tried if isinstance(beliefs, Audit) else self._agent.tried() if self._agent else None
+        return None if counts is None else counts[index]
+
+    def _worth(self, index: int) -> NDArray[np.float64]:
         worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
         return worth
 
@@ -189,12 +200,12 @@ class Run:
     ) -> Rollouts:
         """The network at play, from a situation or from the start of episodes."""
         assert self._agent is not None
-        place, dice = self._environment(env), np.random.default_rng([seed, 2])
+        place, dice = self.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or LONGEST
         limits: dict[str, Any] = {"rollouts": rollouts, "max_steps": limit, "generator": dice}
         return agent_rolled(self._agent, place, state, action, **limits, enter=enter)
 
-    def _environment(self, env: Any) -> Any:
+    def environment(self, env: Any = None) -> Any:
         """The environment a network plays in: the given one, its own, or one like it."""
         if env is not None:
             return made(env) if isinstance(env, str) else env
@@ -216,7 +227,7 @@ class Run:
     def _watched(self, start: int, env: Any, seed: int, enter: Enter | None) -> list[tuple[Any, int]]:
         """An episode with the very observations that a network acted on."""
         assert self._agent is not None
-        place, dice = self._environment(env), np.random.default_rng([seed, 2])
+        place, dice = self.environment(env), np.random.default_rng([seed, 2])
         along: list[tuple[Any, int]] = []
         (enter or entering_observation(place))(_reset(place, dice), start, dice)
         shown, over = self._agent.situation(start).observation, False
@@ -345,7 +356,7 @@ class Run:
 
     def _asked(self, state: State, action: Action | None) -> tuple[int, int]:
         """The pair a question is about; by default, the best action."""
-        index = self._situated(state)
+        index = self.situated(state)
         return index, self._best(index) if action is None else self.labels.action(action)
 
     def _intention(self, index: int, action: int) -> Intention:
@@ -366,7 +377,7 @@ class Run:
         played: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
         if self._agent is not None and self._plays_by_network:
             scale = float(self.settings.get("reward_scale", 1.0))
-            return SimulatedBeliefs(self._environment(env), self._agent, **played, reward_scale=scale)
+            return SimulatedBeliefs(self.environment(env), self._agent, **played, reward_scale=scale)
         place = self._placed(env)
         longest = place.max_steps
         if not self._limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
@@ -400,6 +411,20 @@ class Run:
         from whatfor.saving import save
 
         save(self, path)
+
+    def report(self, path: str | os.PathLike[str], *, episodes: int = 20, states: Sequence[State] = ()) -> None:
+        """Write a page to question this run with, as one HTML file: its greedy episodes, or those from given states."""
+        from whatfor.explorer.report import report
+
+        report(self, path, episodes=episodes, states=states)
+
+    def explore(self, *, episodes: int = 5, states: Sequence[State] = (), height: int = 820) -> Inline:
+        """The same page, shown within a notebook."""
+        from whatfor.explorer.notebook import Inline
+        from whatfor.explorer.page import page
+        from whatfor.explorer.report import told
+
+        return Inline(page(told(self, episodes=episodes, states=states)), height)
 
     def _need_ledger(self, what: str) -> Ledger:
         if self.ledger is None and self._agent is not None:

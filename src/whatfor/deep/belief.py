@@ -104,7 +104,7 @@ class BeliefNetwork:
             else optimiser(self._weights, lr=learning_rate)  # type: ignore[call-arg]
         )
         self.clips = optimiser is None
-        n_pairs = cells.labels.n_states * cells.labels.n_actions
+        n_pairs = self.n_pairs
         self._count = torch.zeros(n_pairs, dtype=torch.float64, device=self.device)
         #: Rewards above zero and below, summed up by pair.
         self._brought = torch.zeros(2, n_pairs, dtype=torch.float64, device=self.device)
@@ -144,13 +144,18 @@ class BeliefNetwork:
         reader = None
         if encoder is not None:
             reader, n_inputs = encoder()
-        n_pairs, n_endings = labels.n_states * labels.n_actions, len(self.cells.ending_names)
+        n_pairs, n_endings = self.n_pairs, len(self.cells.ending_names)
         return Network(n_inputs, labels.n_actions, n_pairs, n_endings, sizes, reader).to(self.device)
 
     @property
     def labels(self) -> Labels:
         """Names of cells, actions and endings."""
         return self.cells.labels
+
+    @property
+    def n_pairs(self) -> int:
+        """Of how many cells and actions there are beliefs."""
+        return self.labels.n_states * self.labels.n_actions
 
     @property
     def head(self) -> Head:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LOOK = 100
 #: So many of the agent's experiences are looked at when clusters are made, and when its beliefs are judged.
 SAMPLE = 2_000
+#: From so many cells and actions on, an update costs by what it writes, and four batches in one cost less than two.
+MANY = 1_000
 #: A falling learning rate does not fall below this share of its start.
 LEAST_RATE = 0.05
 
@@ -64,7 +66,8 @@ class BeliefCallback(BaseCallback):
     ``endings``: by name, conditions on an episode's last observation. ``actions``: their names. ``head``: "faithful", or the paper's "regression".
     ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers then are beside exact ones.
     ``loss`` of earnings: "huber", as DQN's own, so that sums lean as Q does where the world is random; or "squared", which learns means.
-    ``together``: how many of the agent's batches are learned from at once: each is used, and fewer and larger updates cost less.
+    ``together``: how many of the agent's batches are learned from at once: each is used, and fewer and larger updates cost less; by default
+    two, and four where there are many cells.
     ``learning_rate``: a number, or a function of the progress that remains, from 1 to 0.
     The agent is the same, to the bit, as without it. Afterwards ``run`` answers questions.
     """
@@ -81,13 +84,13 @@ class BeliefCallback(BaseCallback):
         loss: LossName = "huber",
         learning_rate: float | Callable[[float], float] = falling,
         optimiser: type[torch.optim.Optimizer] | None = None,
-        together: int = 2,
+        together: int | None = None,
         world: Any = None,
         seed: int = 0,
         verbose: int = 0,
     ) -> None:
         super().__init__(verbose)
-        if together < 1:
+        if together is not None and together < 1:
             raise ValueError(f"together is {together}; at least one batch is learned from at a time")
         self.cells = cells
         self.endings = endings
@@ -142,7 +145,7 @@ class BeliefCallback(BaseCallback):
         self._follow_syncs(self.belief)
         self._follow_rate(self.belief)
         assert model.replay_buffer is not None
-        layer = normaliser(model)
+        layer, together = normaliser(model), self.together or (2 if self.belief.n_pairs < MANY else 4)
         dice = np.random.get_state()  # noqa: NPY002
         try:
             for _ in range(steps):
@@ -155,7 +158,7 @@ class BeliefCallback(BaseCallback):
                 with torch.no_grad():
                     greedy = model.q_net_target(batch.next_observations).argmax(dim=1)
                 self._waiting.append(_Taken(batch, greedy, shown.observations, shown.next_observations))
-                if len(self._waiting) >= self.together:
+                if len(self._waiting) >= together:
                     self._learn(self.belief)
         finally:
             np.random.set_state(dice)  # noqa: NPY002

@@ -78,6 +78,14 @@ class Provenance(Explanation):
         order = np.argsort(-np.abs(by_episode), kind="stable")[:most]
         return [(int(episode), float(by_episode[episode])) for episode in order if by_episode[episode]]
 
+    def by_episode(self, most: int) -> list[dict[str, float]]:
+        """The episodes that weigh most, in their order: weight and influence of each."""
+        if len(self.episodes) == 0:
+            return []
+        weights, influence = (np.bincount(self.episodes, weights=what) for what in (self.weights, self.influence))
+        heaviest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
+        return [{"episode": int(n), "weight": float(weights[n]), "influence": float(influence[n])} for n in heaviest]
+
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]

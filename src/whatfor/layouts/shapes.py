@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 Words = tuple[str, ...]
@@ -16,7 +16,18 @@ class _Plain:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {"layout": type(self).__name__.lower(), **asdict(self)}  # type: ignore[call-overload]
+        return {"layout": type(self).__name__.lower(), **_shown(self)}
+
+
+def _shown(thing: Any) -> dict[str, Any]:
+    """By name, what it holds; not copied number by number, as ``asdict`` does."""
+    return {name: _opened(one) for name, one in vars(thing).items()}
+
+
+def _opened(thing: Any) -> Any:
+    if isinstance(thing, tuple) and thing and isinstance(thing[0], Layer | Series):
+        return tuple(_shown(one) for one in thing)
+    return _shown(thing) if isinstance(thing, Series) else thing
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,7 @@ class Panels(_Plain):
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it, each panel with its own kind."""
-        return {**super().to_json(), "panels": [panel.to_json() for panel in self.panels]}
+        return {**super().to_json(), "panels": tuple(panel.to_json() for panel in self.panels)}
 
 
 Layout = Board | Grid | Bars | Lines | Panels

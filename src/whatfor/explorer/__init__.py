@@ -1,0 +1,1 @@
+"""The page to question an agent: one file, or a small server."""

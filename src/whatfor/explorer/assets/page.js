@@ -1,0 +1,690 @@
+// The page to question an agent. All numbers are Python's: this script asks for them (or reads what a report holds), scales and draws.
+"use strict";
+(() => {
+const $ = (id) => document.getElementById(id);
+const fixed = (number, digits = 3) => (number === null ? "?" : (Math.abs(number) < 0.5 * 10 ** -digits ? 0 : number).toFixed(digits));
+const told = (number) => (number !== 0 && Math.abs(number) < 5e-4 ? number.toExponential(1) : fixed(number)); // however small
+const short = (number, signed) => {
+  const text = number.toFixed(Math.abs(number) < 10 ? 2 : Math.abs(number) < 100 ? 1 : 0);
+  return signed && number > 0 ? "+" + text : text;
+};
+
+// -- what a report holds, or whom to ask -------------------------------------------------
+
+class Missing extends Error {}
+let held = null; // a report: {parts, root: {dropped, answers}}, opened where it is needed
+const asked = new Map(); // answers by request
+const MOST_ASKED = 400;
+
+async function openReport() {
+  const letters = $("data").textContent.trim();
+  if (!letters) return;
+  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  held = JSON.parse(await new Response(stream).text());
+}
+
+function meant(thing) { // a reference's part
+  while (thing !== null && typeof thing === "object" && !Array.isArray(thing) && "~r" in thing) thing = held.parts[thing["~r"]];
+  return thing;
+}
+
+function unpacked(thing) { // the reverse of packing.py
+  thing = meant(thing);
+  if (Array.isArray(thing)) return thing.map(unpacked);
+  if (thing === null || typeof thing !== "object") return thing;
+  const [how] = Object.keys(thing);
+  if (how === undefined || !how.startsWith("~")) {
+    return Object.fromEntries(Object.entries(thing).map(([name, one]) => [name, unpacked(one)]));
+  }
+  const of = meant(thing[how]).map(meant);
+  if (how === "~t") {
+    const names = unpacked(of[0]), columns = unpacked(of[1]);
+    return columns[0].map((_, row) => Object.fromEntries(names.map((name, i) => [name, columns[i][row]])));
+  }
+  if (how === "~o") return Object.fromEntries(of.map((pair) => [unpacked(pair[0]), unpacked(pair[1])]));
+  const [rows, columns, ...told] = of;
+  const flat = how === "~b" ? [...told[0]].map((mark) => mark === "1") : new Array(rows * columns).fill(0);
+  if (how === "~m") told[0].forEach((place, i) => { flat[place] = told[1][i]; });
+  return Array.from({ length: rows }, (_, row) => flat.slice(row * columns, (row + 1) * columns));
+}
+
+function requestOf(what, given) { // as report.py writes it
+  const names = Object.keys(given).filter((name) => given[name] !== null && given[name] !== undefined).sort();
+  return what + "?" + names.map((name) => `${name}=${given[name]}`).join("&");
+}
+
+async function ask(what, given = {}) {
+  const request = requestOf(what, given);
+  if (asked.has(request)) return asked.get(request);
+  let answer;
+  if (held) {
+    const answers = meant(meant(held.root).answers);
+    if (!Object.hasOwn(answers, request)) throw new Missing("not in this report");
+    answer = unpacked(answers[request]);
+  } else {
+    const kept = Object.entries(given).filter(([, one]) => one !== null && one !== undefined);
+    const reply = await fetch(`api/${what}?${new URLSearchParams(kept)}`).catch(() => { throw new Error("the server does not answer; is it still running?"); });
+    answer = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
+    if (answer.error) throw new Error(answer.error);
+  }
+  asked.set(request, answer);
+  if (asked.size > MOST_ASKED) asked.delete(asked.keys().next().value);
+  return answer;
+}
+
+// -- drawing -----------------------------------------------------------------------------
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const STOPS = [0, 0.04, 0.25, 0.6, 1]; // small numbers can be told from none
+const SCALES = { // apart in lightness as well as in hue, so that nobody needs to tell red from green
+  light: {
+    yellow: ["#ffffff", "#fff4cc", "#ffe07a", "#f2a900", "#b36b00"], green: ["#ffffff", "#dff3e8", "#a3dabb", "#2a9d6f", "#0b4f37"],
+    blue: ["#ffffff", "#dcebf6", "#9ac7e4", "#3a87c0", "#08306b"], signed: ["#7f3b08", "#e08214", "#fdc980", "#ffffff", "#c5c2e0", "#8073ac", "#2d004b"],
+    line: "#c8cdd2", wall: "#222222", series: ["#3a87c0", "#e08214", "#7a8794", "#2a9d6f"],
+  },
+  dark: {
+    yellow: ["#1d2127", "#3b3420", "#6b5512", "#c58b00", "#ffd860"], green: ["#1d2127", "#1c352b", "#1f5f46", "#2fae7c", "#b4f5d6"],
+    blue: ["#1d2127", "#1b3145", "#245a86", "#4f9fda", "#cfe8ff"], signed: ["#ffc37a", "#c06a0a", "#5e3a12", "#1d2127", "#3a3560", "#8073c8", "#d9d2ff"],
+    line: "#414952", wall: "#e8eaed", series: ["#4f9fda", "#e8963c", "#9aa5b1", "#2fae7c"],
+  },
+};
+const look = () => SCALES[dark.matches ? "dark" : "light"];
+const NAMESPACE = "http://www.w3.org/2000/svg";
+const FAINT = 5e-3;
+const LEAST_PANEL = 175; // pixels: in fewer nobody reads its numbers
+const LEAST_DIFFERENCE = 0.01; // rounding is not to be coloured as if it were something
+let hatches = 0;
+
+function el(name, attributes = {}, ...children) {
+  const made = document.createElementNS(NAMESPACE, name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+const text = (x, y, said, more = {}) => el("text", { x, y, "font-size": 12, fill: "currentColor", "font-family": "system-ui, sans-serif", ...more }, said);
+
+function html(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+function mixed(colours, stops, at) {
+  let i = 1;
+  while (i < stops.length - 1 && at > stops[i]) i += 1;
+  const share = Math.min(1, Math.max(0, (at - stops[i - 1]) / (stops[i] - stops[i - 1])));
+  const part = (colour, n) => parseInt(colour.slice(1 + 2 * n, 3 + 2 * n), 16);
+  return [0, 1, 2].map((n) => Math.round(part(colours[i - 1], n) + share * (part(colours[i], n) - part(colours[i - 1], n))));
+}
+function coloured(number, scale, colour) {
+  const colours = look()[scale.diverging ? "signed" : colour];
+  const rgb = scale.diverging
+    ? mixed(colours, colours.map((_, i) => i / (colours.length - 1)), 0.5 + number / scale.size / 2)
+    : mixed(colours, STOPS, Math.max(0, number) / scale.size);
+  return { fill: `rgb(${rgb})`, ink: 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 128 ? "#ffffff" : "#1d2126" };
+}
+
+function leaves(layout) { return layout.layout === "panels" ? layout.panels.flatMap(leaves) : [layout]; }
+function numbersOf(layout) {
+  return leaves(layout).flatMap((leaf) => {
+    if (leaf.layout === "board") return leaf.layers.flatMap((layer) => layer.cells.flat());
+    if (leaf.layout === "grid") return leaf.numbers.flat();
+    return leaf.series.flatMap((one) => [...one.numbers, ...(one.low || []), ...(one.high || [])]);
+  });
+}
+function scaleOf(layout) {
+  const numbers = numbersOf(layout);
+  const low = Math.min(0, ...numbers), high = Math.max(0, ...numbers);
+  const diverging = Boolean(leaves(layout)[0]?.diverging);
+  return { low, high, size: Math.max(-low, high, diverging ? LEAST_DIFFERENCE : 0) || 1, diverging };
+}
+
+function hatched(svg) { // what is not known
+  const id = `hatch${hatches += 1}`;
+  svg.append(el("defs", {}, el("pattern", { id, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    el("rect", { width: 7, height: 7, fill: look().blue[0] }), el("line", { x1: 0, y1: 0, x2: 0, y2: 7, stroke: look().line, "stroke-width": 3 }))));
+  return `url(#${id})`;
+}
+
+// A cell that can be pointed at: by mouse, or by arrow keys from cell to cell and Enter.
+function pickable(group, row, column, state, words, marked, pick) {
+  group.setAttribute("role", "button");
+  group.setAttribute("tabindex", marked ? 0 : -1);
+  group.setAttribute("aria-label", words);
+  group.dataset.row = row;
+  group.dataset.column = column;
+  group.dataset.state = state;
+  group.style.cursor = "pointer";
+  group.addEventListener("click", () => pick(state));
+  group.addEventListener("keydown", (event) => {
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (by) group.parentNode.querySelector(`[data-row="${row + by[0]}"][data-column="${column + by[1]}"]`)?.focus();
+    else if (event.key === "Enter" || event.key === " ") pick(state);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+function board(layout, { scale, places, pick, small }) {
+  const size = 62, left = small ? 2 : 22, top = layout.title && small ? 22 : 4;
+  const width = left + layout.columns * size + 4, height = top + layout.rows * size + (small ? 4 : 22);
+  const group = el("g"), cells = el("g");
+  const unknown = layout.unknown && layout.unknown.flat().some(Boolean) ? hatched(group) : null;
+  if (small && layout.title) group.append(text(left, 15, layout.title, { "font-size": 15, "font-weight": 600 }));
+  const shown = layout.layers.some((layer) => layer.cells.flat().some((number) => number !== 0));
+  for (let row = 0; row < layout.rows; row += 1) {
+    for (let column = 0; column < layout.columns; column += 1) {
+      const x = left + column * size, y = top + row * size, cell = el("g");
+      const numbers = layout.layers.map((layer) => layer.cells[row][column]);
+      const hidden = layout.unknown?.[row][column] && !numbers.some((number) => number !== 0);
+      if (hidden) cell.append(el("rect", { x, y, width: size, height: size, fill: unknown }));
+      else {
+        const corners = [[[0, 0], [1, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]];
+        layout.layers.forEach((layer, i) => {
+          const { fill, ink } = coloured(numbers[i], scale, layer.colour);
+          cell.append(el("polygon", { fill, points: corners[i].map(([u, v]) => `${x + u * size},${y + v * size}`).join(" ") }));
+          if (Math.abs(numbers[i]) >= FAINT * scale.size) {
+            cell.append(text(x + (i ? size - 4 : 4), y + (i ? size - 5 : 14), short(numbers[i], layout.diverging),
+              { "font-size": small ? 13 : 12, fill: ink, "text-anchor": i ? "end" : "start" }));
+          }
+        });
+      }
+      cell.append(el("rect", { x, y, width: size, height: size, fill: "none", stroke: look().line }));
+      const said = hidden ? "no experience" : shown ? layout.layers.map((layer, i) => `${layer.name} ${fixed(numbers[i])}`).join(", ") : "";
+      const words = `row ${row}, column ${column}${said ? ": " + said : ""}`;
+      cell.append(el("title", {}, words));
+      const here = layout.taxi && layout.taxi[0] === row && layout.taxi[1] === column;
+      if (pick && places) pickable(cell, row, column, places[row][column], `${words}; ask about the taxi here`, here, pick);
+      cells.append(cell);
+    }
+  }
+  group.append(cells);
+  for (const [row, column] of layout.walls) {
+    group.append(el("line", { x1: left + (column + 1) * size, x2: left + (column + 1) * size, y1: top + row * size, y2: top + (row + 1) * size, stroke: look().wall, "stroke-width": 5 }));
+  }
+  group.append(el("rect", { x: left, y: top, width: layout.columns * size, height: layout.rows * size, fill: "none", stroke: look().wall, "stroke-width": 3 }));
+  for (const [letter, row, column] of layout.marks) {
+    const x = left + (column + 0.5) * size, y = top + (row + 0.5) * size, plate = look().blue[0];
+    const tags = [layout.passenger === letter && "passenger", layout.destination === letter && "destination"].filter(Boolean);
+    group.append(el("circle", { cx: x, cy: y, r: 10, fill: plate, opacity: 0.75, "pointer-events": "none" }),
+      text(x, y + 5, letter, { "text-anchor": "middle", "font-weight": 700, "font-size": 15, "pointer-events": "none", "text-decoration": tags.length ? "underline" : null }));
+    if (!small && !shown) tags.forEach((tag, i) => group.append(text(x, y + (tag === "passenger" ? 20 : -13 - i), tag, { "text-anchor": "middle", "font-size": 10, "font-weight": 600, "pointer-events": "none", stroke: plate, "stroke-width": 3, "paint-order": "stroke" })));
+  }
+  if (layout.taxi) {
+    const [row, column] = layout.taxi;
+    group.append(el("rect", { x: left + column * size + 3, y: top + row * size + 3, width: size - 6, height: size - 6, rx: 6, fill: "none", stroke: look().series[0], "stroke-width": 4, "pointer-events": "none" }));
+    if (!small && !shown) group.append(text(left + (column + 0.5) * size, top + (row + 1) * size - 6, layout.passenger ? "taxi" : "taxi, passenger aboard", { "text-anchor": "middle", "font-size": layout.passenger ? 10 : 8, "font-weight": 700, "pointer-events": "none", stroke: look().blue[0], "stroke-width": 3, "paint-order": "stroke" }));
+  }
+  if (!small) {
+    for (let i = 0; i < layout.columns; i += 1) group.append(text(left + (i + 0.5) * size, height - 7, String(i), { "text-anchor": "middle", "font-size": 11 }));
+    for (let i = 0; i < layout.rows; i += 1) group.append(text(left - 8, top + (i + 0.5) * size + 4, String(i), { "text-anchor": "end", "font-size": 11 }));
+  }
+  return { group, width, height, legend: shown ? layout.layers.map((layer) => [layer.name, layer.colour]) : [] };
+}
+
+function grid(layout, { scale, places, pick, small }) {
+  const rows = layout.rows.length, columns = layout.columns.length;
+  const longest = Math.max(...layout.rows.map((word) => word.length));
+  const width0 = small ? 300 : 620, cell = Math.max(small ? 13 : 20, Math.min(small ? 44 : 60, width0 / columns));
+  const tall = Math.max(16, Math.min(cell, small ? 30 : 40)), beside = layout.beside ? 62 : 0;
+  const left = Math.min(420, 12 + 6.1 * longest + (layout.row_axis ? 16 : 0)), top = (small && layout.title ? 22 : 6) + (layout.beside ? 14 : 0);
+  const width = left + columns * cell + beside + 6, height = top + rows * tall + 38;
+  const group = el("g"), cells = el("g"), roomy = cell >= 30;
+  const unknown = layout.unknown && layout.unknown.flat().some(Boolean) ? hatched(group) : null;
+  if (small && layout.title) group.append(text(left, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
+  layout.numbers.forEach((numbers, row) => numbers.forEach((number, column) => {
+    const x = left + column * cell, y = top + row * tall, one = el("g");
+    const hidden = layout.unknown?.[row][column] && number === 0;
+    const { fill, ink } = coloured(number, scale, "blue");
+    one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
+    if (roomy && !hidden && Math.abs(number) >= FAINT * scale.size) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": 11, fill: ink }));
+    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}: ${hidden ? "no experience" : fixed(number)}`.trim();
+    one.append(el("title", {}, words));
+    const here = layout.marked && layout.marked[0] === row && layout.marked[1] === column;
+    if (pick && places && places[row][column] >= 0) pickable(one, row, column, places[row][column], `${words}; ask about this state`, here, pick);
+    cells.append(one);
+  }));
+  group.append(cells);
+  if (layout.marked) group.append(el("rect", { x: left + layout.marked[1] * cell, y: top + layout.marked[0] * tall, width: cell, height: tall, fill: "none", stroke: look().series[1], "stroke-width": 3, "pointer-events": "none" }));
+  layout.rows.forEach((word, row) => group.append(text(left - 6, top + (row + 0.5) * tall + 4, word, { "text-anchor": "end", "font-size": 11 })));
+  const step = Math.ceil((Math.max(...layout.columns.map((word) => word.length)) * 6.2 + 4) / cell);
+  layout.columns.forEach((word, column) => { if (column % step === 0) group.append(text(left + (column + 0.5) * cell, top + rows * tall + 14, word, { "text-anchor": "middle", "font-size": 11 })); });
+  group.append(text(left + (columns * cell) / 2, top + rows * tall + 31, layout.column_axis, { "text-anchor": "middle", "font-size": 11 }));
+  if (layout.row_axis) group.append(text(0, 0, layout.row_axis, { "text-anchor": "middle", "font-size": 11, transform: `translate(11 ${top + (rows * tall) / 2}) rotate(-90)` }));
+  if (layout.beside) {
+    group.append(text(width - 8, top - 4, layout.beside.name, { "text-anchor": "end", "font-size": 11, "font-style": "italic" }));
+    layout.beside.numbers.forEach((number, row) => group.append(text(width - 8, top + (row + 0.5) * tall + 4, fixed(number), { "text-anchor": "end", "font-size": 11 })));
+  }
+  return { group, width, height, legend: [[layout.quantity, "blue"]] };
+}
+
+function bars(layout, { scale, small }) {
+  const longest = Math.max(4, ...layout.names.map((name) => name.length));
+  const left = Math.min(small ? 190 : 380, 18 + 6.8 * longest), room = small ? 210 : 360, thick = layout.series.length > 1 ? 13 : 18;
+  const step = thick * layout.series.length + 8, top = small && layout.title ? 24 : 6;
+  const legend = layout.series.length > 1 ? 20 : 0, height = top + Math.max(1, layout.names.length) * step + 24 + legend, width = left + room + 70;
+  const group = el("g"), reach = scale.high - scale.low || 1, zero = left + (-scale.low / reach) * room;
+  const at = (number) => left + ((number - scale.low) / reach) * room;
+  if (small && layout.title) group.append(text(4, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
+  const unknown = layout.unknown?.some(Boolean) ? hatched(group) : null;
+  if (!layout.names.length) group.append(text(left, top + 16, "none", { "font-style": "italic" }));
+  const most = Math.floor((left - 12) / 6.6);
+  layout.names.forEach((name, i) => {
+    const y = top + i * step, cut = name.length > most ? name.slice(0, most - 1) + "…" : name;
+    group.append(text(left - 6, y + (thick * layout.series.length) / 2 + 4, cut, { "text-anchor": "end" }).appendChild(el("title", {}, name)).parentNode);
+    layout.series.forEach((series, k) => {
+      const number = series.numbers[i], high = y + k * thick;
+      const bar = el("rect", { x: Math.min(zero, at(number)), y: high, width: Math.abs(at(number) - zero), height: thick - 2, fill: layout.unknown?.[i] ? unknown : look().series[k], stroke: layout.unknown?.[i] ? look().line : "none" });
+      bar.append(el("title", {}, `${name}, ${series.name}: ${told(number)}`));
+      group.append(bar);
+      let end = Math.max(zero, at(number));
+      if (series.low && series.high) {
+        const middle = high + thick / 2 - 1;
+        group.append(el("line", { x1: at(series.low[i]), x2: at(series.high[i]), y1: middle, y2: middle, stroke: "currentColor", "stroke-width": 1.5 }));
+        end = Math.max(end, at(series.high[i]));
+      }
+      group.append(text(end + 5, high + thick - 4, told(number), { "font-size": 11 }));
+    });
+  });
+  group.append(el("line", { x1: zero, x2: zero, y1: top - 2, y2: height - 22 - legend, stroke: "currentColor" }));
+  group.append(text(left + room / 2, height - 8 - legend, layout.axis, { "text-anchor": "middle", "font-size": 11 }));
+  if (legend) layout.series.forEach((series, k) => group.append(el("rect", { x: left + k * 130, y: height - 16, width: 11, height: 11, fill: look().series[k] }), text(left + k * 130 + 16, height - 6, series.name, { "font-size": 11 })));
+  return { group, width, height, legend: [] };
+}
+
+function lines(layout, { small }) {
+  const width = small ? 400 : 560, height = small ? 220 : 240, left = 52, bottom = 40, top = small && layout.title ? 26 : 10;
+  const group = el("g"), ys = layout.series.flatMap((one) => one.numbers);
+  if (small && layout.title) group.append(text(4, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
+  const x0 = Math.min(...layout.x, 0), x1 = Math.max(...layout.x, 1), y0 = Math.min(0, ...ys), y1 = Math.max(...ys, y0 + 1e-12);
+  const px = (x) => left + ((x - x0) / (x1 - x0 || 1)) * (width - left - 14), py = (y) => height - bottom - ((y - y0) / (y1 - y0)) * (height - bottom - top);
+  group.append(el("path", { d: `M${left} ${top}V${height - bottom}H${width - 14}`, fill: "none", stroke: "currentColor" }));
+  layout.series.forEach((one, k) => group.append(el("polyline", { points: one.numbers.map((y, i) => `${px(layout.x[i])},${py(y)}`).join(" "), fill: "none", stroke: look().series[k], "stroke-width": 2 })));
+  group.append(text(left - 6, py(y1) + 5, short(y1), { "text-anchor": "end", "font-size": 11 }), text(left - 6, py(y0) + 4, short(y0), { "text-anchor": "end", "font-size": 11 }));
+  group.append(text(left, height - bottom + 15, String(x0), { "font-size": 11 }), text(width - 14, height - bottom + 15, x1.toLocaleString("en"), { "text-anchor": "end", "font-size": 11 }));
+  group.append(text((left + width) / 2, height - 8, layout.x_axis, { "text-anchor": "middle", "font-size": 11 }));
+  group.append(text(0, 0, layout.y_axis, { "text-anchor": "middle", "font-size": 11, transform: `translate(13 ${(height - bottom + top) / 2}) rotate(-90)` }));
+  return { group, width, height, legend: [] };
+}
+
+function panels(layout, { scale, places, pick }) {
+  const heads = layout.column_heads.length || layout.row_heads.length;
+  const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / LEAST_PANEL)));
+  const made = layout.panels.map((panel, i) => KINDS[panel.layout](layout.row_heads.length || layout.column_heads.length ? { ...panel, title: "" } : panel,
+    { scale: layout.shared ? scale : scaleOf(panel), places: places?.[i], pick: places ? pick : null, small: true }));
+  const wide = Math.max(...made.map((one) => one.width)) + 14, tall = Math.max(...made.map((one) => one.height)) + 8;
+  const left = layout.row_heads.length ? 110 : 0, top = layout.column_heads.length ? 34 : 0, group = el("g");
+  layout.column_heads.forEach((head, i) => head.split("\n").forEach((line, k) => group.append(text(left + (i + 0.5) * wide, 13 + 14 * k, line, { "text-anchor": "middle", "font-weight": 600 }))));
+  layout.row_heads.forEach((head, i) => head.split("\n").forEach((line, k) => group.append(text(left - 8, top + (i + 0.5) * tall + 14 * k, line, { "text-anchor": "end", "font-weight": 600 }))));
+  made.forEach((one, i) => {
+    one.group.setAttribute("transform", `translate(${left + (i % many) * wide} ${top + Math.floor(i / many) * tall})`);
+    group.append(one.group);
+  });
+  const legend = layout.shared ? made[0]?.legend || [] : [];
+  return { group, width: left + Math.min(many, made.length) * wide, height: top + Math.ceil(made.length / many) * tall, legend };
+}
+const KINDS = { board, grid, bars, lines, panels };
+
+function drawn(layout, { places = null, pick = null, width: most = 1100 } = {}) {
+  const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick });
+  const foot = legend.length ? 34 : 0, total = Math.max(width, legend.length * 190);
+  const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, layout.caption].filter(Boolean).join(". ") || "the state" });
+  svg.append(group);
+  legend.forEach(([name, colour], i) => { // a key of colours: from nothing to the largest number
+    const x = 4 + i * 190, y = height + 6, steps = 24, low = scale.diverging ? -scale.size : 0;
+    for (let k = 0; k < steps; k += 1) svg.append(el("rect", { x: x + k * 3.4, y, width: 3.6, height: 10, fill: coloured(low + ((scale.size - low) * k) / (steps - 1), scale, colour).fill }));
+    svg.append(el("rect", { x, y, width: steps * 3.4, height: 10, fill: "none", stroke: look().line }),
+      text(x, y + 22, short(low), { "font-size": 10 }), text(x + steps * 3.4, y + 22, short(scale.size), { "font-size": 10, "text-anchor": "end" }),
+      text(x + steps * 3.4 + 6, y + 9, name, { "font-size": 11 }));
+  });
+  return svg;
+}
+
+// -- downloads -----------------------------------------------------------------------------
+
+function offer(name, blob) {
+  const link = html("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+function alone(svg) { // a drawing that needs no page
+  const copy = svg.cloneNode(true), [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+  copy.setAttribute("xmlns", NAMESPACE);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.setAttribute("color", getComputedStyle(document.documentElement).color);
+  copy.prepend(el("rect", { width, height, fill: getComputedStyle(document.documentElement).backgroundColor }));
+  return { width, height, blob: new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }) };
+}
+async function asPng(svg) {
+  const { width, height, blob } = alone(svg), image = new Image(), canvas = document.createElement("canvas");
+  image.src = URL.createObjectURL(blob);
+  await image.decode();
+  canvas.width = 2 * width;
+  canvas.height = 2 * height;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(image.src);
+  return new Promise((done) => { canvas.toBlob(done, "image/png"); });
+}
+
+// -- what is shown now ---------------------------------------------------------------------
+
+const now = { state: null, action: null, instead: null, as_of: null, episode: null, step: 0 };
+let about = null, here = null, episode = null, turn = 0, playing = null;
+
+function linkOf() {
+  const kept = Object.entries(now).filter(([, value]) => value !== null && value !== undefined);
+  return "#" + kept.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+}
+function fromLink() {
+  const given = Object.fromEntries(location.hash.slice(1).split("&").filter(Boolean).map((pair) => {
+    const at = pair.indexOf("=");
+    try { return [pair.slice(0, at), decodeURIComponent(pair.slice(at + 1))]; } catch { return [pair.slice(0, at), ""]; }
+  }));
+  const whole = (value) => (/^\d+$/.test(value ?? "") ? Number(value) : null);
+  return { state: given.state ?? null, action: whole(given.action), instead: whole(given.instead), as_of: whole(given.as_of), episode: given.episode ?? null, step: whole(given.step) ?? 0 };
+}
+function remember() {
+  const link = linkOf();
+  $("link").setAttribute("href", link);
+  try { history.replaceState(null, "", link); } catch { /* a page within a notebook has no address of its own */ }
+}
+
+async function show(change) {
+  Object.assign(now, change);
+  const mine = (turn += 1);
+  $("answers").setAttribute("aria-busy", "true");
+  await shown(mine);
+  if (mine === turn) $("answers").setAttribute("aria-busy", "false");
+}
+
+async function shown(mine) {
+  try {
+    const found = await ask("state", { state: now.state, as_of: now.as_of });
+    if (mine !== turn) return;
+    here = found;
+    now.state = found.key;
+    if (now.action === null || now.action >= about.actions.length) now.action = found.best;
+    if (now.instead === now.action || now.instead >= about.actions.length) now.instead = null;
+  } catch (error) {
+    if (mine !== turn) return;
+    here = null;
+    $("here").textContent = "";
+    $("actions").tBodies[0].replaceChildren();
+    $("answers").replaceChildren(trouble(error));
+    remember();
+    return;
+  }
+  remember();
+  showQuestion();
+  showEpisode();
+  await showAnswers(mine);
+}
+
+function trouble(error) {
+  return html("p", { className: error instanceof Missing ? "missing" : "error" }, error.message);
+}
+
+function showQuestion() {
+  $("state").value = here.words;
+  $("here").textContent = here.words + (here.seen ? `; it sees ${here.seen}` : "");
+  $("actions").tBodies[0].replaceChildren(...about.actions.map((name, action) => {
+    const untried = here.tried !== null && here.tried[action] === 0;
+    const pick = (kind, label) => {
+      const input = html("input", { type: "radio", name: kind, value: action, checked: now[kind] === action, disabled: kind === "instead" && now.action === action });
+      input.setAttribute("aria-label", label);
+      input.addEventListener("change", () => show({ [kind]: action }));
+      return html("td", { className: "pick" }, input);
+    };
+    const value = untried && !about.trust ? "no experience" : fixed(here.values[action], 4);
+    const head = html("th", { scope: "row" }, name);
+    return html("tr", { className: [action === here.best && "best", untried && "unknown"].filter(Boolean).join(" ") }, head,
+      html("td", { className: "number value" }, value), html("td", { className: "number" }, here.tried === null ? "?" : here.tried[action].toLocaleString("en")),
+      pick("action", `why ${name}`), pick("instead", `instead of ${name}`));
+  }));
+  const points = about.checkpoints;
+  if (points.length) {
+    const as_of = now.as_of ?? points.at(-1);
+    $("when").textContent = as_of === points.at(-1) ? `the end, episode ${as_of.toLocaleString("en")}` : `episode ${as_of.toLocaleString("en")}`;
+    const nearest = points.reduce((best, one, i) => (Math.abs(one - as_of) < Math.abs(points[best] - as_of) ? i : best), 0);
+    $("time").value = nearest;
+    $("time").setAttribute("aria-valuetext", $("when").textContent);
+    showCurve(as_of);
+  }
+}
+
+function showCurve(as_of) {
+  if (!about.curve) return;
+  const { episodes, returns } = about.curve, width = 340, height = 70;
+  const last = Math.log1p(episodes.at(-1)), low = Math.min(...returns), high = Math.max(...returns, low + 1e-9);
+  const px = (x) => 6 + (Math.log1p(x) / last) * (width - 12), py = (y) => 6 + ((high - y) / (high - low)) * (height - 24);
+  const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `returns along training, from ${fixed(low, 1)} to ${fixed(high, 1)}` });
+  svg.append(el("polyline", { points: episodes.map((x, i) => `${px(x)},${py(returns[i])}`).join(" "), fill: "none", stroke: look().series[2], "stroke-width": 1.5 }),
+    el("line", { x1: px(as_of), x2: px(as_of), y1: 2, y2: height - 16, stroke: look().series[1], "stroke-width": 2 }),
+    ...about.checkpoints.map((point) => el("circle", { cx: px(point), cy: height - 14, r: 2.5, fill: "currentColor" })),
+    text(6, height - 1, `returns from ${fixed(low, 1)} to ${fixed(high, 1)}, episodes on a log scale`, { "font-size": 10 }));
+  $("curve").replaceChildren(svg);
+}
+
+// -- the episode -----------------------------------------------------------------------------
+
+async function openEpisode(key) {
+  stop();
+  $("answers").setAttribute("aria-busy", "true");
+  try {
+    episode = await ask("episode", { key });
+    now.episode = key;
+    if (![...$("episodes").options].some((option) => option.value === key)) $("episodes").append(html("option", { value: key }, episode.title));
+    $("scrubber").max = Math.max(0, episode.steps.length - 1);
+    return true;
+  } catch (error) {
+    $("step").textContent = `${key.replace(/^past:/, "episode ")}: ${error.message}`;
+    return false;
+  } finally {
+    $("episodes").value = now.episode;
+    $("answers").setAttribute("aria-busy", "false");
+  }
+}
+async function replay(key) { if (await openEpisode(key)) await goTo(0); }
+function goTo(step, more = {}) {
+  if (!episode?.steps.length) return Promise.resolve();
+  const at = Math.max(0, Math.min(episode.steps.length - 1, step)), one = episode.steps[at];
+  now.step = at;
+  return show({ state: one.state, action: one.action, ...more });
+}
+function showEpisode() {
+  const pick = (state) => { stop(); show({ state: String(state), action: null }); };
+  $("board").replaceChildren(drawn(here.picture, { places: here.places, pick, width: 330 }));
+  const one = episode?.steps[now.step], on = one && one.state === now.state;
+  $("scrubber").value = now.step;
+  if (!episode) { $("step").textContent = here.words; return; }
+  const ending = now.step === episode.steps.length - 1 ? (episode.ending ? `; then: ${episode.ending}` : episode.cut ? "; and on" : "; then it is over") : "";
+  const paid = one && one.reward !== undefined ? `, paid ${short(one.reward, true)}` : "";
+  $("step").textContent = on ? `step ${now.step + 1} of ${episode.steps.length}: ${about.actions[one.action]}${paid}${ending}` : `off the episode: ${here.words}`;
+  $("scrubber").setAttribute("aria-valuetext", $("step").textContent);
+}
+function stop() {
+  if (playing === null) return;
+  clearTimeout(playing);
+  playing = null;
+  $("play").textContent = "▶▶";
+  $("play").setAttribute("aria-pressed", "false");
+}
+function play() {
+  if (playing !== null) { stop(); return; }
+  if (!episode) return;
+  $("play").textContent = "❚❚";
+  $("play").setAttribute("aria-pressed", "true");
+  const on = async () => {
+    await goTo(now.step + 1);
+    if (playing !== null && now.step < episode.steps.length - 1) playing = setTimeout(on, 700);
+    else stop();
+  };
+  playing = setTimeout(on, now.step >= episode.steps.length - 1 ? (goTo(0), 700) : 0);
+}
+
+// -- the answers -----------------------------------------------------------------------------
+
+async function showAnswers(mine) {
+  const foil = now.instead !== null, common = { state: now.state, action: now.action, as_of: now.as_of };
+  const first = foil ? "contrast" : "intention";
+  const order = [first, ...Object.keys(about.questions).filter((question) => question !== "intention" && question !== "contrast")];
+  const articles = order.map((question) => articleOf(question));
+  for (const old of [...$("answers").children]) if (!articles.includes(old)) old.remove();
+  articles.forEach((article, i) => { if ($("answers").children[i] !== article) $("answers").insertBefore(article, $("answers").children[i] ?? null); });
+  const load = async (question, article) => {
+    const given = { question, ...common, instead: question === "contrast" ? now.instead : null };
+    article.setAttribute("aria-busy", "true");
+    let content;
+    try {
+      if (about.without[question]) throw new Missing(about.without[question]);
+      const found = await ask("answer", given);
+      if (mine !== turn) return;
+      content = answered(question, found);
+    } catch (error) {
+      if (mine !== turn) return;
+      content = [html("header", {}, html("h2", {}, about.questions[question])), trouble(error)];
+    }
+    article.replaceChildren(...content);
+    article.setAttribute("aria-busy", "false");
+    article.dataset.request = requestOf("answer", given);
+  };
+  await load(order[0], articles[0]);
+  if (mine !== turn) return;
+  await Promise.all(order.slice(1).map((question, i) => load(question, articles[i + 1])));
+}
+
+function articleOf(question) {
+  const made = $(`answer-${question}`) ?? html("article", { id: `answer-${question}` });
+  if (!made.firstChild) made.append(html("header", {}, html("h2", {}, about.questions[question])));
+  return made;
+}
+
+function answered(question, found) {
+  const badge = html("span", { className: `badge ${found.badge.kind}`, title: "how far the parts are from the agent's own value" }, found.badge.words);
+  const sentences = found.answer.sentences, content = [html("header", {}, html("h2", {}, about.questions[question]), badge)];
+  content.push(html("p", { className: "lead" }, sentences[0] ?? ""));
+  if (found.strip) content.push(strip(found));
+  found.pictures.forEach((layout, i) => content.push(figure(question, layout, i, found)));
+  if (sentences.length > 1) content.push(html("pre", {}, sentences.slice(1).join("\n")));
+  if (found.left_out) content.push(html("p", { className: "small" }, `${found.left_out.toLocaleString("en")} lighter updates are not listed here.`));
+  const json = html("button", { type: "button" }, "JSON");
+  json.setAttribute("aria-label", `download the answer as JSON: ${about.questions[question]}`);
+  json.addEventListener("click", () => offer(`whatfor-${question}.json`, new Blob([JSON.stringify(found.answer, null, 1)], { type: "application/json" })));
+  content.push(html("div", { className: "downloads" }, json));
+  return content;
+}
+
+function figure(question, layout, i, found) {
+  const ofMap = question === "intention" ? here.places : question === "contrast" && i === 1 ? here.places : null;
+  const pick = ofMap ? (state) => { stop(); show({ state: String(state), action: null }); } : null;
+  const svg = drawn(layout, { places: ofMap, pick, width: layout.layout === "board" ? 420 : 1000 });
+  const name = `whatfor-${question}${i ? "-" + (i + 1) : ""}`;
+  const button = (kind, work) => {
+    const made = html("button", { type: "button" }, kind);
+    made.setAttribute("aria-label", `download this picture as ${kind}: ${layout.title}`);
+    made.addEventListener("click", work);
+    return made;
+  };
+  const caption = html("figcaption", {}, [layout.title, layout.layout === "bars" || question === "intention" ? "" : layout.caption].filter(Boolean).join(" – "));
+  return html("figure", {}, svg, caption, html("div", { className: "downloads" },
+    button("SVG", () => offer(`${name}.svg`, alone(svg).blob)), button("PNG", async () => offer(`${name}.png`, await asPng(svg)))));
+}
+
+function strip(found) { // the episodes that a value comes from; each can be replayed
+  const width = 900, height = 74, last = Math.max(1, about.episodes), most = Math.max(...found.strip.map((one) => one.weight), 1e-12);
+  const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "the episodes it comes from, by weight; choose one to replay it" });
+  svg.append(el("line", { x1: 8, x2: width - 8, y1: height - 18, y2: height - 18, stroke: "currentColor" }),
+    text(8, height - 4, "episode 0", { "font-size": 11 }), text(width - 8, height - 4, `episode ${last.toLocaleString("en")}`, { "font-size": 11, "text-anchor": "end" }));
+  found.strip.forEach((one, i) => {
+    const x = 8 + (one.episode / last) * (width - 16), tall = 6 + (one.weight / most) * (height - 30);
+    const words = `episode ${one.episode.toLocaleString("en")}: weight ${told(one.weight)}, forgetting it would take away ${told(one.influence)}`;
+    const tick = el("g", { role: "button", tabindex: i === found.strip.length - 1 ? 0 : -1, "aria-label": `${words}; replay it`, "data-episode": one.episode },
+      el("rect", { x: x - 4, y: 0, width: 8, height: height - 18, fill: "transparent" }),
+      el("rect", { x: x - 1.5, y: height - 18 - tall, width: 3, height: tall, fill: look().series[one.influence < 0 ? 1 : 0] }), el("title", {}, words));
+    tick.style.cursor = "pointer";
+    const choose = () => replay(`past:${one.episode}`);
+    tick.addEventListener("click", choose);
+    tick.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") choose();
+      else if (event.key === "ArrowLeft") tick.previousElementSibling?.focus?.();
+      else if (event.key === "ArrowRight") tick.nextElementSibling?.focus?.();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    svg.append(tick);
+  });
+  return html("figure", {}, svg, html("figcaption", {}, "the heaviest episodes behind this value; click one to replay it"));
+}
+
+// -- beginning -------------------------------------------------------------------------------
+
+function statesHeld() {
+  if (!held) return [];
+  const answers = meant(meant(held.root).answers);
+  return Object.keys(answers).filter((request) => request.startsWith("state?state=")).map((request) => unpacked(answers[request]));
+}
+function stateMeant(typed) { // of a report: among what it holds; a server understands words itself
+  const said = typed.trim();
+  if (!held) return said;
+  const states = statesHeld(), low = said.toLowerCase();
+  const found = states.find((one) => one.key === said || one.words.toLowerCase() === low)
+    ?? states.find((one) => low && low.split(/[\s,;]+/).every((word) => one.words.toLowerCase().split(/[\s,;]+/).includes(word)));
+  return found ? found.key : said;
+}
+
+async function begin() {
+  await openReport();
+  about = await ask("run");
+  document.title = `whatfor: ${about.name}`;
+  $("name").textContent = about.name;
+  $("about").textContent = [about.learner, about.episodes && `${about.episodes.toLocaleString("en")} episodes`, about.updates && `${about.updates.toLocaleString("en")} updates`,
+    `${about.states.toLocaleString("en")} states`, about.trust && about.trust.sentences.join(" ")].filter(Boolean).join(" · ");
+  $("held").textContent = held ? `A report: it holds what was asked when it was made. ${unpacked(meant(held.root).dropped).join("; ")}.` : "Live: answers are made when they are asked for.";
+  $("state").placeholder = about.example;
+  $("states").append(...statesHeld().map((one) => html("option", { value: one.words })));
+  if (about.checkpoints.length) $("time").max = about.checkpoints.length - 1;
+  else $("training").hidden = true;
+  const { episodes } = await ask("episodes");
+  $("episodes").append(...episodes.map((one) => html("option", { value: one.key }, one.title)));
+  listen();
+  await follow(fromLink(), episodes);
+}
+async function follow(link, episodes = []) {
+  const key = link.episode ?? (link.state === null ? episodes[0]?.key : null);
+  if (key) await openEpisode(key);
+  const one = episode?.steps[Math.min(link.step, Math.max(0, (episode?.steps.length ?? 1) - 1))];
+  now.step = link.step;
+  await show({ state: link.state ?? one?.state ?? "0", action: link.action ?? (link.state === null ? one?.action ?? null : null), instead: link.instead, as_of: link.as_of });
+}
+function listen() {
+  $("ask").addEventListener("submit", (event) => { event.preventDefault(); stop(); show({ state: stateMeant($("state").value), action: null }); });
+  $("episodes").addEventListener("change", () => replay($("episodes").value));
+  $("scrubber").addEventListener("input", () => { stop(); goTo(Number($("scrubber").value)); });
+  $("previous").addEventListener("click", () => { stop(); goTo(now.step - 1); });
+  $("next").addEventListener("click", () => { stop(); goTo(now.step + 1); });
+  $("play").addEventListener("click", play);
+  $("no-foil").addEventListener("click", () => show({ instead: null }));
+  $("time").addEventListener("input", () => {
+    const at = Number($("time").value), last = about.checkpoints.length - 1;
+    show({ as_of: at === last ? null : about.checkpoints[at], action: null });
+  });
+  $("link").addEventListener("click", (event) => { event.preventDefault(); navigator.clipboard?.writeText(location.href.split("#")[0] + linkOf()).catch(() => {}); });
+  document.addEventListener("keydown", (event) => {
+    if (event.target.closest("input, select, textarea, button, a, svg [tabindex]") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "ArrowLeft") goTo(now.step - 1);
+    else if (event.key === "ArrowRight") goTo(now.step + 1);
+    else if (event.key === " ") play();
+    else return;
+    if (event.key !== " ") stop();
+    event.preventDefault();
+  });
+  addEventListener("hashchange", () => follow(fromLink()));
+  dark.addEventListener("change", () => { if (here) show({}); });
+}
+
+begin().catch((error) => $("answers").replaceChildren(trouble(error)));
+})();

@@ -1,0 +1,246 @@
+"""Desk: what a page asks of a run, answered as JSON; the same for a file and for a server."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance
+from whatfor.explanations.explanation import ROUNDING
+from whatfor.explorer.episodes import greedy, key_of, latest, past, playable, starts, state_in, title_of
+from whatfor.layouts import layout_of, map_of
+from whatfor.layouts.places import places_of
+from whatfor.runs import Run
+
+#: What can be asked, and how the page calls it.
+QUESTIONS = {
+    "intention": "what it expects",
+    "contrast": "why not another action",
+    "outcomes": "how it expects to end",
+    "timeline": "when it expects what",
+    "provenance": "which experience that comes from",
+    "comparison": "belief and reality",
+}
+#: Those that read the ledger.
+OF_LEDGERS = ("timeline", "provenance")
+#: The pictures of an answer besides the first, by what ``layout_of`` is told.
+MORE_PICTURES: dict[type[Explanation], tuple[str, ...]] = {Contrast: ("parts",), Comparison: ("difference", "endings")}
+ROLLOUTS = 300
+HORIZON = 20
+CHECKPOINTS = 10
+#: Of the updates and episodes behind a value, so many are told.
+MOST_UPDATES, MOST_EPISODES = 200, 60
+#: Runs of earlier times that are kept.
+KEPT = 12
+#: Points of the learning curve.
+CURVE = 120
+
+
+class Desk:
+    """Answers the page's requests: ``run``, ``state``, ``answer``, ``episodes`` and ``episode``, each with its parameters."""
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        name: str = "",
+        episodes: int = 8,
+        starts: list[str] | None = None,
+        rollouts: int = ROLLOUTS,
+        seed: int = 0,
+    ) -> None:
+        self.run, self.name, self.episodes, self.rollouts, self.seed = run, name, episodes, rollouts, seed
+        self._earlier: OrderedDict[int, Run] = OrderedDict()
+        self._starts = starts
+        self._asked: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
+            "run": self._about, "state": self._state, "answer": self._answer, "episodes": self._episodes, "episode": self._episode,
+        }  # fmt: skip
+
+    def ask(self, what: str, given: Mapping[str, str]) -> dict[str, Any]:
+        """The answer to one request.
+
+        >>> from whatfor.ledger import Ledger
+        >>> from whatfor.labels import Labels
+        >>> ledger = Ledger(n_states=1, n_actions=1)
+        >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+        >>> desk = Desk(Run(labels=Labels.plain(1, 1), values=[[0.5]], ledger=ledger))
+        >>> desk.ask("answer", {"question": "intention", "state": "0"})["badge"]["words"]
+        'exact'
+        """
+        if what not in self._asked:
+            raise ValueError(f"there is no request {what!r}; there are {', '.join(self._asked)}")
+        known = {"run": (), "state": ("state", "as_of"), "episodes": (), "episode": ("key", "as_of")}.get(
+            what, ("question", "state", "action", "instead", "as_of")
+        )
+        for name in given:
+            if name not in known:
+                raise ValueError(f"{what} takes {', '.join(known) or 'nothing'}, not {name!r}")
+        answer: dict[str, Any] = plain(self._asked[what](given))
+        return answer
+
+    # -- requests --------------------------------------------------------------------------
+
+    def _about(self, _: Mapping[str, str]) -> dict[str, Any]:
+        run, ledger = self.run, self.run.ledger
+        learner, world = run.settings.get("learner", {}), run.settings.get("world", {})
+        without = {} if ledger is not None else dict.fromkeys(OF_LEDGERS, "needs the ledger of a tabular run, and this run has none")  # fmt: skip
+        if run.labels.n_actions < 2:
+            without["contrast"] = "there is only one action"
+        if self.unplayable is not None:
+            without["comparison"] = self.unplayable
+        return {
+            "name": self.name or str(world.get("id") or run.settings.get("environment", {}).get("id") or "a run"),
+            "learner": str(learner.get("name", "own loop")),
+            "episodes": len(run.history) or (0 if ledger is None else ledger.n_episodes),
+            "updates": 0 if ledger is None else len(ledger),
+            "states": run.labels.n_states,
+            "actions": list(run.labels.actions),
+            "kind": run.labels.kind,
+            "questions": QUESTIONS,
+            "without": without,
+            "trust": None if run.trust is None else run.trust.to_json(),
+            "checkpoints": self.checkpoints(),
+            "curve": _curve(run),
+            "example": run.labels.words(run.labels.n_states * 2 // 3),
+        }
+
+    def checkpoints(self, most: int = CHECKPOINTS) -> list[int]:
+        """Numbers of episodes to look back to, the last one the present; close together where most is learned."""
+        if self.run.ledger is None or self.run.ledger.n_episodes < 2:
+            return []
+        last = self.run.ledger.n_episodes
+        return sorted({round(float(x)) for x in np.geomspace(min(10, last), last, most)} | {last})
+
+    def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
+        run, state = self._of(given)
+        key, index = key_of(self.run, state), int(run.situated(state))
+        tried = run.tried_at(state)
+        blank = np.zeros((run.labels.n_states, run.labels.n_actions))
+        return {
+            "state": index,
+            "key": key,
+            "words": run.labels.words(index),
+            "seen": key if key.startswith("[") else None,
+            "values": run.values_at(state).tolist(),
+            "best": run.best(state),
+            "tried": None if tried is None else tried.tolist(),
+            "picture": map_of(run.labels, blank, state=index).to_json(),
+            "places": places_of(run.labels, index),
+        }
+
+    def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
+        run, state = self._of(given)
+        question = given.get("question", "intention")
+        if question not in QUESTIONS:
+            raise ValueError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+        action, instead = (run.labels.action(given[name]) if name in given else None for name in ("action", "instead"))
+        if instead is not None and question != "contrast":
+            raise ValueError(f"instead= is for a contrast, not for {question}")
+        options: dict[str, dict[str, Any]] = {
+            "contrast": {"instead": instead},
+            "timeline": {"horizon": HORIZON},
+            "comparison": {"rollouts": self.rollouts, "seed": self.seed},
+        }
+        return told(getattr(run, question)(state, action, **options.get(question, {})))
+
+    def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
+        if self.unplayable is not None:
+            return {"episodes": latest(self.run, self.episodes)}
+        return {"episodes": [{"key": f"greedy:{key}", "title": title_of(self.run, key)} for key in self.starts]}
+
+    def _episode(self, given: Mapping[str, str]) -> dict[str, Any]:
+        kind, _, key = given.get("key", "").partition(":")
+        if kind == "greedy":
+            return greedy(self._at(given), key)
+        if kind == "past" and key.isascii() and key.isdecimal():
+            return past(self.run, int(key))
+        raise ValueError('an episode is "greedy:STATE" or "past:NUMBER"')
+
+    @property
+    def starts(self) -> list[str]:
+        """Keys of the states that episodes begin in."""
+        if self._starts is None:
+            self._starts = starts(self.run, self.episodes, self.seed)
+        return self._starts
+
+    @cached_property
+    def unplayable(self) -> str | None:
+        """Why it cannot be played; None: it can."""
+        return playable(self.run, self.starts[0]) if self.starts else "no episode is known to begin anywhere"
+
+    # -- the parts -------------------------------------------------------------------------
+
+    def _of(self, given: Mapping[str, str]) -> tuple[Run, Any]:
+        if "state" not in given:
+            raise ValueError(f"state= is missing: an index, or words such as {self.run.labels.words(0)!r}")
+        return self._at(given), state_in(self.run, given["state"])
+
+    def _at(self, given: Mapping[str, str]) -> Run:
+        """The run as it is, or as it was."""
+        text = given.get("as_of")
+        if text is None:
+            return self.run
+        if not (text.isascii() and text.isdecimal()):
+            raise ValueError(f"as_of is a number of episodes, not {text[:40]!r}")
+        episodes = int(text)
+        if episodes not in self._earlier:
+            self._earlier[episodes] = self.run.as_of(episodes)
+            while len(self._earlier) > KEPT:
+                self._earlier.popitem(last=False)
+        self._earlier.move_to_end(episodes)
+        return self._earlier[episodes]
+
+
+def told(why: Explanation) -> dict[str, Any]:
+    """An explanation with its pictures, and how far it is to be trusted."""
+    pictures = [layout_of(why), *(layout_of(why, show=show) for show in MORE_PICTURES.get(type(why), ()))]
+    answer = why.to_json()
+    more: dict[str, Any] = {}
+    if isinstance(why, Provenance):
+        more = {"left_out": max(0, len(answer["updates"]) - MOST_UPDATES), "strip": why.by_episode(MOST_EPISODES)}
+        answer["updates"] = answer["updates"][:MOST_UPDATES]
+    return {"answer": answer, "pictures": [one.to_json() for one in pictures], "badge": badge(why), **more}
+
+
+def badge(why: Explanation) -> dict[str, str]:
+    """How good an answer is, in a word or two."""
+    sides = (
+        [why.one, why.other] if isinstance(why, Contrast) else [why.believed] if isinstance(why, Comparison) else [why]
+    )
+    if any(isinstance(side, Intention) and side.tries == 0 for side in sides):
+        return {"kind": "unknown", "words": "no experience"}
+    if isinstance(why, Outcomes) and why.unknown > 1.0 - ROUNDING:
+        return {"kind": "unknown", "words": "unknown"}
+    scale = sum(side.at_stake for side in sides if isinstance(side, Intention))
+    exact = why.residual <= ROUNDING * max(1.0, scale)
+    return {"kind": "exact", "words": "exact"} if exact else {"kind": "off", "words": f"off by {why.residual:.2g}"}
+
+
+def plain(thing: Any) -> Any:
+    """As JSON can hold it: no NaN, no infinity, no tuple, no number of NumPy's.
+
+    >>> plain({"a": (1.0, math.inf)})
+    {'a': [1.0, None]}
+    """
+    if isinstance(thing, Mapping):
+        return {str(name): plain(one) for name, one in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [plain(one) for one in thing]
+    if isinstance(thing, np.generic):
+        thing = thing.item()
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def _curve(run: Run) -> dict[str, list[float]] | None:
+    """Mean returns along training."""
+    returns = run.history.returns
+    if len(returns) < 2:
+        return None
+    edges = np.unique(np.linspace(0, len(returns), min(CURVE, len(returns)) + 1).astype(int))
+    means = np.add.reduceat(returns, edges[:-1]) / np.diff(edges)
+    return {"episodes": edges[1:].tolist(), "returns": means.tolist()}

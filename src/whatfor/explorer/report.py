@@ -1,0 +1,134 @@
+"""A report: the page and everything it may be asked, in one file that opens from disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from whatfor.explorer.desk import Desk
+from whatfor.explorer.episodes import key_of
+from whatfor.explorer.packing import DIGITS, pack
+from whatfor.explorer.page import page
+from whatfor.pictures.files import checked, replacing
+from whatfor.runs import Run
+
+SUFFIXES = (".html", ".htm")
+#: Answers that are told of the best action alone.
+OF_THE_BEST = ("outcomes", "timeline", "provenance", "comparison")
+#: Of the episodes behind each value, so many can be replayed.
+REPLAYED = 3
+#: Numbers of maps that are smaller than this share of the largest are left out.
+FAINT = 1e-6
+ROLLOUTS = 200
+#: Told while a report is made: what share of it is done.
+Heard = Callable[[float], None]
+
+
+def report(
+    run: Run,
+    path: str | os.PathLike[str],
+    *,
+    episodes: int = 20,
+    states: Sequence[Any] = (),
+    name: str = "",
+    heard: Heard | None = None,
+) -> Path:
+    """Write a report of a run: its greedy episodes (from as many starts), or given states, with all answers about their states."""
+    target = checked(path, SUFFIXES)  # told before the work, not after it
+    text = page(told(run, episodes=episodes, states=states, name=name, heard=heard))
+    with replacing(target) as fresh:
+        fresh.write_text(text, encoding="utf-8")
+    return target
+
+
+def told(
+    run: Run, *, episodes: int = 20, states: Sequence[Any] = (), name: str = "", heard: Heard | None = None
+) -> str:
+    """What a report holds: the answers by their requests, packed."""
+    if episodes < 1:
+        raise ValueError(f"episodes is {episodes}; a report shows at least one")
+    given = [key_of(run, state) for state in states] or None
+    desk = Desk(run, name=name, episodes=episodes, starts=given, rollouts=ROLLOUTS)
+    answers: dict[str, Any] = {}
+
+    def hold(what: str, **given: str) -> dict[str, Any]:
+        request = request_of(what, given)
+        if request not in answers:
+            answers[request] = seen(desk.ask(what, given))
+        found: dict[str, Any] = answers[request]
+        return found
+
+    about = hold("run")
+    offered = hold("episodes")["episodes"]
+    shown: dict[str, None] = {}
+    for one in offered:
+        for step in hold("episode", key=one["key"])["steps"]:
+            shown.setdefault(step["state"])
+    for at, key in enumerate(shown):
+        _hold_state(hold, about, key)
+        if heard is not None:
+            heard((at + 1) / len(shown))
+    dropped = [
+        f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
+        f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action only",
+        f"{len(shown):,} of {about['states']:,} states: those on the way from {len(offered):,} starts",
+    ]
+    if about["checkpoints"]:
+        dropped.append(
+            f"earlier times: {len(about['checkpoints'])} of {about['episodes']:,} episodes, and what was expected of the best action then"
+        )
+    return pack({"dropped": dropped, "answers": answers})
+
+
+def request_of(what: str, given: dict[str, str]) -> str:
+    """A request as one line, its parameters in the order of the alphabet; the page's script writes it the same way.
+
+    >>> request_of("state", {"state": "3", "as_of": "10"})
+    'state?as_of=10&state=3'
+    """
+    return what + "?" + "&".join(f"{name}={given[name]}" for name in sorted(given))
+
+
+def seen(thing: Any) -> Any:
+    """Without the numbers of maps that nobody can see.
+
+    >>> seen({"visits": [{"state": 0, "number": 1.0}, {"state": 1, "number": 1e-9}]})
+    {'visits': [{'state': 0, 'number': 1.0}]}
+    """
+    if isinstance(thing, dict):
+        return {name: seen(one) for name, one in thing.items()}
+    if not isinstance(thing, list):
+        return thing
+    if thing and isinstance(thing[0], dict) and "number" in thing[0]:
+        least = FAINT * max(abs(one["number"]) for one in thing)
+        return [one for one in thing if abs(one["number"]) >= least]
+    if thing and isinstance(thing[0], list) and thing[0] and isinstance(thing[0][0], float):
+        least = FAINT * max(abs(number) for row in thing for number in row)
+        return [[number if abs(number) >= least else 0.0 for number in row] for row in thing]
+    return [seen(one) for one in thing]
+
+
+def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str) -> None:
+    """All answers about one state."""
+    here = hold("state", state=key)
+    best = str(here["best"])
+    for action in range(len(about["actions"])):
+        hold("answer", question="intention", state=key, action=str(action))
+        if str(action) != best:
+            hold("answer", question="contrast", state=key, action=best, instead=str(action))
+    for question in OF_THE_BEST:
+        if question not in about["without"]:
+            hold("answer", question=question, state=key, action=best)
+    if "provenance" not in about["without"]:
+        strip = hold("answer", question="provenance", state=key, action=best)["strip"]
+        for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
+            hold("episode", key=f"past:{one['episode']}")
+    for episodes in _earlier(about):
+        then = hold("state", state=key, as_of=episodes)
+        hold("answer", question="intention", state=key, action=str(then["best"]), as_of=episodes)
+
+
+def _earlier(about: dict[str, Any]) -> Iterator[str]:
+    yield from (str(episodes) for episodes in about["checkpoints"][:-1])

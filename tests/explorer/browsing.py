@@ -1,0 +1,65 @@
+"""What the tests of the page share: a server in a thread, and what the page says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any
+
+import uvicorn
+
+from whatfor.explorer.packing import rounded
+from whatfor.explorer.server import app_of
+from whatfor.runs import Run
+
+START = "taxi at row 0, column 3; passenger at Y; destination R"
+
+
+class serving:
+    """A server in a thread, on a free port."""
+
+    def __init__(self, run: Run) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.server = uvicorn.Server(uvicorn.Config(app_of(run, name="taxi"), log_level="error", ws="none"))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
+
+    def __enter__(self) -> str:
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}/"
+
+    def __exit__(self, *_: Any) -> None:
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.socket.close()
+
+
+def settled(page: Any) -> None:
+    """Wait until nothing is being answered."""
+    until(page, "document.querySelector('#answers[aria-busy=false] > *')")
+
+
+def until(page: Any, condition: str, seconds: float = 15.0) -> None:
+    """Wait until something is true; Playwright's own way evaluates text within the page, and the page allows nobody that."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(f"() => Boolean({condition})"):
+        assert time.monotonic() < end, f"waited for: {condition}"
+        time.sleep(0.02)
+
+
+def lead(page: Any, question: str) -> str:
+    """The first sentence of an answer."""
+    return str(page.locator(f"#answer-{question} .lead").inner_text())
+
+
+def values(page: Any) -> list[str]:
+    """What the page says of all actions' values."""
+    return [str(text) for text in page.locator("#actions td.value").all_inner_texts()]
+
+
+def said(numbers: Any, page: Any) -> list[str]:
+    """Values as the page writes them; a report holds six digits of each."""
+    held = [rounded(float(x)) if page.url.startswith("file:") else x for x in numbers]
+    return [f"{0.0 if abs(x) < 5e-5 else x:.4f}" for x in held]

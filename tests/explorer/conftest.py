@@ -1,0 +1,95 @@
+"""A trained Taxi agent, its report and its live page, and a browser that tolerates no error and no foreign request."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import START, serving, settled
+
+import whatfor as wf
+from whatfor.runs import Run
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def taxi() -> Run:
+    agent = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+    return wf.train("Taxi-v4", agent, episodes=2_000, seed=0)
+
+
+@pytest.fixture(scope="session")
+def report(taxi: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "taxi.html"
+    taxi.report(path, states=[START])
+    return path
+
+
+@pytest.fixture(scope="session")
+def live(taxi: Run) -> Iterator[str]:
+    with serving(taxi) as address:
+        yield address
+
+
+@pytest.fixture(params=["report", "live"])
+def site(request: pytest.FixtureRequest) -> str:
+    """The address of the page: a file, or a server."""
+    if request.param == "live":
+        return str(request.getfixturevalue("live"))
+    return str(request.getfixturevalue("report").as_uri())
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.fail(
+            "the page is tested in a real browser: install Debian's package chromium (apt-get install chromium)"
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Any]:
+    """Opens a page; in the end there must have been no error and no request to anybody else."""
+    wrong: list[str] = []
+    contexts = []
+
+    def open_page(address: str, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        home = address.split("#", maxsplit=1)[0]
+        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: None if _own(asked.url, home) else wrong.append(f"asked {asked.url}"))
+        page.goto(address)
+        settled(page)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def _own(url: str, home: str) -> bool:
+    if home.startswith("file:"):
+        return url.split("#", maxsplit=1)[0] == home or url.startswith(("data:", "blob:"))
+    return url.startswith((home, "data:", f"blob:{home}"))

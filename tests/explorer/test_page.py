@@ -1,0 +1,242 @@
+"""The page in a real browser: every test holds a number that it shows against Python's."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browsing import START, lead, said, settled, until, values
+
+from whatfor.runs import Run
+from whatfor.worlds.taxi import LABELS
+
+
+def test_it_begins_with_the_first_step_of_an_episode(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(site)
+    state = taxi.labels.index(page.locator("#state").input_value())
+    assert values(page) == said(taxi.values[state], page)
+    assert lead(page, "intention") == taxi.intention(state).sentences()[0]
+    assert page.locator("#answer-intention .badge").inner_text() == "exact"
+
+
+def test_clicking_a_cell_asks_about_it(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    second, _ = taxi.episode(START)[1]
+    row, column, *_ = LABELS.values(second)
+    page.locator(f"#board [data-row='{row}'][data-column='{column}']").click()
+    settled(page)
+    assert page.locator("#state").input_value() == LABELS.words(second)
+    assert values(page) == said(taxi.values[second], page)
+    shown = page.locator("#answer-intention svg text").all_text_contents()
+    most = sorted(taxi.intention(second).visits.sum(axis=1))[-2]
+    assert f"{most:.2f}" in shown
+
+
+def test_choosing_a_foil_contrasts(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    page.get_by_label("instead of east", exact=True).check()
+    settled(page)
+    why = taxi.contrast(START, instead="east")
+    assert lead(page, "contrast") == why.sentences()[0]
+    assert page.locator("#answer-contrast pre").inner_text().splitlines() == [
+        line.rstrip() for line in why.sentences()[1:]
+    ]
+    assert "instead=2" in page.url
+    page.get_by_role("button", name="no comparison").click()
+    settled(page)
+    assert page.locator("#answer-contrast").count() == 0
+
+
+def test_scrubbing_an_episode_by_hand_and_by_keys(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(site)
+    start = taxi.labels.index(page.locator("#state").input_value())
+    along = taxi.episode(start)
+    page.locator("#scrubber").fill("3")
+    settled(page)
+    state, action = along[3]
+    assert page.locator("#step").inner_text().startswith(f"step 4 of {len(along)}: {LABELS.actions[action]}")
+    assert values(page) == said(taxi.values[state], page)
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    settled(page)
+    assert values(page) == said(taxi.values[along[4][0]], page)
+    page.get_by_role("button", name="previous step").click()
+    settled(page)
+    assert values(page) == said(taxi.values[along[3][0]], page)
+
+
+def test_playing_goes_to_the_end(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(site)
+    start = taxi.labels.index(page.locator("#state").input_value())
+    along = taxi.episode(start)
+    page.locator("#scrubber").fill(str(len(along) - 3))
+    page.get_by_role("button", name="play", exact=True).click()
+    until(page, f"document.getElementById('step').textContent.startsWith('step {len(along)} of')")
+    settled(page)
+    assert values(page) == said(taxi.values[along[-1][0]], page)
+    until(page, "document.getElementById('play').getAttribute('aria-pressed') === 'false'")
+
+
+def test_scrubbing_training_time(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    points = page.evaluate("document.getElementById('time').max")
+    page.locator("#time").fill("4")
+    settled(page)
+    episodes = int(re.findall(r"episode ([\d,]+)", page.locator("#when").inner_text())[0].replace(",", ""))
+    before = taxi.as_of(episodes)
+    assert int(points) == 9
+    tried = before.tried_at(START)
+    assert tried is not None
+    assert values(page) == [
+        text if n else "no experience" for text, n in zip(said(before.values_at(START), page), tried, strict=True)
+    ]
+    assert lead(page, "intention") == before.intention(START).sentences()[0]
+    assert f"as_of={episodes}" in page.url
+
+
+def test_a_link_carries_the_question(site: str, opened: Any, taxi: Run) -> None:
+    state = taxi.episode(START)[2][0]
+    best = taxi.best(state)
+    foil = (best + 1) % 6
+    page = opened(f"{site}#state={state}&action={best}&instead={foil}")
+    assert lead(page, "contrast") == taxi.contrast(state, best, foil).sentences()[0]
+    again = opened(page.url)
+    assert lead(again, "contrast") == lead(page, "contrast")
+    assert values(again) == said(taxi.values[state], again)
+
+
+@pytest.mark.parametrize("question", ["intention", "outcomes", "timeline", "provenance", "comparison"])
+def test_json_is_pythons(site: str, opened: Any, taxi: Run, question: str, tmp_path: Path) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    settled(page)
+    with page.expect_download() as wait:
+        page.locator(f"#answer-{question}").get_by_role("button", name="JSON").click()
+    wait.value.save_as(tmp_path / "answer.json")
+    got = json.loads((tmp_path / "answer.json").read_text())
+    exact = site.startswith("http")
+    more = {"comparison": {"rollouts": 300 if exact else 200}}.get(question, {})
+    want = json.loads(json.dumps(getattr(taxi, question)(START, **more).to_json()))
+    if question == "provenance":
+        want["updates"] = want["updates"][: len(got["updates"])]
+    same(got, want, 0.0 if exact else 1e-5)
+
+
+def same(got: Any, want: Any, tolerance: float) -> None:
+    """Number by number; a report leaves out what is too small to be seen in a map."""
+    if isinstance(want, dict):
+        assert list(got) == list(want)
+        for name in want:
+            same(got[name], want[name], tolerance)
+    elif isinstance(want, list):
+        if tolerance and want and isinstance(want[0], dict) and "number" in want[0]:
+            least = 1e-6 * max(abs(one["number"]) for one in want)
+            want = [one for one in want if abs(one["number"]) >= least]
+        assert len(got) == len(want)
+        for one, two in zip(got, want, strict=True):
+            same(one, two, tolerance)
+    elif isinstance(want, float):
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=1e-12 if tolerance else 0.0)
+    else:
+        assert got == want
+
+
+@pytest.mark.parametrize("kind", ["SVG", "PNG"])
+def test_a_picture_can_be_downloaded(site: str, opened: Any, kind: str, tmp_path: Path, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    with page.expect_download() as wait:
+        page.locator("#answer-intention figure").first.get_by_role("button", name=kind).click()
+    wait.value.save_as(tmp_path / "picture")
+    data = (tmp_path / "picture").read_bytes()
+    if kind == "PNG":
+        assert data.startswith(b"\x89PNG")
+    else:
+        visits = taxi.intention(START).visits
+        assert f">{visits.sum(axis=1).max():.2f}<" in data.decode()
+        assert data.decode().startswith("<svg")
+
+
+def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    settled(page)
+    strip = taxi.provenance(START).by_episode(60)
+    told = max(strip, key=lambda one: abs(one["influence"]))
+    page.locator(f"#answer-provenance [data-episode='{told['episode']}']").press("Enter")
+    until(page, f"location.hash.includes('past%3A{told['episode']}')")
+    assert taxi.ledger is not None
+    first = taxi.ledger.episode(int(told["episode"]))[0]
+    held = page.locator("#answers .missing").count() == 1
+    assert page.locator("#step").inner_text().startswith("step 1 of") or (held and site.startswith("file"))
+    if not held:
+        settled(page)
+        assert values(page) == said(taxi.values[first.state], page)
+
+
+def test_on_a_phone_nothing_is_cut_off(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}&instead=2", viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('section, article, figure svg, table')].map(e => e.getBoundingClientRect().right - innerWidth)"
+    )
+    assert max(boxes) <= 0.5
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+
+
+def test_in_the_dark(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}", color_scheme="dark")
+    assert (
+        sum(
+            json.loads(
+                page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+                .replace("rgb(", "[")
+                .replace(")", "]")
+            )
+        )
+        < 120
+    )
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    page.emulate_media(color_scheme="light")
+    until(page, "getComputedStyle(document.documentElement).backgroundColor === 'rgb(255, 255, 255)'")
+    settled(page)
+    assert lead(page, "intention") == taxi.intention(START).sentences()[0]
+
+
+def test_words_are_understood_or_said_not_to_be(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(site)
+    page.locator("#state").fill(START.upper())
+    page.get_by_role("button", name="ask", exact=True).click()
+    settled(page)
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+
+
+def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Run) -> None:
+    page = opened(report.as_uri())
+    page.locator("#state").fill("taxi at row 4, column 4; passenger at R; destination G")
+    page.get_by_role("button", name="ask", exact=True).click()
+    settled(page)
+    assert page.locator("#answers").inner_text() == "not in this report"
+    assert "rounded to 6 digits" in page.locator("#held").inner_text()
+    page.goto(f"{report.as_uri()}#state={LABELS.index(START)}&as_of=10")
+    settled(page)
+    assert page.locator("#answer-timeline .missing").inner_text() == "not in this report"
+    assert values(page)[0] in (*said(taxi.as_of(10).values_at(START), page), "no experience")
+
+
+def test_a_server_says_what_it_does_not_understand(live: str, browser: Any) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{live}#state=nowhere")
+    page.wait_for_selector("#answers .error")
+    assert "'nowhere' does not say the row" in page.locator("#answers .error").inner_text()
+    context.close()
+
+
+def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -> None:
+    early = taxi.as_of(1)
+    state = next(s for s in range(500) if early.tried_at(s).sum() == 0)  # type: ignore[union-attr]
+    page = opened(f"{live}#state={state}&as_of=1")
+    assert values(page) == ["no experience"] * 6
+    assert page.locator("#answer-intention .badge").inner_text() == "no experience"

@@ -1,0 +1,236 @@
+"""The server answers its own page, and nobody else."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from browsing import START, serving, until
+
+import whatfor as wf
+from whatfor.explorer.server import Guard, Kept, app_of, explore
+from whatfor.runs import Run
+
+
+@pytest.fixture(scope="module")
+def client(live: str) -> Any:
+    with httpx.Client(base_url=live, timeout=20.0) as client:
+        yield client
+
+
+def raw(live: str, request: bytes) -> str:
+    """What is answered to bytes as they are."""
+    host, port = live.removeprefix("http://").rstrip("/").split(":")
+    got = b""
+    with socket.create_connection((host, int(port)), timeout=10) as sent, suppress(ConnectionError):
+        sent.sendall(request)
+        sent.shutdown(socket.SHUT_WR)
+        while more := sent.recv(65536):
+            got += more
+    return got.decode(errors="replace")
+
+
+def test_answers_are_the_runs_own(client: httpx.Client, taxi: Run) -> None:
+    got = client.get("api/answer", params={"question": "intention", "state": START, "action": "south"}).json()
+    assert got["answer"] == json.loads(json.dumps(taxi.intention(START, "south").to_json()))
+    got = client.get("api/answer", params={"question": "contrast", "state": "68", "instead": "2"}).json()
+    assert got["answer"] == json.loads(json.dumps(taxi.contrast(68, instead=2).to_json()))
+    got = client.get("api/answer", params={"question": "comparison", "state": "68", "as_of": "300"}).json()
+    assert got["answer"] == json.loads(json.dumps(taxi.as_of(300).comparison(68, rollouts=300).to_json()))
+    assert client.get("api/state", params={"state": "68"}).json()["values"] == taxi.values[68].tolist()
+    steps = client.get("api/episode", params={"key": "past:7"}).json()["steps"]
+    assert taxi.ledger is not None
+    assert [int(step["state"]) for step in steps] == [update.state for update in taxi.ledger.episode(7)][: len(steps)]
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "told"),
+    [
+        ("api/answer", {"question": "intention"}, "state= is missing"),
+        ("api/answer", {"question": "why", "state": "0"}, "there is no question 'why'"),
+        ("api/answer", {"state": "9999"}, "out of range"),
+        ("api/answer", {"state": "0", "action": "fly"}, "there is no action 'fly'"),
+        ("api/answer", {"state": "0", "action": "99"}, "there is no action 99"),
+        ("api/answer", {"state": "0", "instead": "1"}, "instead= is for a contrast"),
+        ("api/answer", {"state": "0", "as_of": "-1"}, "as_of is a number of episodes"),
+        ("api/answer", {"state": "0", "as_of": "999999999999"}, "this ledger holds"),
+        ("api/answer", {"state": "0", "rollouts": "1000000000"}, "not 'rollouts'"),
+        ("api/answer", {"state": "[" * 1000}, "not a list of numbers"),
+        ("api/answer", {"state": "[1e999]"}, "1 numbers"),
+        ("api/answer", {"state": "\u00b2"}, "does not say the row"),
+        ("api/episode", {"key": "past:999999"}, "holds episodes"),
+        ("api/episode", {"key": "../../etc/passwd"}, "an episode is"),
+        ("api/episode", {}, "an episode is"),
+        ("api/secrets", {}, "there is no request 'secrets'"),
+    ],
+)
+def test_what_is_wrong_is_said(client: httpx.Client, path: str, params: dict[str, str], told: str) -> None:
+    reply = client.get(path, params=params)
+    assert reply.status_code == 400
+    assert told in reply.json()["error"]
+
+
+def test_a_parameter_is_given_once(client: httpx.Client) -> None:
+    assert client.get("api/state?state=1&state=2").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/api/../../etc/passwd",
+        "/assets/page.js",
+        "//etc/passwd",
+        "/api/",
+        "/run.json",
+        "/manifest.json",
+        "/api/a/b",
+        "/\\..\\x",
+    ],
+)
+def test_nothing_else_is_served(live: str, path: str) -> None:
+    got = raw(live, f"GET {path} HTTP/1.1\r\nHost: {live.split('/')[2]}\r\nConnection: close\r\n\r\n".encode())
+    assert got.split()[1] in ("404", "400")
+    assert "root:" not in got
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "10.0.0.1", "localhost.evil"]
+)
+def test_foreign_hosts_are_refused(live: str, host: str) -> None:
+    got = raw(live, f"GET /api/run HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    assert got.split()[1] in ("403", "400")
+    assert "actions" not in got
+
+
+def test_this_machine_is_known_by_its_names() -> None:
+    guard = Guard(None, ("127.0.0.1",))  # type: ignore[arg-type]
+    assert all(guard.knows(host) for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642", "[::1]"))
+    assert not any(guard.knows(host) for host in ("192.168.0.7:8642", "a.example", "[2001:db8::1]"))
+    assert Guard(None, ("0.0.0.0",)).knows("192.168.0.7:8642")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_other_sites_are_refused(client: httpx.Client, headers: dict[str, str]) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        reply = client.request(method, "api/run", headers=headers)
+        assert reply.status_code == 403
+        assert "access-control-allow-origin" not in reply.headers
+
+
+def test_a_link_to_the_page_can_be_followed(client: httpx.Client) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert client.get("", headers=headers).status_code == 200
+    assert client.get("api/run", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_changed(client: httpx.Client, method: str) -> None:
+    assert client.request(method, "api/run").status_code == 405
+
+
+def test_long_and_broken_requests_are_refused(live: str, client: httpx.Client) -> None:
+    assert client.get("api/state", params={"state": "x" * 5_000}).status_code == 414
+    assert client.request("GET", "api/run", content=b"x" * 100_000).status_code == 413
+    host = live.split("/")[2].encode()
+    for request in (
+        b"NONSENSE\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nHost: " + host + b"\r\n\r\n",
+        b"\x00\xff" * 50 + b"\r\n\r\n",
+        b"GET /" + b"a" * 200_000,
+    ):
+        got = raw(live, request)
+        assert got == "" or got.split()[1].startswith(("4", "5"))
+    assert client.get("api/run").status_code == 200
+
+
+def test_headers_lock_the_page_in(client: httpx.Client) -> None:
+    reply = client.get("")
+    told = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in told
+    assert "unsafe" not in told
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert reply.headers["cache-control"] == "no-store"
+
+
+def test_kept_answers_are_bounded(taxi: Run) -> None:
+    from whatfor.explorer.desk import Desk
+
+    kept = Kept(Desk(taxi), most=50_000)
+    first = kept.ask("state", {"state": "1"})
+    for state in range(100):
+        kept.ask("state", {"state": str(state)})
+        assert kept.size <= 50_000
+    assert kept.ask("state", {"state": "1"}) == first
+
+
+def test_a_failure_says_no_secrets(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from whatfor.explorer import desk
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("/home/somebody/secret")
+
+    monkeypatch.setattr(desk.Desk, "_about", broken)
+    with serving(taxi) as address:
+        reply = httpx.get(f"{address}api/run")
+    assert reply.status_code == 500
+    assert "secret" not in reply.text
+    assert "RuntimeError" in reply.json()["error"]
+
+
+def test_a_taken_port_is_said(taxi: Run) -> None:
+    taken = socket.create_server(("127.0.0.1", 0))
+    with taken, pytest.raises(ValueError, match="choose another with --port"):
+        explore(taxi, port=taken.getsockname()[1], browser=False)
+    with pytest.raises(ValueError, match="there is no host"):
+        explore(taxi, host="no.such.host.invalid", browser=False)
+
+
+def test_hostile_names_do_nothing(opened: Any, tmp_path: Path) -> None:
+    evil = '</script><script>document.title="owned"</script><img src=x onerror=document.title="owned">'
+    ledger = wf.Ledger(n_states=2, n_actions=2)
+    for _ in range(3):
+        ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+        ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9, ending=evil)
+    labels = wf.Labels((wf.Axis("place", 2, (evil, "~r")),), (evil, "~m"), endings=(wf.Ending(evil, 0, 1.0),))
+    run = wf.Run(labels=labels, values=ledger.values(), ledger=ledger)
+    run.report(tmp_path / "evil.html")
+    with serving(run) as address:
+        for site in ((tmp_path / "evil.html").as_uri(), address):
+            page = opened(f"{site}#state=0&instead=1")
+            until(page, "document.title.startsWith('whatfor')")
+            assert page.locator("#actions tbody th").first.inner_text() == evil
+            assert page.locator("img").count() == 0
+            assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
+
+
+def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(
+        '{"format": 2, "files": {"run": {"file": "../../etc/passwd", "sha256": "0"}}}'
+    )
+    with pytest.raises(ValueError, match="manifest"):
+        wf.load(tmp_path)
+
+
+def test_the_extra_is_named(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    with pytest.raises(ImportError, match=r"whatfor\[explore\]"):
+        app_of(taxi)
