@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
 
-.PHONY: demo test lint bench paper paper-deep calibration readme clean
+.PHONY: demo test lint bench paper paper-deep calibration readme screenshots clean
 
-demo: $(READY)  ## train Taxi, ask why at one state, draw the answer
+demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
 
 test: $(WHOLE)  ## all tests and doctests
@@ -34,6 +34,9 @@ calibration: $(WHOLE)  ## how often a comparison calls a right belief wrong: 200
 readme: $(WHOLE)  ## put what the commands print into the README and the pages, and draw the gallery: some minutes
 	$(BIN)/python docs/fill_readme.py
 	cp out/taxi.png out/deep_acrobot.png out/deep_acrobot_comparison.png docs/images/
+
+screenshots: $(WHOLE)  ## pictures of the explorer, for the README and its page (needs chromium)
+	$(BIN)/python docs/screenshots.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -13,6 +13,7 @@ import answers
 import audits
 import big
 import deep
+import explorer
 import report
 import starting
 import training
@@ -28,6 +29,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "paper": ("The paper's tabular figures", answers.paper),
     "line": ("Memory of a ledger line", training.line),
     "deep": ("Belief networks beside Stable-Baselines3's DQN, on the CPU", deep.section),
+    "explorer": ("The explorer", explorer.section),
     "big": ("A 1,000 × 1,000 grid world", big.section),
 }
 RESULTS = Path(__file__).with_name("results.json")

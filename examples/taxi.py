@@ -1,4 +1,4 @@
-"""Train Taxi, ask why at one state, and draw the answer on the board."""
+"""Train Taxi, ask why at one state, draw the answer on the board, and write a page to question the agent with."""
 
 from pathlib import Path
 
@@ -21,3 +21,7 @@ picture = Path("out/taxi.png")
 picture.parent.mkdir(exist_ok=True)
 wf.draw(why).savefig(picture, dpi=150)
 print(f"\nThe belief on the board: {picture}")
+
+page = Path("out/taxi.html")
+run.report(page, episodes=5)
+print(f"Question it yourself, in a browser: {page}")

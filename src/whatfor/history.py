@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,15 @@ class History:
     def followed_by(self, later: History) -> History:
         """Both, one after the other."""
         return History(np.concatenate([self.returns, later.returns]), np.concatenate([self.lengths, later.lengths]))
+
+
+@dataclass(frozen=True)
+class Played:
+    """One episode of the greedy policy."""
+
+    steps: list[tuple[Any, int]]  # what the world shows, and the action
+    rewards: list[float]
+    ending: str  # "timed out" where it was cut
 
 
 @dataclass(frozen=True)

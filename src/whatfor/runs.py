@@ -29,8 +29,9 @@ from whatfor.explanations import (
     Trust,
 )
 from whatfor.explanations.parts import Part
-from whatfor.history import Evaluation, History
-from whatfor.labels import Labels
+from whatfor.history import Evaluation, History, Played
+from whatfor.kernels.recursion import ending_place
+from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
@@ -146,7 +147,7 @@ class Run:
         return self._beliefs if isinstance(self._beliefs, Seeing) else None
 
     @property
-    def _plays_by_network(self) -> bool:
+    def plays_by_network(self) -> bool:
         """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
         return self._agent is not None and not (self._agent.whole and "world" in self.settings)
 
@@ -181,7 +182,7 @@ class Run:
         """
         if episodes < 1:
             raise ValueError(f"episodes is {episodes}; play at least one")
-        if self._plays_by_network:
+        if self.plays_by_network:
             played = self._network_played(None, None, env, episodes, seed, None)
             paid = np.add.reduceat(played.reward, played.first[:-1])
             return Evaluation.of(paid, played.lengths)
@@ -217,26 +218,38 @@ class Run:
         self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None
     ) -> list[tuple[Any, int]]:
         """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about."""
-        index, action = self._asked(state, None)
-        if self._agent is not None and self._plays_by_network:
-            return self._watched(index, env, seed, enter)
-        rollouts = self._simulated(env, 2, seed, enter).rollouts(index, action)
-        pairs = [divmod(int(pair), self.labels.n_actions) for pair in rollouts.pair[: rollouts.first[1]]]
-        return [(self.labels.observation(state), action) for state, action in pairs]
+        return self.played(state, seed=seed, env=env, enter=enter).steps
 
-    def _watched(self, start: int, env: Any, seed: int, enter: Enter | None) -> list[tuple[Any, int]]:
+    def played(self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Played:
+        """The same episode, with what it paid and how it ended."""
+        index, action = self._asked(state, None)
+        if self._agent is not None and self.plays_by_network:
+            return self._watched(index, env, seed, enter)
+        rollouts, labels = self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels
+        first = slice(0, rollouts.first[1])
+        pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
+        names = [*ENDINGS, *labels.ending_names]
+        steps = [(labels.observation(state), action) for state, action in pairs]
+        return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
+
+    def _watched(self, start: int, env: Any, seed: int, enter: Enter | None) -> Played:
         """An episode with the very observations that a network acted on."""
         assert self._agent is not None
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
-        along: list[tuple[Any, int]] = []
         (enter or entering_observation(place))(_reset(place, dice), start, dice)
-        shown, over = self._agent.situation(start).observation, False
-        while not over and len(along) < LONGEST:
+        shown, ending = self._agent.situation(start).observation, None
+        steps: list[tuple[Any, int]] = []
+        rewards: list[float] = []
+        while ending is None and len(steps) < LONGEST:
             action = int(self._agent.act(np.asarray(shown)[None])[0])
-            along.append((np.asarray(shown), action))
-            shown, _, terminated, truncated, _ = place.step(action)
-            over = terminated or truncated
-        return along
+            steps.append((np.asarray(shown), action))
+            shown, reward, terminated, truncated, _ = place.step(action)
+            rewards.append(float(reward))
+            if terminated:
+                ending = self._agent.ended(shown, action, float(reward)) or ENDINGS[1]
+            elif truncated:
+                ending = ENDINGS[0]
+        return Played(steps, rewards, ending or ENDINGS[0])
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
@@ -348,7 +361,7 @@ class Run:
         index, chosen = self._asked(state, action)
         believed = self._intention(index, chosen)
         simulated = Simulation.of(self._simulated(env, rollouts, seed, enter), index, chosen)
-        if self._plays_by_network:
+        if self.plays_by_network:
             return Comparison.of(None, believed, simulated, None, greedy=chosen == self._best(index))
         audit, policy = self.beliefs if isinstance(self.beliefs, Audit) else None, self.policy
         exact = self._exact(self._placed(env), index, chosen)
@@ -375,7 +388,7 @@ class Run:
 
     def _simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         played: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
-        if self._agent is not None and self._plays_by_network:
+        if self._agent is not None and self.plays_by_network:
             scale = float(self.settings.get("reward_scale", 1.0))
             return SimulatedBeliefs(self.environment(env), self._agent, **played, reward_scale=scale)
         place = self._placed(env)

@@ -70,7 +70,7 @@ def opened(browser: Any) -> Iterator[Any]:
     wrong: list[str] = []
     contexts = []
 
-    def open_page(address: str, **options: Any) -> Any:
+    def open_page(address: str, *, wait: bool = True, **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
@@ -80,7 +80,8 @@ def opened(browser: Any) -> Iterator[Any]:
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda asked: None if _own(asked.url, home) else wrong.append(f"asked {asked.url}"))
         page.goto(address)
-        settled(page)
+        if wait:
+            settled(page)
         return page
 
     yield open_page

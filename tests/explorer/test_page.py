@@ -168,11 +168,12 @@ def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
     until(page, f"location.hash.includes('past%3A{told['episode']}')")
     assert taxi.ledger is not None
     first = taxi.ledger.episode(int(told["episode"]))[0]
-    held = page.locator("#answers .missing").count() == 1
-    assert page.locator("#step").inner_text().startswith("step 1 of") or (held and site.startswith("file"))
-    if not held:
-        settled(page)
-        assert values(page) == said(taxi.values[first.state], page)
+    settled(page)
+    paid = f"{first.reward:+.2f}" if first.reward > 0 else f"{first.reward:.2f}"
+    assert page.locator("#step").inner_text().startswith("step 1 of")
+    assert f"{LABELS.actions[first.action]}, paid {paid}" in page.locator("#step").inner_text()
+    assert page.locator("#state").input_value() == LABELS.words(first.state)
+    assert values(page) == said(taxi.values[first.state], page)
 
 
 def test_on_a_phone_nothing_is_cut_off(site: str, opened: Any, taxi: Run) -> None:
@@ -204,12 +205,41 @@ def test_in_the_dark(site: str, opened: Any, taxi: Run) -> None:
     assert lead(page, "intention") == taxi.intention(START).sentences()[0]
 
 
-def test_words_are_understood_or_said_not_to_be(site: str, opened: Any, taxi: Run) -> None:
+def test_words_are_understood(site: str, opened: Any, taxi: Run) -> None:
     page = opened(site)
     page.locator("#state").fill(START.upper())
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
     assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    page = opened(f"{site}#state={START}&action=SOUTH&instead=west")
+    assert lead(page, "contrast") == taxi.contrast(START, "south", "west").sentences()[0]
+    assert page.locator("input[name=instead]:checked").get_attribute("value") == "3"
+
+
+@pytest.mark.parametrize("link", ["action=fly", "action=99", "instead=fly"])
+def test_a_wrong_link_is_said(site: str, opened: Any, link: str) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}&{link}")
+    assert page.locator("#answers").inner_text().startswith("there is no action")
+    assert page.locator("#board svg, #actions tbody tr").count() == 0
+
+
+def test_the_focus_stays(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}")
+    page.get_by_label("why south", exact=True).focus()
+    page.keyboard.press("ArrowDown")
+    settled(page)
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "why north"
+    assert lead(page, "intention") == taxi.intention(START, "north").sentences()[0]
+    row, column, *_ = LABELS.values(taxi.episode(START)[1][0])
+    page.locator(f"#board [data-row='{row}'][data-column='{column}']").press("Enter")
+    settled(page)
+    assert page.evaluate("[document.activeElement.dataset.row, document.activeElement.dataset.column]") == [
+        str(row),
+        str(column),
+    ]
+    page.locator(".skip").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "answers"
+    assert page.locator("#state").input_value() == LABELS.words(taxi.episode(START)[1][0])
 
 
 def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Run) -> None:
@@ -218,11 +248,22 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
     assert page.locator("#answers").inner_text() == "not in this report"
+    assert page.locator("#board svg, #actions tbody tr").count() == 0
+    assert page.locator("#step").inner_text() == ""
+    page.locator("#state").fill("taxi at row")
+    page.get_by_role("button", name="ask", exact=True).click()
+    settled(page)
+    assert "states of this report fit" in page.locator("#answers").inner_text()
     assert "rounded to 6 digits" in page.locator("#held").inner_text()
     page.goto(f"{report.as_uri()}#state={LABELS.index(START)}&as_of=10")
     settled(page)
     assert page.locator("#answer-timeline .missing").inner_text() == "not in this report"
-    assert values(page)[0] in (*said(taxi.as_of(10).values_at(START), page), "no experience")
+    before = taxi.as_of(10)
+    tried = before.tried_at(START)
+    assert tried is not None
+    assert values(page) == [
+        text if n else "no experience" for text, n in zip(said(before.values_at(START), page), tried, strict=True)
+    ]
 
 
 def test_a_server_says_what_it_does_not_understand(live: str, browser: Any) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import socket
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -173,11 +177,13 @@ def test_kept_answers_are_bounded(taxi: Run) -> None:
     from whatfor.explorer.desk import Desk
 
     kept = Kept(Desk(taxi), most=50_000)
-    first = kept.ask("state", {"state": "1"})
+    first = kept.make("state", {"state": "1"})
+    assert kept.find("state", {"state": "1"}) == first
     for state in range(100):
-        kept.ask("state", {"state": str(state)})
+        kept.make("state", {"state": str(state)})
         assert kept.size <= 50_000
-    assert kept.ask("state", {"state": "1"}) == first
+    assert kept.find("state", {"state": "1"}) is None
+    assert kept.make("state", {"state": "1"}) == first
 
 
 def test_a_failure_says_no_secrets(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +196,26 @@ def test_a_failure_says_no_secrets(taxi: Run, monkeypatch: pytest.MonkeyPatch) -
     with serving(taxi) as address:
         reply = httpx.get(f"{address}api/run")
     assert reply.status_code == 500
+    assert reply.headers["x-content-type-options"] == "nosniff"
     assert "secret" not in reply.text
     assert "RuntimeError" in reply.json()["error"]
+
+
+def test_it_ends_cleanly(taxi: Run, tmp_path: Path) -> None:
+    taxi.save(tmp_path / "run")
+    command = [sys.executable, "-m", "whatfor", "explore", str(tmp_path / "run"), "--no-browser", "--port", "0"]
+    for how in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            assert server.stderr is not None
+            address = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
+            assert address is not None
+            about = httpx.get(f"{address[0]}api/run", timeout=30.0).json()
+            assert (about["name"], about["updates"]) == ("run", len(taxi.ledger or ()))
+            server.send_signal(how)
+            assert server.wait(15) == 0
+            assert server.stdout.read() == "ended\n"
+            assert server.stderr.read() == ""
 
 
 def test_a_taken_port_is_said(taxi: Run) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance
+from whatfor.beliefs.protocol import Seeing
+from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
 from whatfor.explanations.explanation import ROUNDING
-from whatfor.explorer.episodes import greedy, key_of, latest, past, playable, starts, state_in, title_of
-from whatfor.layouts import layout_of, map_of
+from whatfor.explorer.episodes import greedy, key_of, latest, past, starts, state_in, title_of
+from whatfor.labels import Labels
+from whatfor.layouts import Bars, Grid, Layout, Panels, layout_of, map_of
 from whatfor.layouts.places import places_of
 from whatfor.runs import Run
 
@@ -30,13 +32,16 @@ QUESTIONS = {
 OF_LEDGERS = ("timeline", "provenance")
 #: The pictures of an answer besides the first, by what ``layout_of`` is told.
 MORE_PICTURES: dict[type[Explanation], tuple[str, ...]] = {Contrast: ("parts",), Comparison: ("difference", "endings")}
-ROLLOUTS = 300
+#: A network has to be asked at every step, so that a rollout takes a thousand times as long.
+ROLLOUTS, FEW_ROLLOUTS = 300, 20
 HORIZON = 20
 CHECKPOINTS = 10
 #: Of the updates and episodes behind a value, so many are told.
 MOST_UPDATES, MOST_EPISODES = 200, 60
 #: Runs of earlier times that are kept.
 KEPT = 12
+#: States of one axis that can be shown as cells.
+MOST_CELLS = 200
 #: Points of the learning curve.
 CURVE = 120
 
@@ -54,9 +59,10 @@ class Desk:
         rollouts: int = ROLLOUTS,
         seed: int = 0,
     ) -> None:
-        self.run, self.name, self.episodes, self.rollouts, self.seed = run, name, episodes, rollouts, seed
+        self.run, self.name, self.episodes, self.seed = run, name, episodes, seed
+        self.rollouts = min(rollouts, FEW_ROLLOUTS) if run.plays_by_network else rollouts
         self._earlier: OrderedDict[int, Run] = OrderedDict()
-        self._starts = starts
+        self._given = starts
         self._asked: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
             "run": self._about, "state": self._state, "answer": self._answer, "episodes": self._episodes, "episode": self._episode,
         }  # fmt: skip
@@ -88,13 +94,17 @@ class Desk:
     def _about(self, _: Mapping[str, str]) -> dict[str, Any]:
         run, ledger = self.run, self.run.ledger
         learner, world = run.settings.get("learner", {}), run.settings.get("world", {})
-        without = {} if ledger is not None else dict.fromkeys(OF_LEDGERS, "needs the ledger of a tabular run, and this run has none")  # fmt: skip
+        without: dict[str, str] = {}
+        if ledger is None:
+            unread = OF_LEDGERS if isinstance(run.beliefs, Seeing) else (*OF_LEDGERS, "outcomes")
+            without = dict.fromkeys(unread, "needs the ledger of a tabular run, and this run has none")
         if run.labels.n_actions < 2:
             without["contrast"] = "there is only one action"
         if self.unplayable is not None:
             without["comparison"] = self.unplayable
         return {
-            "name": self.name or str(world.get("id") or run.settings.get("environment", {}).get("id") or "a run"),
+            "name": self.name
+            or str(world.get("id") or run.settings.get("environment", {}).get("id") or run.labels.kind or "a run"),
             "learner": str(learner.get("name", "own loop")),
             "episodes": len(run.history) or (0 if ledger is None else ledger.n_episodes),
             "updates": 0 if ledger is None else len(ledger),
@@ -120,7 +130,6 @@ class Desk:
         run, state = self._of(given)
         key, index = key_of(self.run, state), int(run.situated(state))
         tried = run.tried_at(state)
-        blank = np.zeros((run.labels.n_states, run.labels.n_actions))
         return {
             "state": index,
             "key": key,
@@ -129,9 +138,21 @@ class Desk:
             "values": run.values_at(state).tolist(),
             "best": run.best(state),
             "tried": None if tried is None else tried.tolist(),
-            "picture": map_of(run.labels, blank, state=index).to_json(),
-            "places": places_of(run.labels, index),
+            **self._pictured(index),
+            "map": places_of(run.labels, index),
         }
+
+    def _pictured(self, state: int) -> dict[str, Any]:
+        """A state on its board, or in the part of its map that it lies in; and which state each cell stands for."""
+        labels = self.run.labels
+        places: Any = places_of(labels, state)
+        shown: Layout = map_of(labels, np.zeros((labels.n_states, labels.n_actions)), state=state)
+        if isinstance(shown, Panels):
+            at = next((i for i, panel in enumerate(shown.panels) if isinstance(panel, Grid) and panel.marked), 0)
+            shown, places = shown.panels[at], None if places is None else places[at]
+        if isinstance(shown, Bars) and len(labels.axes) == 1 and labels.n_states <= MOST_CELLS:
+            shown, places = _row(labels, state)
+        return {"picture": None if isinstance(shown, Bars) else shown.to_json(), "places": places}
 
     def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
@@ -146,7 +167,11 @@ class Desk:
             "timeline": {"horizon": HORIZON},
             "comparison": {"rollouts": self.rollouts, "seed": self.seed},
         }
-        return told(getattr(run, question)(state, action, **options.get(question, {})))
+        found = told(getattr(run, question)(state, action, **options.get(question, {})))
+        tried = run.tried_at(state)
+        if tried is not None and tried[found["answer"].get("action", found["answer"].get("chosen"))] == 0:
+            found["badge"] = {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
+        return found
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
@@ -161,17 +186,24 @@ class Desk:
             return past(self.run, int(key))
         raise ValueError('an episode is "greedy:STATE" or "past:NUMBER"')
 
-    @property
+    @cached_property
     def starts(self) -> list[str]:
-        """Keys of the states that episodes begin in."""
-        if self._starts is None:
-            self._starts = starts(self.run, self.episodes, self.seed)
-        return self._starts
+        """Keys of the states that episodes begin in: given ones, or those that are found."""
+        if self._given is not None:
+            return self._given
+        try:
+            return starts(self.run, self.episodes, self.seed)
+        except ValueError:  # an environment that cannot be made again
+            return []
 
     @cached_property
     def unplayable(self) -> str | None:
         """Why it cannot be played; None: it can."""
-        return playable(self.run, self.starts[0]) if self.starts else "no episode is known to begin anywhere"
+        try:
+            self.run.played(state_in(self.run, self.starts[0] if self.starts else "0"))
+        except ValueError as error:
+            return str(error)
+        return None
 
     # -- the parts -------------------------------------------------------------------------
 
@@ -208,17 +240,21 @@ def told(why: Explanation) -> dict[str, Any]:
 
 
 def badge(why: Explanation) -> dict[str, str]:
-    """How good an answer is, in a word or two."""
-    sides = (
-        [why.one, why.other] if isinstance(why, Contrast) else [why.believed] if isinstance(why, Comparison) else [why]
-    )
+    """How good an answer is, in a word or two, and what that is about."""
+    if isinstance(why, Comparison):
+        kind = {"agrees": "exact", "differs": "off", "lags": "off"}.get(why.verdict, "unknown")
+        return {"kind": kind, "words": why.verdict, "about": "the verdict on belief and reality"}
+    sides = [why.one, why.other] if isinstance(why, Contrast) else [why]
     if any(isinstance(side, Intention) and side.tries == 0 for side in sides):
-        return {"kind": "unknown", "words": "no experience"}
-    if isinstance(why, Outcomes) and why.unknown > 1.0 - ROUNDING:
-        return {"kind": "unknown", "words": "unknown"}
+        return {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
+    about = {Outcomes: "how far all chances are from 1", Timeline: "how far all steps are from the visits"}
     scale = sum(side.at_stake for side in sides if isinstance(side, Intention))
     exact = why.residual <= ROUNDING * max(1.0, scale)
-    return {"kind": "exact", "words": "exact"} if exact else {"kind": "off", "words": f"off by {why.residual:.2g}"}
+    return {
+        "kind": "exact" if exact else "off",
+        "words": "exact" if exact else f"off by {why.residual:.2g}",
+        "about": about.get(type(why), "how far the parts are from the agent's own value"),
+    }
 
 
 def plain(thing: Any) -> Any:
@@ -234,6 +270,19 @@ def plain(thing: Any) -> Any:
     if isinstance(thing, np.generic):
         thing = thing.item()
     return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def _row(labels: Labels, state: int) -> tuple[Grid, Any]:
+    """The states of a single axis, ten in a row."""
+    axis, rows = (
+        labels.axes[0],
+        [range(first, min(first + 10, labels.n_states)) for first in range(0, labels.n_states, 10)],
+    )
+    columns = tuple(str(i) for i in range(len(rows[0])))
+    blank = tuple(tuple(0.0 for _ in columns) for _ in rows)
+    names = tuple(axis.word(row[0]) for row in rows)
+    grid = Grid("", "", names, columns, axis.name, "and on", blank, marked=divmod(state, 10))
+    return grid, [[row[i] if i < len(row) else -1 for i in range(len(columns))] for row in rows]
 
 
 def _curve(run: Run) -> dict[str, list[float]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from whatfor.beliefs.protocol import Seeing
 from whatfor.runs import Run
 
-#: Greedy episodes that go in circles are shown so far.
+#: Of longer episodes so many steps are told.
 MOST_STEPS = 200
+#: So many episodes are looked at for each start that is to be found.
+LOOKED = 10
 #: Observations of more numbers than this (images) are told by their cell.
 MOST_NUMBERS = 64
 
@@ -48,29 +51,27 @@ def state_in(run: Run, key: str) -> Any:
 def starts(run: Run, count: int, seed: int = 0) -> list[str]:
     """Keys of different states in which episodes begin, as many as there are: of its latest episodes, or of new ones."""
     found: dict[str, None] = {}
-    if run.ledger is not None and run.ledger.n_episodes:
-        first = run.ledger.episode_starts[::-1]
-        pairs = run.ledger.lines.cell[first[first < len(run.ledger)]] % (run.labels.n_states * run.labels.n_actions)
-        for state in pairs // run.labels.n_actions:
-            found.setdefault(str(int(state)))
-            if len(found) == count:
-                break
-    else:
-        env = run.environment()
-        for at in range(10 * count):
-            found.setdefault(key_of(run, env.reset(seed=seed + at)[0]))
-            if len(found) == count:
-                break
+    for key in _begun(run, LOOKED * count, seed):
+        found.setdefault(key)
+        if len(found) == count:
+            break
     return list(found)
 
 
-def playable(run: Run, key: str) -> str | None:
-    """Why it cannot be played from a state; None: it can."""
-    try:
-        run.episode(state_in(run, key))
-    except ValueError as error:
-        return str(error)
-    return None
+def _begun(run: Run, most: int, seed: int) -> Iterator[str]:
+    """Where episodes began, the latest first."""
+    ledger = run.ledger
+    if ledger is None or not len(ledger):
+        env = run.environment()
+        yield from (key_of(run, env.reset(seed=seed + at)[0]) for at in range(most))
+    elif ledger.order == "replayed":  # an update's place does not tell when its experience was made
+        episodes, steps = ledger.made()
+        first = np.flatnonzero(steps == 0)
+        pairs = ledger.lines.cell[first[np.argsort(-episodes[first], kind="stable")]][:most]
+        yield from (str(state) for state in pairs // run.labels.n_actions % run.labels.n_states)
+    else:
+        numbers = range(ledger.n_episodes)[-most:][::-1]
+        yield from (str(updates[0].state) for updates in map(ledger.episode, numbers) if updates)
 
 
 def latest(run: Run, count: int) -> list[dict[str, str]]:
@@ -86,25 +87,30 @@ def title_of(run: Run, key: str) -> str:
 
 def greedy(run: Run, key: str) -> dict[str, Any]:
     """What it does from a state on."""
-    along = run.episode(state_in(run, key))
-    steps = [{"state": key_of(run, seen), "action": int(action)} for seen, action in along[:MOST_STEPS]]
-    title = f"from {title_of(run, key)}"
-    return {"key": f"greedy:{key}", "title": title, "steps": steps, "ending": None, "cut": len(along) > MOST_STEPS}
+    played = run.played(state_in(run, key))
+    steps = [
+        {"state": key_of(run, seen), "action": int(action), "reward": reward}
+        for (seen, action), reward in zip(played.steps[:MOST_STEPS], played.rewards, strict=False)
+    ]
+    return _told(f"greedy:{key}", f"from {title_of(run, key)}", steps, len(played.steps), played.ending)
 
 
 def past(run: Run, number: int) -> dict[str, Any]:
     """An episode that it learned from."""
-    ledger = run.ledger
-    if ledger is None:
+    if run.ledger is None:
         raise ValueError("past episodes are in the ledger, and this run has none")
-    updates = ledger.episode(number)
+    updates = run.ledger.episode(number)
     steps = [{"state": str(one.state), "action": one.action, "reward": one.reward} for one in updates[:MOST_STEPS]]
-    ending = updates[-1].ending if updates else None
-    cut = len(updates) > MOST_STEPS
+    ending = updates[-1].ending or "cut" if updates else "empty"
+    return _told(f"past:{number}", f"episode {number:,} of training", steps, len(updates), ending)
+
+
+def _told(key: str, title: str, steps: list[dict[str, Any]], length: int, ending: str) -> dict[str, Any]:
+    """``ending``: None where there are more steps than are told."""
     return {
-        "key": f"past:{number}",
-        "title": f"episode {number:,} of training",
+        "key": key,
+        "title": title,
         "steps": steps,
-        "ending": ending,
-        "cut": cut,
+        "length": length,
+        "ending": None if length > len(steps) else ending,
     }

@@ -22,6 +22,8 @@ REPLAYED = 3
 #: Numbers of maps that are smaller than this share of the largest are left out.
 FAINT = 1e-6
 ROLLOUTS = 200
+#: So many states are answered for; and where a network has to be played, it is played from so many.
+MOST_STATES, MOST_PLAYED = 300, 5
 #: Told while a report is made: what share of it is done.
 Heard = Callable[[float], None]
 
@@ -62,19 +64,26 @@ def told(
 
     about = hold("run")
     offered = hold("episodes")["episodes"]
-    shown: dict[str, None] = {}
+    shown = dict.fromkeys(desk.starts if given else ())
     for one in offered:
-        for step in hold("episode", key=one["key"])["steps"]:
-            shown.setdefault(step["state"])
-    for at, key in enumerate(shown):
-        _hold_state(hold, about, key)
+        shown |= dict.fromkeys(step["state"] for step in hold("episode", key=one["key"])["steps"])
+    if not shown:
+        raise ValueError("nobody knows where episodes of this run begin: say states=, or --states")
+    kept = list(shown)[:MOST_STATES]
+    compared = {*desk.starts[:MOST_PLAYED]} if run.plays_by_network else shown
+    for at, key in enumerate(kept):
+        _hold_state(hold, about, key, compared=key in compared)
         if heard is not None:
-            heard((at + 1) / len(shown))
+            heard((at + 1) / len(kept))
     dropped = [
         f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
         f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action only",
-        f"{len(shown):,} of {about['states']:,} states: those on the way from {len(offered):,} starts",
+        f"{len(kept):,} of {about['states']:,} states: those on the way from {len(offered):,} starts"
+        if run.trust is None
+        else f"the first {len(kept):,} situations on the way from {len(offered):,} starts",
     ]
+    if run.plays_by_network:
+        dropped.append(f"belief and reality: in {len(compared):,} of them")
     if about["checkpoints"]:
         dropped.append(
             f"earlier times: {len(about['checkpoints'])} of {about['episodes']:,} episodes, and what was expected of the best action then"
@@ -110,7 +119,7 @@ def seen(thing: Any) -> Any:
     return [seen(one) for one in thing]
 
 
-def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str) -> None:
+def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str, *, compared: bool) -> None:
     """All answers about one state."""
     here = hold("state", state=key)
     best = str(here["best"])
@@ -119,12 +128,13 @@ def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key:
         if str(action) != best:
             hold("answer", question="contrast", state=key, action=best, instead=str(action))
     for question in OF_THE_BEST:
-        if question not in about["without"]:
+        if question not in about["without"] and (compared or question != "comparison"):
             hold("answer", question=question, state=key, action=best)
     if "provenance" not in about["without"]:
         strip = hold("answer", question="provenance", state=key, action=best)["strip"]
         for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
-            hold("episode", key=f"past:{one['episode']}")
+            for step in hold("episode", key=f"past:{one['episode']}")["steps"]:
+                hold("state", state=step["state"])
     for episodes in _earlier(about):
         then = hold("state", state=key, as_of=episodes)
         hold("answer", question="intention", state=key, action=str(then["best"]), as_of=episodes)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
+import logging
+import signal
 import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from whatfor.explorer.desk import Desk
@@ -38,31 +42,40 @@ Asgi = Callable[[Scope, Any, Any], Awaitable[None]]
 
 
 class Kept:
-    """Answers as bytes by their requests, the latest ones; one at a time is made, since a run is not made for several."""
+    """Answers as bytes by their requests, the latest ones. One at a time is made: a run is not made for several."""
 
     def __init__(self, desk: Desk, most: int = KEPT) -> None:
         self.desk, self.most, self.size = desk, most, 0
         self._answers: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def ask(self, what: str, given: dict[str, str]) -> bytes:
-        """The answer to a request, as JSON."""
-        key = (what, *sorted(given.items()))
+    def find(self, what: str, given: dict[str, str]) -> bytes | None:
+        """An answer that was made before."""
         with self._lock:
-            if key in self._answers:
-                self._answers.move_to_end(key)
-                return self._answers[key]
-            answer = json.dumps(self.desk.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
-            self._answers[key] = answer
-            self.size += len(answer)
+            found = self._answers.get(self._key(what, given))
+            if found is not None:
+                self._answers.move_to_end(self._key(what, given))
+            return found
+
+    def make(self, what: str, given: dict[str, str]) -> bytes:
+        """The answer to a request, as JSON."""
+        answer = json.dumps(self.desk.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
+        with self._lock:
+            self._answers[self._key(what, given)] = answer
+            self.size = sum(map(len, self._answers.values()))
             while self.size > self.most and len(self._answers) > 1:
                 self.size -= len(self._answers.popitem(last=False)[1])
-            return answer
+        return answer
+
+    @staticmethod
+    def _key(what: str, given: dict[str, str]) -> tuple[Any, ...]:
+        return (what, *sorted(given.items()))
 
 
 def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Starlette:
     """The application: the page at ``/``, and its requests under ``/api/``; ``hosts``: names it answers to, besides this machine's."""
     try:
+        import uvicorn  # noqa: F401
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
         from starlette.middleware import Middleware
@@ -71,7 +84,7 @@ def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Sta
     except ImportError as error:
         raise ImportError('the explorer needs Starlette and uvicorn: pip install "whatfor[explore]"') from error
 
-    kept, waiting = Kept(Desk(run, name=name)), threading.Semaphore(MOST_WAITING)
+    kept, waiting, turn = Kept(Desk(run, name=name)), threading.Semaphore(MOST_WAITING), asyncio.Lock()
 
     async def home(_: Request) -> Response:
         return HTMLResponse(page(None), headers={"Content-Security-Policy": policy(live=True)})
@@ -81,12 +94,21 @@ def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Sta
         given = dict(pairs)
         if len(given) != len(pairs):
             return JSONResponse({"error": "a parameter was given twice"}, 400)
+        what = request.path_params["what"]
+        if (found := kept.find(what, given)) is not None:
+            return Response(found, media_type="application/json")
         if not waiting.acquire(blocking=False):
             return JSONResponse({"error": "too many requests wait; ask again"}, 503)
         try:
-            body = await run_in_threadpool(kept.ask, request.path_params["what"], given)
+            async with turn:
+                if await request.is_disconnected():  # the page has gone on to another question
+                    return Response(status_code=503)
+                body = kept.find(what, given) or await run_in_threadpool(kept.make, what, given)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
+        except Exception as error:
+            logging.getLogger("whatfor").exception("a request could not be answered")
+            return JSONResponse({"error": f"this could not be answered: {type(error).__name__}"}, 500)
         finally:
             waiting.release()
         return Response(body, media_type="application/json")
@@ -94,13 +116,10 @@ def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Sta
     async def lost(_: Request, __: Exception) -> Response:
         return JSONResponse({"error": "there is no such page; the requests are under /api/"}, 404)
 
-    async def failed(_: Request, error: Exception) -> Response:
-        return JSONResponse({"error": f"this could not be answered: {type(error).__name__}"}, 500)
-
     return Starlette(
         routes=[Route("/", home), Route("/api/{what}", answer)],
         middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={404: lost, 500: failed},
+        exception_handlers={404: lost},
     )
 
 
@@ -192,12 +211,10 @@ def explore(run: Run, *, name: str = "", host: str = HOST, port: int | None = No
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="warning", server_header=False, ws="none", timeout_graceful_shutdown=2)
     )
-    try:
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
+    with suppress(KeyboardInterrupt), listening:
         server.run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        listening.close()
     print("ended")
 
 

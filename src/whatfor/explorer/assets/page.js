@@ -15,6 +15,7 @@ class Missing extends Error {}
 let held = null; // a report: {parts, root: {dropped, answers}}, opened where it is needed
 const asked = new Map(); // answers by request
 const MOST_ASKED = 400;
+let leaving = new AbortController(); // ends the requests of a question that nobody waits for any more
 
 async function openReport() {
   const letters = $("data").textContent.trim();
@@ -64,7 +65,7 @@ async function ask(what, given = {}) {
     answer = unpacked(answers[request]);
   } else {
     const kept = Object.entries(given).filter(([, one]) => one !== null && one !== undefined);
-    const reply = await fetch(`api/${what}?${new URLSearchParams(kept)}`).catch(() => { throw new Error("the server does not answer; is it still running?"); });
+    const reply = await fetch(`api/${what}?${new URLSearchParams(kept)}`, { signal: leaving.signal }).catch(() => { throw new Error("the server does not answer; is it still running?"); });
     answer = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
     if (answer.error) throw new Error(answer.error);
   }
@@ -257,7 +258,7 @@ function grid(layout, { scale, places, pick, small }) {
     group.append(text(width - 8, top - 4, layout.beside.name, { "text-anchor": "end", "font-size": 11, "font-style": "italic" }));
     layout.beside.numbers.forEach((number, row) => group.append(text(width - 8, top + (row + 0.5) * tall + 4, fixed(number), { "text-anchor": "end", "font-size": 11 })));
   }
-  return { group, width, height, legend: [[layout.quantity, "blue"]] };
+  return { group, width, height, legend: layout.numbers.flat().some((number) => number !== 0) ? [[layout.quantity, "blue"]] : [] };
 }
 
 function bars(layout, { scale, small }) {
@@ -314,16 +315,20 @@ function panels(layout, { scale, places, pick }) {
   const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / LEAST_PANEL)));
   const made = layout.panels.map((panel, i) => KINDS[panel.layout](layout.row_heads.length || layout.column_heads.length ? { ...panel, title: "" } : panel,
     { scale: layout.shared ? scale : scaleOf(panel), places: places?.[i], pick: places ? pick : null, small: true }));
-  const wide = Math.max(...made.map((one) => one.width)) + 14, tall = Math.max(...made.map((one) => one.height)) + 8;
-  const left = layout.row_heads.length ? 110 : 0, top = layout.column_heads.length ? 34 : 0, group = el("g");
+  const wide = Math.max(...made.map((one) => one.width)) + 14, left = layout.row_heads.length ? 110 : 0, group = el("g");
+  let y = layout.column_heads.length ? 34 : 0;
   layout.column_heads.forEach((head, i) => head.split("\n").forEach((line, k) => group.append(text(left + (i + 0.5) * wide, 13 + 14 * k, line, { "text-anchor": "middle", "font-weight": 600 }))));
-  layout.row_heads.forEach((head, i) => head.split("\n").forEach((line, k) => group.append(text(left - 8, top + (i + 0.5) * tall + 14 * k, line, { "text-anchor": "end", "font-weight": 600 }))));
-  made.forEach((one, i) => {
-    one.group.setAttribute("transform", `translate(${left + (i % many) * wide} ${top + Math.floor(i / many) * tall})`);
-    group.append(one.group);
-  });
-  const legend = layout.shared ? made[0]?.legend || [] : [];
-  return { group, width: left + Math.min(many, made.length) * wide, height: top + Math.ceil(made.length / many) * tall, legend };
+  for (let row = 0; row * many < made.length; row += 1) {
+    const ones = made.slice(row * many, (row + 1) * many), tall = Math.max(...ones.map((one) => one.height)) + 8;
+    (layout.row_heads[row] ?? "").split("\n").forEach((line, k) => group.append(text(left - 8, y + tall / 2 + 14 * k, line, { "text-anchor": "end", "font-weight": 600 })));
+    ones.forEach((one, i) => {
+      one.group.setAttribute("transform", `translate(${left + i * wide} ${y})`);
+      group.append(one.group);
+    });
+    y += tall;
+  }
+  const legend = layout.shared ? made.find((one) => one.legend.length)?.legend ?? [] : [];
+  return { group, width: left + Math.min(many, made.length) * wide, height: y, legend };
 }
 const KINDS = { board, grid, bars, lines, panels };
 
@@ -373,18 +378,22 @@ async function asPng(svg) {
 
 const now = { state: null, action: null, instead: null, as_of: null, episode: null, step: 0 };
 let about = null, here = null, episode = null, turn = 0, playing = null;
+function nextTurn() {
+  leaving.abort();
+  leaving = new AbortController();
+  $("answers").setAttribute("aria-busy", "true");
+  return (turn += 1);
+}
 
 function linkOf() {
   const kept = Object.entries(now).filter(([, value]) => value !== null && value !== undefined);
   return "#" + kept.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
 }
 function fromLink() {
-  const given = Object.fromEntries(location.hash.slice(1).split("&").filter(Boolean).map((pair) => {
+  return Object.fromEntries(location.hash.slice(1).split("&").filter((pair) => pair.includes("=")).map((pair) => {
     const at = pair.indexOf("=");
     try { return [pair.slice(0, at), decodeURIComponent(pair.slice(at + 1))]; } catch { return [pair.slice(0, at), ""]; }
   }));
-  const whole = (value) => (/^\d+$/.test(value ?? "") ? Number(value) : null);
-  return { state: given.state ?? null, action: whole(given.action), instead: whole(given.instead), as_of: whole(given.as_of), episode: given.episode ?? null, step: whole(given.step) ?? 0 };
 }
 function remember() {
   const link = linkOf();
@@ -394,8 +403,7 @@ function remember() {
 
 async function show(change) {
   Object.assign(now, change);
-  const mine = (turn += 1);
-  $("answers").setAttribute("aria-busy", "true");
+  const mine = nextTurn();
   await shown(mine);
   if (mine === turn) $("answers").setAttribute("aria-busy", "false");
 }
@@ -406,14 +414,11 @@ async function shown(mine) {
     if (mine !== turn) return;
     here = found;
     now.state = found.key;
-    if (now.action === null || now.action >= about.actions.length) now.action = found.best;
-    if (now.instead === now.action || now.instead >= about.actions.length) now.instead = null;
+    now.action ??= found.best;
+    if (now.instead === now.action) now.instead = null;
   } catch (error) {
     if (mine !== turn) return;
-    here = null;
-    $("here").textContent = "";
-    $("actions").tBodies[0].replaceChildren();
-    $("answers").replaceChildren(trouble(error));
+    fail(error);
     remember();
     return;
   }
@@ -423,14 +428,27 @@ async function shown(mine) {
   await showAnswers(mine);
 }
 
+function fail(error) { // nothing of another question may stay on the page
+  here = null;
+  for (const id of ["here", "step", "when"]) $(id).textContent = "";
+  for (const place of [$("actions").tBodies[0], $("board"), $("curve")]) place.replaceChildren();
+  $("answers").replaceChildren(trouble(error));
+}
 function trouble(error) {
   return html("p", { className: error instanceof Missing ? "missing" : "error" }, error.message);
+}
+
+function keepingFocus(within, work) { // what is drawn anew keeps the focus where it was
+  const at = document.activeElement, mine = within.contains(at) && at !== within;
+  const which = !mine ? null : at.type === "radio" ? `input[name="${at.name}"][value="${at.value}"]` : at.dataset.row !== undefined ? `[data-row="${at.dataset.row}"][data-column="${at.dataset.column}"]` : null;
+  work();
+  if (which) within.querySelector(which)?.focus({ preventScroll: true });
 }
 
 function showQuestion() {
   $("state").value = here.words;
   $("here").textContent = here.words + (here.seen ? `; it sees ${here.seen}` : "");
-  $("actions").tBodies[0].replaceChildren(...about.actions.map((name, action) => {
+  keepingFocus($("actions"), () => $("actions").tBodies[0].replaceChildren(...about.actions.map((name, action) => {
     const untried = here.tried !== null && here.tried[action] === 0;
     const pick = (kind, label) => {
       const input = html("input", { type: "radio", name: kind, value: action, checked: now[kind] === action, disabled: kind === "instead" && now.action === action });
@@ -443,7 +461,7 @@ function showQuestion() {
     return html("tr", { className: [action === here.best && "best", untried && "unknown"].filter(Boolean).join(" ") }, head,
       html("td", { className: "number value" }, value), html("td", { className: "number" }, here.tried === null ? "?" : here.tried[action].toLocaleString("en")),
       pick("action", `why ${name}`), pick("instead", `instead of ${name}`));
-  }));
+  })));
   const points = about.checkpoints;
   if (points.length) {
     const as_of = now.as_of ?? points.at(-1);
@@ -457,14 +475,14 @@ function showQuestion() {
 
 function showCurve(as_of) {
   if (!about.curve) return;
-  const { episodes, returns } = about.curve, width = 340, height = 70;
+  const { episodes, returns } = about.curve, width = 340, height = 84;
   const last = Math.log1p(episodes.at(-1)), low = Math.min(...returns), high = Math.max(...returns, low + 1e-9);
-  const px = (x) => 6 + (Math.log1p(x) / last) * (width - 12), py = (y) => 6 + ((high - y) / (high - low)) * (height - 24);
-  const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `returns along training, from ${fixed(low, 1)} to ${fixed(high, 1)}` });
+  const px = (x) => 6 + (Math.log1p(x) / last) * (width - 12), py = (y) => 6 + ((high - y) / (high - low)) * (height - 42);
+  const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `mean returns along training, from ${fixed(low, 1)} to ${fixed(high, 1)}` });
   svg.append(el("polyline", { points: episodes.map((x, i) => `${px(x)},${py(returns[i])}`).join(" "), fill: "none", stroke: look().series[2], "stroke-width": 1.5 }),
-    el("line", { x1: px(as_of), x2: px(as_of), y1: 2, y2: height - 16, stroke: look().series[1], "stroke-width": 2 }),
-    ...about.checkpoints.map((point) => el("circle", { cx: px(point), cy: height - 14, r: 2.5, fill: "currentColor" })),
-    text(6, height - 1, `returns from ${fixed(low, 1)} to ${fixed(high, 1)}, episodes on a log scale`, { "font-size": 10 }));
+    el("line", { x1: px(as_of), x2: px(as_of), y1: 2, y2: height - 22, stroke: look().series[1], "stroke-width": 2 }),
+    ...about.checkpoints.map((point) => el("circle", { cx: px(point), cy: height - 24, r: 2.5, fill: "currentColor" })),
+    text(6, height - 4, `mean returns, ${fixed(low, 1)} to ${fixed(high, 1)}; episodes on a log scale`, { "font-size": 10 }));
   $("curve").replaceChildren(svg);
 }
 
@@ -472,19 +490,22 @@ function showCurve(as_of) {
 
 async function openEpisode(key) {
   stop();
-  $("answers").setAttribute("aria-busy", "true");
+  const mine = nextTurn();
   try {
-    episode = await ask("episode", { key });
+    const found = await ask("episode", { key });
+    if (mine !== turn) return false;
+    episode = found;
     now.episode = key;
     if (![...$("episodes").options].some((option) => option.value === key)) $("episodes").append(html("option", { value: key }, episode.title));
     $("scrubber").max = Math.max(0, episode.steps.length - 1);
     return true;
   } catch (error) {
+    if (mine !== turn) return false;
     $("step").textContent = `${key.replace(/^past:/, "episode ")}: ${error.message}`;
+    $("answers").setAttribute("aria-busy", "false");
     return false;
   } finally {
-    $("episodes").value = now.episode;
-    $("answers").setAttribute("aria-busy", "false");
+    if (mine === turn) $("episodes").value = now.episode;
   }
 }
 async function replay(key) { if (await openEpisode(key)) await goTo(0); }
@@ -495,34 +516,40 @@ function goTo(step, more = {}) {
   return show({ state: one.state, action: one.action, ...more });
 }
 function showEpisode() {
-  const pick = (state) => { stop(); show({ state: String(state), action: null }); };
-  $("board").replaceChildren(drawn(here.picture, { places: here.places, pick, width: 330 }));
+  keepingFocus($("board"), () => $("board").replaceChildren(here.picture ? drawn(here.picture, { places: here.places, pick: choose, width: 330 }) : ""));
   const one = episode?.steps[now.step], on = one && one.state === now.state;
   $("scrubber").value = now.step;
-  if (!episode) { $("step").textContent = here.words; return; }
-  const ending = now.step === episode.steps.length - 1 ? (episode.ending ? `; then: ${episode.ending}` : episode.cut ? "; and on" : "; then it is over") : "";
-  const paid = one && one.reward !== undefined ? `, paid ${short(one.reward, true)}` : "";
-  $("step").textContent = on ? `step ${now.step + 1} of ${episode.steps.length}: ${about.actions[one.action]}${paid}${ending}` : `off the episode: ${here.words}`;
+  if (!episode?.steps.length) { $("step").textContent = ""; return; }
+  const last = now.step === episode.steps.length - 1, more = episode.length - episode.steps.length;
+  const ending = !last ? "" : episode.ending === null ? `; ${more.toLocaleString("en")} more steps are not shown` : `; then: ${episode.ending}`;
+  $("step").textContent = on ? `step ${now.step + 1} of ${episode.steps.length}: ${about.actions[one.action]}, paid ${short(one.reward, true)}${ending}` : "off the episode";
   $("scrubber").setAttribute("aria-valuetext", $("step").textContent);
+}
+function choose(state) { // a cell was pointed at; a report may hold that state under another key
+  stop();
+  const key = String(state), held_as = held && !holds("state", { state: key }) ? statesHeld().find((one) => one.state === state)?.key : null;
+  show({ state: held_as ?? key, action: null });
 }
 function stop() {
   if (playing === null) return;
-  clearTimeout(playing);
+  clearTimeout(playing.timer);
   playing = null;
   $("play").textContent = "▶▶";
   $("play").setAttribute("aria-pressed", "false");
 }
 function play() {
   if (playing !== null) { stop(); return; }
-  if (!episode) return;
+  if (!episode?.steps.length) return;
   $("play").textContent = "❚❚";
   $("play").setAttribute("aria-pressed", "true");
-  const on = async () => {
-    await goTo(now.step + 1);
-    if (playing !== null && now.step < episode.steps.length - 1) playing = setTimeout(on, 700);
+  const mine = (playing = { timer: null });
+  const on = async (step) => {
+    await goTo(step);
+    if (playing !== mine) return;
+    if (now.step < episode.steps.length - 1) mine.timer = setTimeout(() => on(now.step + 1), 700);
     else stop();
   };
-  playing = setTimeout(on, now.step >= episode.steps.length - 1 ? (goTo(0), 700) : 0);
+  on(now.step >= episode.steps.length - 1 ? 0 : now.step + 1);
 }
 
 // -- the answers -----------------------------------------------------------------------------
@@ -547,7 +574,7 @@ async function showAnswers(mine) {
       if (mine !== turn) return;
       content = [html("header", {}, html("h2", {}, about.questions[question])), trouble(error)];
     }
-    article.replaceChildren(...content);
+    keepingFocus(article, () => article.replaceChildren(...content));
     article.setAttribute("aria-busy", "false");
     article.dataset.request = requestOf("answer", given);
   };
@@ -563,7 +590,7 @@ function articleOf(question) {
 }
 
 function answered(question, found) {
-  const badge = html("span", { className: `badge ${found.badge.kind}`, title: "how far the parts are from the agent's own value" }, found.badge.words);
+  const badge = html("span", { className: `badge ${found.badge.kind}`, title: found.badge.about }, found.badge.words);
   const sentences = found.answer.sentences, content = [html("header", {}, html("h2", {}, about.questions[question]), badge)];
   content.push(html("p", { className: "lead" }, sentences[0] ?? ""));
   if (found.strip) content.push(strip(found));
@@ -578,8 +605,7 @@ function answered(question, found) {
 }
 
 function figure(question, layout, i, found) {
-  const ofMap = question === "intention" ? here.places : question === "contrast" && i === 1 ? here.places : null;
-  const pick = ofMap ? (state) => { stop(); show({ state: String(state), action: null }); } : null;
+  const ofMap = question === "intention" || (question === "contrast" && i === 1) ? here.map : null, pick = ofMap ? choose : null;
   const svg = drawn(layout, { places: ofMap, pick, width: layout.layout === "board" ? 420 : 1000 });
   const name = `whatfor-${question}${i ? "-" + (i + 1) : ""}`;
   const button = (kind, work) => {
@@ -601,14 +627,15 @@ function strip(found) { // the episodes that a value comes from; each can be rep
   found.strip.forEach((one, i) => {
     const x = 8 + (one.episode / last) * (width - 16), tall = 6 + (one.weight / most) * (height - 30);
     const words = `episode ${one.episode.toLocaleString("en")}: weight ${told(one.weight)}, forgetting it would take away ${told(one.influence)}`;
-    const tick = el("g", { role: "button", tabindex: i === found.strip.length - 1 ? 0 : -1, "aria-label": `${words}; replay it`, "data-episode": one.episode },
+    const there = !held || holds("episode", { key: `past:${one.episode}` });
+    const tick = el("g", { role: "button", tabindex: i === found.strip.length - 1 ? 0 : -1, "aria-label": `${words}; ${there ? "replay it" : "not in this report"}`, "data-episode": one.episode, opacity: there ? 1 : 0.4, "aria-disabled": there ? null : "true" },
       el("rect", { x: x - 4, y: 0, width: 8, height: height - 18, fill: "transparent" }),
-      el("rect", { x: x - 1.5, y: height - 18 - tall, width: 3, height: tall, fill: look().series[one.influence < 0 ? 1 : 0] }), el("title", {}, words));
+      el("rect", { x: x - 1.5, y: height - 18 - tall, width: 3, height: tall, fill: look().series[one.influence < 0 ? 1 : 0] }), el("title", {}, there ? words : `${words} (not in this report)`));
     tick.style.cursor = "pointer";
-    const choose = () => replay(`past:${one.episode}`);
-    tick.addEventListener("click", choose);
+    const again = () => replay(`past:${one.episode}`);
+    tick.addEventListener("click", again);
     tick.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") choose();
+      if (event.key === "Enter" || event.key === " ") again();
       else if (event.key === "ArrowLeft") tick.previousElementSibling?.focus?.();
       else if (event.key === "ArrowRight") tick.nextElementSibling?.focus?.();
       else return;
@@ -617,23 +644,31 @@ function strip(found) { // the episodes that a value comes from; each can be rep
     });
     svg.append(tick);
   });
-  return html("figure", {}, svg, html("figcaption", {}, "the heaviest episodes behind this value; click one to replay it"));
+  return html("figure", {}, svg, html("figcaption", {}, `the heaviest episodes behind this value; click one to replay it${held ? " (faint: not in this report)" : ""}`));
 }
 
 // -- beginning -------------------------------------------------------------------------------
 
+function holds(what, given) { return Object.hasOwn(meant(meant(held.root).answers), requestOf(what, given)); }
 function statesHeld() {
   if (!held) return [];
   const answers = meant(meant(held.root).answers);
   return Object.keys(answers).filter((request) => request.startsWith("state?state=")).map((request) => unpacked(answers[request]));
 }
 function stateMeant(typed) { // of a report: among what it holds; a server understands words itself
-  const said = typed.trim();
+  const said = typed.trim(), low = said.toLowerCase();
   if (!held) return said;
-  const states = statesHeld(), low = said.toLowerCase();
-  const found = states.find((one) => one.key === said || one.words.toLowerCase() === low)
-    ?? states.find((one) => low && low.split(/[\s,;]+/).every((word) => one.words.toLowerCase().split(/[\s,;]+/).includes(word)));
-  return found ? found.key : said;
+  const states = statesHeld(), same = states.find((one) => one.key === said || one.words.toLowerCase() === low);
+  if (same || !low) return same?.key ?? said;
+  const fit = states.filter((one) => one.words.toLowerCase().includes(low));
+  if (fit.length > 1) throw new Error(`${fit.length} states of this report fit ${JSON.stringify(said)}; say more`);
+  return fit[0]?.key ?? said;
+}
+function actionMeant(said) { // a number or a name
+  if (said === undefined) return null;
+  const at = /^\d+$/.test(said) ? Number(said) : about.actions.findIndex((name) => name.toLowerCase() === said.toLowerCase());
+  if (at < 0 || at >= about.actions.length) throw new Error(`there is no action ${JSON.stringify(said)}; the actions are ${about.actions.join(", ")}`);
+  return at;
 }
 
 async function begin() {
@@ -654,14 +689,27 @@ async function begin() {
   await follow(fromLink(), episodes);
 }
 async function follow(link, episodes = []) {
-  const key = link.episode ?? (link.state === null ? episodes[0]?.key : null);
+  const whole = (said) => (/^\d+$/.test(said ?? "") ? Number(said) : null), key = link.episode ?? episodes[0]?.key;
   if (key) await openEpisode(key);
-  const one = episode?.steps[Math.min(link.step, Math.max(0, (episode?.steps.length ?? 1) - 1))];
-  now.step = link.step;
-  await show({ state: link.state ?? one?.state ?? "0", action: link.action ?? (link.state === null ? one?.action ?? null : null), instead: link.instead, as_of: link.as_of });
+  const most = Math.max(0, (episode?.steps.length ?? 1) - 1), one = episode?.steps[Math.min(whole(link.step) ?? 0, most)];
+  now.step = Math.min(whole(link.step) ?? 0, most);
+  try {
+    const state = link.state === undefined ? one?.state ?? "0" : stateMeant(link.state);
+    const action = link.state === undefined && link.action === undefined ? one?.action ?? null : actionMeant(link.action);
+    await show({ state, action, instead: actionMeant(link.instead), as_of: whole(link.as_of) });
+  } catch (error) {
+    nextTurn();
+    fail(error);
+    $("answers").setAttribute("aria-busy", "false");
+  }
 }
 function listen() {
-  $("ask").addEventListener("submit", (event) => { event.preventDefault(); stop(); show({ state: stateMeant($("state").value), action: null }); });
+  $("ask").addEventListener("submit", (event) => {
+    event.preventDefault();
+    stop();
+    follow({ state: $("state").value, as_of: now.as_of === null ? undefined : String(now.as_of), step: String(now.step) });
+  });
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); $("answers").focus(); });
   $("episodes").addEventListener("change", () => replay($("episodes").value));
   $("scrubber").addEventListener("input", () => { stop(); goTo(Number($("scrubber").value)); });
   $("previous").addEventListener("click", () => { stop(); goTo(now.step - 1); });
@@ -672,7 +720,12 @@ function listen() {
     const at = Number($("time").value), last = about.checkpoints.length - 1;
     show({ as_of: at === last ? null : about.checkpoints[at], action: null });
   });
-  $("link").addEventListener("click", (event) => { event.preventDefault(); navigator.clipboard?.writeText(location.href.split("#")[0] + linkOf()).catch(() => {}); });
+  $("link").addEventListener("click", async (event) => {
+    event.preventDefault();
+    const said = $("link").textContent, address = location.href.split("#")[0] + linkOf();
+    try { await navigator.clipboard.writeText(address); $("link").textContent = "copied"; } catch { $("link").textContent = address; }
+    setTimeout(() => { $("link").textContent = said; }, 2500);
+  });
   document.addEventListener("keydown", (event) => {
     if (event.target.closest("input, select, textarea, button, a, svg [tabindex]") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "ArrowLeft") goTo(now.step - 1);
@@ -682,7 +735,7 @@ function listen() {
     if (event.key !== " ") stop();
     event.preventDefault();
   });
-  addEventListener("hashchange", () => follow(fromLink()));
+  addEventListener("hashchange", () => { if (location.hash.includes("=")) follow(fromLink()); });
   dark.addEventListener("change", () => { if (here) show({}); });
 }
 

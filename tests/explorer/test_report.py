@@ -1,0 +1,277 @@
+"""What a report holds, for every kind of run; and the ways to get one."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browsing import START, lead, said, settled, values
+
+import whatfor as wf
+from whatfor.explorer.desk import Desk, plain
+from whatfor.explorer.packing import unpack
+from whatfor.explorer.report import request_of, told
+from whatfor.layouts import layout_of
+from whatfor.layouts.places import places_of
+from whatfor.runs import Run
+
+
+def held_in(text: str) -> dict[str, Any]:
+    """What a page holds."""
+    letters = re.search(r'id="data">([^<]*)<', text)
+    assert letters is not None
+    found: dict[str, Any] = unpack(zlib.decompress(base64.b64decode(letters[1])).decode())
+    return found
+
+
+def trained(world: Any, learner: Any = None, **more: Any) -> Run:
+    return wf.train(
+        world, learner or wf.QLearning(step_size=0.2, discount=0.95, exploration=0.3), episodes=300, seed=0, **more
+    )
+
+
+WORLDS = {
+    "a lake": lambda: trained("FrozenLake-v1"),
+    "a cliff": lambda: trained("CliffWalking-v1", max_steps=60),
+    "blackjack": lambda: trained(wf.worlds.blackjack(), wf.MonteCarlo(step_size=wf.visit_count(), discount=1.0)),
+    "cartpole": lambda: trained(wf.worlds.cartpole()),
+    "many bins": lambda: trained("CartPole-v1", bins=(7, 7, 4, 4), bounds=[(-2.4, 2.4), (-3, 3), (-0.2, 0.2), (-3, 3)]),
+    "a chain": lambda: trained(wf.worlds.chain()),
+    "one axis": lambda: trained(wf.worlds.chain(), wf.DoubleQLearning(step_size=0.2)),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_any_world_has_a_page(name: str, opened: Any, tmp_path: Path) -> None:
+    run = WORLDS[name]()
+    run.report(tmp_path / "page.html", episodes=2)
+    page = opened((tmp_path / "page.html").as_uri())
+    state = run.labels.index(page.locator("#state").input_value())
+    assert values(page) == [
+        text if tries else "no experience"
+        for text, tries in zip(said(run.values[state], page), run.tried_at(state), strict=True)  # type: ignore[arg-type]
+    ]
+    assert lead(page, "intention") == run.intention(state, _asked(page)).sentences()[0]
+    assert page.locator("#answers .error").count() == 0
+    assert page.locator("#answer-intention figure svg").count() == 1
+    page.get_by_label(re.compile("instead of")).nth(0 if _asked(page) else 1).check()
+    settled(page)
+    assert page.locator("#answer-contrast figure svg").count() == 2 or page.locator("#answers .missing").count() >= 1
+
+
+def _asked(page: Any) -> int:
+    return int(page.locator("input[name=action]:checked").get_attribute("value"))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_cell_stands_for_its_state(name: str) -> None:
+    """Each cell of a map with a mark at one state only is that state's cell."""
+    run = WORLDS[name]()
+    labels = run.labels
+    for state in range(0, labels.n_states, max(1, labels.n_states // 40)):
+        places = places_of(labels, state)
+        shown = layout_of(run.intention(state)).to_json()
+        if places is None:
+            assert shown["layout"] == "bars"
+            continue
+        panels = shown["panels"] if shown["layout"] == "panels" else [shown]
+        grids = places if shown["layout"] == "panels" else [places]
+        marked = {
+            cells[panel["marked"][0]][panel["marked"][1]]
+            for panel, cells in zip(panels, grids, strict=True)
+            if panel["marked"]
+        }  # type: ignore[index]
+        assert marked in ({state}, set()) if name == "blackjack" else marked == {state}
+
+
+def test_a_report_holds_what_python_says(taxi: Run, report: Path) -> None:
+    held = held_in(report.read_text())
+    answers = held["answers"]
+    state = str(taxi.labels.index(START))
+    assert answers[request_of("state", {"state": state})]["values"] == pytest.approx(
+        taxi.values[int(state)].tolist(), rel=1e-5
+    )
+    best = taxi.best(START)
+    for instead in set(range(6)) - {best}:
+        got = answers[
+            request_of("answer", {"question": "contrast", "state": state, "action": str(best), "instead": str(instead)})
+        ]
+        assert got["answer"]["gap"] == pytest.approx(taxi.contrast(START, best, instead).gap, rel=1e-5, abs=1e-9)
+        assert got["answer"]["sentences"] == taxi.contrast(START, best, instead).sentences()
+    assert (
+        len([1 for request in answers if request.startswith("state?as_of=") and request.endswith(f"state={state}")])
+        == 9
+    )
+    assert any("rounded to 6 digits" in line for line in held["dropped"])
+
+
+def test_a_report_of_twenty_episodes_is_small(tmp_path: Path, taxi: Run) -> None:
+    taxi.report(tmp_path / "twenty.html", episodes=20)
+    assert (tmp_path / "twenty.html").stat().st_size < 3_000_000
+
+
+def test_no_request_leaves_a_report(report: Path) -> None:
+    text = report.read_text()
+    assert "connect-src 'none'" in text
+    assert not re.findall(r"(?:src|href)=[\"']?(?:https?:)?//", text)
+
+
+def test_the_same_run_gives_the_same_bytes(taxi: Run) -> None:
+    assert told(taxi, states=[START]) == told(taxi, states=[START])
+
+
+def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> None:
+    shown = taxi.explore(states=[START])._repr_html_()
+    inside = re.search(r'srcdoc="([^"]*)"', shown)
+    assert inside is not None
+    assert len(held_in(html.unescape(inside[1]))["answers"]) > 100
+    (tmp_path / "notebook.html").write_text(
+        f"<!doctype html><link rel=icon href='data:,'><title>a notebook</title>{shown}"
+    )
+    page = opened((tmp_path / "notebook.html").as_uri(), wait=False)
+    frame = page.frame_locator("iframe")
+    frame.locator("#answers[aria-busy=false] > article").first.wait_for()
+    assert frame.locator("#answer-intention .lead").inner_text() == taxi.intention(START).sentences()[0]
+    frame.get_by_label("instead of east", exact=True).check()
+    frame.locator("#answer-contrast .lead").wait_for()
+    assert frame.locator("#answer-contrast .lead").inner_text() == taxi.contrast(START, instead="east").sentences()[0]
+
+
+def test_an_own_loop_has_a_page_of_its_past(tmp_path: Path, opened: Any) -> None:
+    ledger = wf.Ledger(n_states=3, n_actions=2)
+    for _ in range(30):
+        ledger.record(0, 0, -1.0, 1, 0, step_size=0.3, discount=0.9)
+        ledger.record(1, 0, 5.0, None, step_size=0.3, discount=0.9, ending="home")
+    run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
+    run.report(tmp_path / "own.html")
+    page = opened((tmp_path / "own.html").as_uri())
+    assert page.locator("#episodes option").first.inner_text() == "episode 29 of training"
+    assert "paid -1.00" in page.locator("#step").inner_text()
+    assert page.locator("#answer-comparison .missing").inner_text().startswith("this run does not know its world")
+    assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
+    assert page.locator("tr.unknown td.value").first.inner_text() == "no experience"
+
+
+def test_requests_know_their_parameters(taxi: Run) -> None:
+    desk = Desk(taxi)
+    with pytest.raises(ValueError, match="run takes nothing, not 'state'"):
+        desk.ask("run", {"state": "1"})
+    with pytest.raises(ValueError, match="there is no request 'x'"):
+        desk.ask("x", {})
+    assert desk.ask("episode", {"key": "greedy:68", "as_of": "100"})["steps"][0]["state"] == "68"
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(trail=0.5), wf.DoubleQLearning()],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_episodes_begin_where_they_begin(learner: Any) -> None:
+    """FrozenLake's begin in the corner, in whatever order a learner writes its updates down."""
+    for replay in (None, wf.Replay(batch=2)):
+        if replay is not None and not isinstance(learner, wf.QLearning):
+            continue
+        run = wf.train("FrozenLake-v1", learner, episodes=50, seed=0, replay=replay)
+        assert Desk(run).starts == ["0"]
+
+
+def test_how_an_episode_ended_is_told(taxi: Run) -> None:
+    assert Desk(taxi).ask("episode", {"key": "greedy:68"})["ending"] == "delivered"
+    assert (
+        sum(step["reward"] for step in Desk(taxi).ask("episode", {"key": "greedy:68"})["steps"])
+        == taxi.simulation(68, rollouts=2).length * -1 + 21
+    )
+    early = wf.train("Taxi-v4", wf.QLearning(), episodes=3, seed=0)
+    found = Desk(early).ask("episode", {"key": "greedy:68"})
+    assert (found["ending"], len(found["steps"])) == (None, 200)
+    assert found["length"] > 200
+    assert Desk(early).ask("episode", {"key": "past:0"})["ending"] == "cut"
+
+
+def test_a_network_has_a_page(opened: Any, tmp_path: Path) -> None:
+    from small_agents import CONCEPTS, ENDINGS, learned
+
+    _, callback = learned("CartPole-v1", CONCEPTS, endings=ENDINGS)
+    run = callback.run
+    run.report(tmp_path / "deep.html", episodes=2)
+    held = held_in((tmp_path / "deep.html").read_text())
+    assert any("belief and reality: in 2 of them" in line for line in held["dropped"])
+    page = opened((tmp_path / "deep.html").as_uri())
+    start = Desk(run, episodes=2).starts[0]
+    seen = np.array(json.loads(start))
+    assert values(page) == said(run.values_at(seen), page)
+    assert lead(page, "intention") == run.intention(seen).sentences()[0]
+    assert page.locator("#answer-intention .badge").inner_text() == f"off by {run.intention(seen).residual:.2g}"
+    assert page.locator("#answer-timeline .missing").inner_text().startswith("needs the ledger")
+    assert page.locator("#answer-comparison .badge").inner_text() == "unjudged"
+    assert "Estimated by a network" in page.locator("#about").inner_text()
+
+
+def test_beliefs_alone_have_a_page_of_given_states(opened: Any, tmp_path: Path) -> None:
+    world = wf.worlds.chain()
+    policy = np.zeros(world.labels.n_states, int)
+    exact = wf.ExactBeliefs(world, policy, discount=0.9)
+    values_ = [[exact.value(s, a) for a in range(world.labels.n_actions)] for s in range(world.labels.n_states)]
+    run = Run(labels=world.labels, values=values_, beliefs=exact)
+    with pytest.raises(ValueError, match="states="):
+        run.report(tmp_path / "exact.html")
+    run.report(tmp_path / "exact.html", states=[0])
+    page = opened((tmp_path / "exact.html").as_uri())
+    assert values(page) == said(values_[0], page)
+
+
+def test_from_the_command_line(taxi: Run, tmp_path: Path) -> None:
+    taxi.save(tmp_path / "run")
+    command = [
+        sys.executable,
+        "-m",
+        "whatfor",
+        "report",
+        str(tmp_path / "run"),
+        "--states",
+        START,
+        "--out",
+        str(tmp_path / "x.html"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"written to .*x\.html \(0\.\d MB\); open it in a browser\n", done.stdout)
+    state = str(taxi.labels.index(START))
+    assert held_in((tmp_path / "x.html").read_text())["answers"][f"state?state={state}"]["words"] == START
+    done = subprocess.run([*command[:-1], str(tmp_path / "x.txt")], capture_output=True, text=True, check=False)
+    assert (done.returncode, "choose one of .html" in done.stderr) == (2, True)
+
+
+def test_plain_holds_no_numpy() -> None:
+    thing = plain({"a": np.float64(1.5), 2: (np.int64(3), float("nan"), None, "x")})
+    assert thing == {"a": 1.5, "2": [3, None, None, "x"]}
+    json.dumps(thing, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"episodes": 0}, "at least one"),
+        ({"states": ["nowhere"]}, "does not say the row"),
+        ({"states": [9_999]}, "out of range"),
+    ],
+)
+def test_what_cannot_be_reported_is_said(taxi: Run, tmp_path: Path, options: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        taxi.report(tmp_path / "x.html", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_it_cannot_be_written_is_said(taxi: Run, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="ends in"):
+        taxi.report(tmp_path / "x.txt")
+    with pytest.raises(ValueError, match="there is no folder"):
+        taxi.report(tmp_path / "no" / "x.html")
