@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import Question, Show, ask, exploration_in, option_in, step_size_in
+from whatfor.flags import Question, Show, ask, concepts_in, exploration_in, option_in, step_size_in
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -122,6 +122,7 @@ def explain(
     horizon: int | None = None,
     rollouts: int | None = None,
     as_of: int | None = None,
+    cells: str | None = None,
     json: bool = False,
 ) -> None:
     """Say what a saved agent expects of an action, why it takes it and not another, or whether it expects something.
@@ -138,12 +139,13 @@ def explain(
         horizon: Of a timeline: how many steps ahead.
         rollouts: Of a simulation or comparison: how many to play.
         as_of: Ask it as it was after so many episodes.
+        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
     answer = ask(
-        _loaded(run, as_of), state, action, question,
+        _loaded(run, as_of, cells), state, action, question,
         instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
     )  # fmt: skip
     print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
@@ -164,6 +166,7 @@ def draw(
     rollouts: int | None = None,
     show: Show | None = None,
     as_of: int | None = None,
+    cells: str | None = None,
 ) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif shows a whole greedy episode.
 
@@ -181,13 +184,14 @@ def draw(
         rollouts: Of a simulation or comparison: how many to play.
         show: Of a contrast or change, visits (five maps) or parts (of the gap); of a comparison, visits, difference or endings.
         as_of: Ask it as it was after so many episodes.
+        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
     import whatfor as wf
     from whatfor.layouts import layout_of
     from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
 
     path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
-    asked = _loaded(run, as_of)
+    asked = _loaded(run, as_of, cells)
     if path.suffix.lower() in ANIMATED:
         if action or instead or ever or since is not None or question not in (None, "intention"):
             raise ValueError(
@@ -209,6 +213,7 @@ def report(
     out: str,
     episodes: int = 20,
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    cells: str | None = None,
 ) -> None:
     """Write a page to question a saved agent with: one HTML file that opens from disk and needs no network.
 
@@ -217,6 +222,7 @@ def report(
         out: The file to write, ending in .html.
         episodes: How many greedy episodes to show, each from another start.
         states: A state to begin an episode in, instead of the starts; may be given several times.
+        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
     from pathlib import Path
 
@@ -226,7 +232,12 @@ def report(
 
     checked(out, SUFFIXES)  # told before the work, not after it
     target = write(
-        _loaded(run, None), out, episodes=episodes, states=states, name=Path(run).resolve().name, heard=_heard("report")
+        _loaded(run, None, cells),
+        out,
+        episodes=episodes,
+        states=states,
+        name=Path(run).resolve().name,
+        heard=_heard("report"),
     )
     print(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
@@ -237,6 +248,7 @@ def explore(
     host: str = "127.0.0.1",
     port: int | None = None,
     browser: bool = True,
+    cells: str | None = None,
 ) -> None:
     """Question a saved agent on a live page: any state, any time of training, fresh simulations.
 
@@ -245,12 +257,13 @@ def explore(
         host: Where to listen; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
+        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
     from pathlib import Path
 
     from whatfor.explorer.server import explore as serve
 
-    serve(_loaded(run, None), name=Path(run).resolve().name, host=host, port=port, browser=browser)
+    serve(_loaded(run, None, cells), name=Path(run).resolve().name, host=host, port=port, browser=browser)
 
 
 def _heard(what: str) -> Callable[[float], None] | None:
@@ -260,10 +273,11 @@ def _heard(what: str) -> Callable[[float], None] | None:
     return lambda share: print(f"\r{what}: {share:.0%}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
 
 
-def _loaded(run: str, as_of: int | None) -> Run:
+def _loaded(run: str, as_of: int | None, cells: str | None) -> Run:
     import whatfor as wf
 
-    return wf.load(run) if as_of is None else wf.load(run).as_of(as_of)
+    found = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
+    return found if as_of is None else found.as_of(as_of)
 
 
 def paper(

@@ -113,3 +113,26 @@ def option_in(text: str) -> tuple[str, Any]:
         return name, json.loads(value.lower() if value in ("True", "False", "None") else value)
     except json.JSONDecodeError:
         return name, value
+
+
+def concepts_in(text: str) -> Any:
+    """What a module names: the concepts of a deep run, and its endings among them; modules of the present folder are found, too."""
+    import importlib
+    import os
+    import sys
+
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise ValueError(f"--cells takes module:NAME, where a dictionary of concepts and endings is, not {text!r}")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"--cells {text}: there is no module {error.name!r}; start where it is, or install it"
+        ) from None
+    except AttributeError:
+        raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None
+    finally:
+        sys.path.pop(0)
+    return found

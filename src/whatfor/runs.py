@@ -127,7 +127,7 @@ class Run:
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables."""
-        return Audit(self._need_ledger("an audit"), values=self.tables)
+        return Audit(self._need_ledger("this question"), values=self.tables)
 
     @property
     def policy(self) -> NDArray[np.float64]:

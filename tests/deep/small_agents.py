@@ -24,6 +24,7 @@ ENDINGS: dict[str, Any] = {
     "fell left": lambda seen: seen[2] < -0.2,
     "fell right": lambda seen: seen[2] > 0.2,
 }
+ALL = CONCEPTS | ENDINGS
 SMALL = Sizes(joint=(32,))
 
 

@@ -134,6 +134,51 @@ def test_bad_observations_are_refused() -> None:
         run.intention(np.full(4, np.nan, np.float32))
 
 
+def test_an_observation_of_another_shape_is_no_cell() -> None:
+    _, run = cart()
+    for wrong in (np.zeros(3), (0, 0, 0), np.zeros((2, 4))):
+        with pytest.raises(ValueError, match=r"an observation has the shape \(4,\)"):
+            run.intention(wrong)
+
+
+def test_a_pair_that_no_batch_held_is_a_guess_and_is_said_to_be_one() -> None:
+    _, callback = learned("FrozenLake-v1", steps=130)
+    run = callback.run
+    state, action = (int(at) for at in np.argwhere(run.beliefs.tried()[:15] == 0)[0])  # type: ignore[attr-defined]
+    told = run.comparison(state, action, rollouts=10)
+    assert told.verdict == "unjudged"
+    assert "it expects nothing" not in str(told)
+    assert f"{told.measures[0].believed:.3f} believed" in str(told)
+    contrast = run.contrast(state, action)
+    assert f"{run.labels.actions[action].capitalize()} was in no batch it learned from here" in str(contrast)
+    assert run.trust is not None
+    if contrast.gap and run.trust.grade == "poor" and contrast.one.plan().said:
+        assert "because it expects" not in contrast.sentences()[0]
+
+
+def test_an_environment_that_renders_is_known_all_the_same() -> None:
+    """Stable-Baselines3 makes them so, from an id."""
+    _, callback = learned("FrozenLake-v1")
+    trust = callback.run.trust
+    assert trust is not None
+    assert trust.distance is not None
+
+
+def test_visits_that_tell_another_story_than_earnings_are_told() -> None:
+    told = Trust.of(
+        lake().labels, np.arange(9.0), np.arange(9.0), by_visits=7.0, distance=0.0, states=1, updates=1, discount=1.0
+    )
+    assert told.grade == "poor"
+    assert "visits times mean rewards 7 (87.5%)" in str(told)
+    assert replace(told, by_visits=0.1).grade == "close"
+    run = lake()
+    belief = run.beliefs
+    assert run.trust is not None
+    pairs = [(s, a) for s, a in np.argwhere(belief.tried() > 0)]  # type: ignore[attr-defined]
+    apart = [abs((belief.visits(s, a) * belief.rewards()).sum() - run.values[s, a]) for s, a in pairs]  # type: ignore[attr-defined]
+    assert min(apart) <= run.trust.by_visits <= max(apart)  # type: ignore[operator]
+
+
 def test_an_environment_that_cannot_be_entered_says_what_to_pass() -> None:
     _, beside = learned(gym.wrappers.RescaleObservation(gym.make("MountainCar-v0"), np.float32(-1), np.float32(1)), {"left": lambda seen: seen[0] < 0}, steps=200)  # fmt: skip
     with pytest.raises(ValueError, match="pass enter="):

@@ -96,3 +96,23 @@ def test_names_of_actions_must_fit() -> None:
     assert cells_of(CONCEPTS, BOX, None, NOTHING, n_actions=2, actions=("l", "r")).labels.actions == ("l", "r")
     with pytest.raises(ValueError, match="actions names 3 actions; the agent has 2"):
         cells_of(CONCEPTS, BOX, None, NOTHING, n_actions=2, actions=("l", "m", "r"))
+
+
+def test_a_concept_that_fails_is_named() -> None:
+    for concept, says in (
+        (lambda seen: seen[9] > 0.0, "the concept 'far' failed on .*IndexError"),
+        ((lambda seen: float("nan"), (0.0, 1.0)), "the concept 'far' says NaN"),
+    ):
+        cells = Concepts({"near": lambda seen: True, "far": concept}).over(BOX, None, NOTHING)
+        with pytest.raises(ValueError, match=says):
+            cells.index(np.zeros((1, 4)))
+
+
+def test_a_concept_and_an_ending_have_two_names() -> None:
+    over = {"left": lambda seen: seen[0] < 0.0}
+    with pytest.raises(ValueError, match="'left' is the name of a concept and of an ending"):
+        cells_of(over, BOX, None, NOTHING, n_actions=2, endings={"left": lambda seen: seen[2] < 0.0})
+    with pytest.raises(ValueError, match="give a dictionary"):
+        cells_of(over, BOX, None, NOTHING, n_actions=2, endings=["left"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one"):
+        cells_of(Clusters(0), BOX, None, NOTHING, n_actions=2)

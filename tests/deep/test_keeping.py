@@ -157,6 +157,22 @@ def test_the_command_line_asks_a_saved_deep_run(tmp_path: Path, whatfor: object)
     assert "a network keeps none" in err
 
 
+def test_the_command_line_is_told_where_concepts_are(tmp_path: Path, whatfor: Any) -> None:
+    _, run = cart()
+    run.save(tmp_path / "cart")
+    words = run.labels.words(run.beliefs.situation(np.zeros(4, np.float32)))  # type: ignore[attr-defined]
+    asked = ("explain", str(tmp_path / "cart"), "--state", words)
+    assert "--cells module:NAME" in whatfor(*asked)[2]
+    assert str(run.intention(words)) in whatfor(*asked, "--cells", "small_agents:ALL")[1]
+    for cells, says in (
+        ("small_agents:NONE", "has no 'NONE'"),
+        ("nowhere:X", "no module 'nowhere'"),
+        ("small_agents", "takes module:NAME"),
+    ):
+        code, _, err = whatfor(*asked, "--cells", cells)
+        assert (code, says in err) == (2, True)
+
+
 def test_a_wrapped_world_is_named(tmp_path: Path) -> None:
     env = gym.make("FrozenLake-v1", is_slippery=False)
     with pytest.raises(ValueError, match="states have other names"):

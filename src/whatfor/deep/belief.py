@@ -293,6 +293,10 @@ class BeliefNetwork:
             if not np.isfinite(observation).all():
                 raise ValueError(f"the observation {observation} holds NaN or infinite numbers")
             return Situation(int(self.cells.index(observation[None])[0]), observation)
+        if not self.cells.whole and not isinstance(state, str) and np.ndim(state) > 0:
+            raise ValueError(
+                f"an observation has the shape {shape}, not {np.shape(state)}; give one, or say the state in words or by its index"
+            )
         index = state if isinstance(state, Situation) else self.labels.index(state)
         return Situation(int(index), self._standing_for(index))
 
@@ -334,6 +338,11 @@ class BeliefNetwork:
     def ended(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of an episode's end, where there is one."""
         return self.cells.ending(np.asarray(observation), action, reward)
+
+    def rewards(self) -> NDArray[np.float64]:
+        """(S, A) What every pair has brought, on average."""
+        earned, paid = (self._brought / self._count.clamp(min=1.0)).cpu().numpy()
+        return np.asarray(earned - paid).reshape(self.labels.n_states, self.labels.n_actions)
 
     def rows(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(B, S, A) Visits and earnings of many situations at once."""

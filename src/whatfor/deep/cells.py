@@ -141,6 +141,8 @@ class Clusters:
         """The cells of an environment's observations."""
         from whatfor.deep.needed import need
 
+        if self.n < 1:
+            raise ValueError(f"Clusters({self.n}): ask for at least one")
         need("sklearn", "scikit-learn")
         from sklearn.cluster import KMeans
 
@@ -205,10 +207,10 @@ class Concepts:
             read.append(reader)
             template.append(said)
         labels = Labels(tuple(axes), _actions(env, None), "; ".join(template), observed="tuple")
-        shape = labels.shape
+        shape, names = labels.shape, list(self.concepts)
 
         def index(seen: NDArray[Any]) -> NDArray[np.int64]:
-            numbers = [[reader(one) for one in seen] for reader in read]
+            numbers = [[_heard(name, reader, one) for one in seen] for name, reader in zip(names, read, strict=True)]
             return np.asarray(np.ravel_multi_index(tuple(np.array(numbers, np.int64)), shape), np.int64)
 
         recipe = {"kind": "concepts", "names": list(self.concepts)}
@@ -240,10 +242,15 @@ def cells_of(
             raise ValueError(f"actions names {len(actions)} actions; the agent has {n_actions}")
         cells = replace(cells, labels=replace(cells.labels, actions=tuple(actions), verbs=()))
     if endings:
+        if not isinstance(endings, Mapping):
+            raise ValueError(f'endings={endings!r}; give a dictionary, e.g. {{"fell": lambda seen: seen[2] > 0.2}}')
         if "terminated" in endings:
             raise ValueError(
                 "'terminated' is what an end is called that has no name; choose another name for this ending"
             )
+        twice = [name for name in endings if isinstance(given, Mapping) and name in given]
+        if twice:
+            raise ValueError(f"{twice[0]!r} is the name of a concept and of an ending; choose two names")
         added = tuple(Ending(name, TOLD_BY_CONDITION) for name in endings if name not in cells.labels.ending_names)
         cells = replace(
             cells, endings=dict(endings), labels=replace(cells.labels, endings=(*cells.labels.endings, *added))
@@ -280,9 +287,22 @@ def _axis(name: str, concept: Concept) -> tuple[Axis, Callable[[Seen], int], str
     bounds = edges.tolist()  # of a single number, bisect is ten times as quick as NumPy
 
     def bin_of(seen: Seen) -> int:
-        return bisect_right(bounds, float(function(seen)))
+        said = float(function(seen))
+        if math.isnan(said):
+            raise ValueError(f"the concept {name!r} says NaN of {seen!r}; it must say a number")
+        return bisect_right(bounds, said)
 
     return Axis(name, len(edges) + 1, words), bin_of, f"{name} {{{name}}}"
+
+
+def _heard(name: str, reader: Callable[[Seen], int], seen: Seen) -> int:
+    """What a concept says; what goes wrong in it is told with its name."""
+    try:
+        return reader(seen)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"the concept {name!r} failed on {seen!r}: {type(error).__name__}: {error}") from error
 
 
 def _said(name: str, holds: Predicate, seen: Seen) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from whatfor.deep.belief import BeliefNetwork
 from whatfor.explanations.trust import Trust
 from whatfor.history import History
 from whatfor.runs import Run
-from whatfor.training.places import place_of, recipe_of
+from whatfor.training.places import place_again, place_of, recipe_of
 from whatfor.training.session import Place
 from whatfor.worlds.stepping import TABLE
 
@@ -78,17 +79,18 @@ def trust_in(
 ) -> Trust:
     """How far beliefs can be trusted where the agent has been."""
     observations, actions = visited
-    sums, values = np.zeros(0), np.zeros(0)
+    sums, brought, values = np.zeros(0), np.zeros(0), np.zeros(0)
     if len(actions):
-        sums = np.concatenate(
-            [belief.rows(seen, done)[1].sum(axis=(1, 2)) for seen, done in _parts(observations, actions)]
-        )
+        rows = [belief.rows(seen, done) for seen, done in _parts(observations, actions)]
+        sums = np.concatenate([earnings.sum(axis=(1, 2)) for _, earnings in rows])
+        brought = np.concatenate([(visits * belief.rewards()).sum(axis=(1, 2)) for visits, _ in rows])
         values = np.asarray(belief.q_values(observations), np.float64)[np.arange(len(actions)), actions]
     distance, states = distance_to_exact(belief, place, policy)
     return Trust.of(
         belief.labels,
         sums,
         values,
+        by_visits=float(np.abs(brought - values).mean()) if len(values) else None,
         distance=distance,
         states=states,
         updates=belief.updates,
@@ -152,6 +154,10 @@ def _place(belief: BeliefNetwork, env: Any, world: Any) -> Place | None:
         if world is not None:
             raise
         return None
+    if place.world is None and world is None:  # one that renders, say, as those of Stable-Baselines3 do
+        with suppress(ValueError, TypeError):
+            again = place_again(place.recipe, None, max_steps=place.max_steps, engine="auto")
+            place = again if again.world is not None else place
     if place.labels == belief.labels:
         return place
     if world is not None:

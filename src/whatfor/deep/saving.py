@@ -122,7 +122,7 @@ def _sizes_in(told: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Sizes:
 def _trust_in(labels: Labels, told: dict[str, Any]) -> Trust:
     """What was found out about a network when it was saved."""
     numbers = {name: told[name] for name in ("correlation", "residual", "value_range", "discount", "impossible")}
-    numbers |= {"distance": told["distance"]} if told["distance"] is not None else {}
+    numbers |= {name: told[name] for name in ("distance", "by_visits") if told[name] is not None}
     if not all(isinstance(x, (int, float)) and np.isfinite(x) for x in numbers.values()):
         raise ValueError("what it says of its trust is no numbers")
     counts = {name: int(told[name]) for name in ("pairs", "states", "updates")}
@@ -145,7 +145,7 @@ def cells_in(document: dict[str, Any], space: spaces.Space[Any], labels: Labels,
             asked = recipe.get("names", []) + names
             raise ValueError(
                 f"its concepts ({', '.join(asked)}) are functions, which are not saved: pass them again, "
-                "wf.load(path, cells={...}) with the same names and the endings' conditions among them"
+                "wf.load(path, cells={...}) with the same names and the endings' conditions among them; in a shell, --cells module:NAME"
             )
         missing = [name for name in [*recipe.get("names", []), *names] if name not in given]
         if missing:

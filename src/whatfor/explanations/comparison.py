@@ -103,7 +103,7 @@ class Comparison(Explanation):
     @property
     def verdict(self) -> str:
         """ "unknown", "unjudged", "rarely tried", "too few", "differs", "lags" or "agrees"."""
-        if self.tries == 0:
+        if self.tries == 0 and self.believed.trust is None:  # a network has a guess all the same
             return "unknown"
         if self.episodes is None:
             return "unjudged"
@@ -125,7 +125,7 @@ class Comparison(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         against = f"{self.simulated.rollouts:,} rollouts" if self.exact is None else "the exact future of its policy"
         lines = [f"In {here!r}, what it expects of {doing!r} against {against}: {self._told()}"]
-        if self.tries == 0:
+        if self.verdict == "unknown":
             return lines
         judging = self.verdict in ("agrees", "lags", "differs")
         lines += [f"  {measure.judged() if judging else measure}" for measure in self.measures]

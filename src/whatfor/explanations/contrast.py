@@ -72,10 +72,15 @@ class Contrast(Difference):
 
     def _hedges(self, trust: Trust) -> list[str]:
         """How far both sides of a network's estimate are from the agent's own values."""
+        unseen = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
+        guesses = [
+            f"{name.capitalize()} was in no batch it learned from here: what it expects of it is a guess."
+            for name in unseen
+        ]
         apart = (
             f"The parts sum to {float(self.parts.sum()):+.3f}, the gap is {self.gap:+.3f}: off by {self.residual:.2g}."
         )
-        return [apart, *trust.sentences()]
+        return [*guesses, apart, *trust.sentences()]
 
     def _two_ways(self, names: list[str]) -> list[str]:
         """Two futures of one value."""
@@ -90,7 +95,11 @@ class Contrast(Difference):
         better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
         why, instead = better.plan(), worse.plan()
         name = self.labels.actions[worse.action]
-        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{expecting(why)}."]
+        trust = self.one.trust
+        reason = expecting(why)
+        if trust is not None and trust.grade != "close":
+            reason = f"; {trust.hedged()}it expects {why.said}" if why.said else ""
+        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{reason}."]
         less = f"{name.capitalize()} is worth {abs(self.gap):.4f} less"
         lines.append(
             less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")

@@ -39,6 +39,9 @@ class Trust(Explanation):
     states: int  # over so many states
     updates: int  # of the network
     discount: float
+    by_visits: float | None = (
+        None  # mean |visits times mean rewards - Q|: whether visits tell the same story; None: nobody looked
+    )
     impossible: float = 0.0  # share of those Q-values that no rewards like the ones it has seen could bring
     source: str = "learned beside"  # or "evaluated": from rollouts of the agent as it is, after training
 
@@ -57,12 +60,19 @@ class Trust(Explanation):
         return self.residual / self.value_range if self.value_range > 0.0 else np.inf
 
     @property
+    def _by_visits(self) -> float | None:
+        """The same relative to the range of Q."""
+        if self.by_visits is None:
+            return None
+        return self.by_visits / self.value_range if self.value_range > 0.0 else np.inf
+
+    @property
     def grade(self) -> str:
         """ "close", "rough" or "poor"; what nobody can tell about visits is not called close."""
 
         def within(limits: tuple[float, float, float]) -> bool:
             correlation, gap, distance = limits
-            apart = 0.0 if self.distance is None else self.distance
+            apart = max(0.0 if self.distance is None else self.distance, self._by_visits or 0.0)
             return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
 
         if self.impossible > MOST_IMPOSSIBLE or not within(POOR):
@@ -92,6 +102,8 @@ class Trust(Explanation):
             f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
             f"({self.relative_gap:.1%} of its range, correlation {self.correlation:.3f})"
         )
+        if self.by_visits is not None:
+            over += f", visits times mean rewards {self.by_visits:.3g} ({self._by_visits:.1%})"
         if self.distance is None:
             visits = "how far visits are off is not known here; a simulation tells"
         else:
@@ -111,6 +123,7 @@ class Trust(Explanation):
             "residual",
             "value_range",
             "relative_gap",
+            "by_visits",
             "distance",
             "states",
             "updates",

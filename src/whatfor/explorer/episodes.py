@@ -31,7 +31,12 @@ def key_of(run: Run, state: Any) -> str:
     if isinstance(beliefs, Seeing) and not beliefs.whole:
         situation = beliefs.situation(state)
         seen = np.asarray(situation.observation)
-        return str(int(situation)) if seen.size > MOST_NUMBERS else json.dumps(seen.tolist(), separators=(",", ":"))
+        if seen.size > MOST_NUMBERS:
+            return str(int(situation))
+        numbers = (
+            [float(str(x)) for x in seen.ravel()] if seen.ndim == 1 else seen.tolist()
+        )  # as few digits as tell it apart
+        return json.dumps(numbers, separators=(",", ":"))
     return str(run.labels.index(state))
 
 

@@ -70,7 +70,7 @@ def _intention(why: Intention, *, facets: Facets = "all") -> Layout:
         why.labels,
         why.visits,
         title=f"{why.labels.actions[why.action]}: worth {why.value:.3f}",
-        caption=why.labels.words(why.state),
+        caption=_caption(why),
         unknown=_unknown(why),
         state=why.state,
         facets=facets,
@@ -95,16 +95,19 @@ def _change(why: Change, *, show: Show = "visits", facets: Facets = "all") -> La
 def _difference(why: Difference, title: str, names: tuple[str, str], show: Show, facets: Facets) -> Layout:
     """Five maps of visits, or one of the parts of the gap."""
     one, two = names
-    caption = why.labels.words(why.state)
-    lay_out = partial(map_of, why.labels, unknown=_unknown(why.one), state=why.state, facets=facets)
+    caption = _caption(why.one)
+    of_one, of_other = _unknown(why.one), _unknown(why.other)
+    of_both = None if of_one is None or of_other is None else of_one & of_other
+    lay_out = partial(map_of, why.labels, state=why.state, facets=facets)
     if show == "parts":
-        return lay_out(why.parts, title=title, caption=caption, quantity="earned more (or less)", diverging=True)
+        signed: dict[str, Any] = {"quantity": "earned more (or less)", "diverging": True, "unknown": of_both}
+        return lay_out(why.parts, title=title, caption=caption, **signed)
     maps = (
-        lay_out(why.one.visits, title=f"{one} expects"),
-        lay_out(why.other.visits, title=f"{two} expects"),
-        lay_out(why.gained, title=f"only {one}"),
-        lay_out(why.lost, title=f"only {two}"),
-        lay_out(why.shared, title="both"),
+        lay_out(why.one.visits, title=f"{one} expects", unknown=of_one),
+        lay_out(why.other.visits, title=f"{two} expects", unknown=of_other),
+        lay_out(why.gained, title=f"only {one}", unknown=of_one),
+        lay_out(why.lost, title=f"only {two}", unknown=of_other),
+        lay_out(why.shared, title="both", unknown=of_both),
     )
     if isinstance(maps[0], Bars):  # five lists say less than one with two bars a place
         visits = {one: why.one.visits, two: why.other.visits}
@@ -182,6 +185,13 @@ def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
     gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
     at = np.unique(np.linspace(0, len(gathered) - 1, min(MOST_POINTS, len(gathered))).astype(int))
     return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
+
+
+def _caption(why: Intention) -> str:
+    """The state, and how far an estimate of it can be trusted."""
+    grade = None if why.trust is None else why.trust.grade
+    told = {"rough": " (a rough estimate)", "poor": " (an estimate that is not to be relied on)"}.get(grade or "", "")
+    return why.labels.words(why.state) + told
 
 
 def _unknown(why: Intention) -> NDArray[np.bool_] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal
 
@@ -52,12 +53,12 @@ def comparison(
 def _endings(why: Comparison, title: str, caption: str) -> Bars:
     ends = [measure for measure in why.measures if measure.name != "value"]
     believed = tuple(measure.believed for measure in ends)
-    low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends)
-    high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends)
+    judged = all(math.isfinite(measure.reach) for measure in ends)  # of a network nobody knows what noise explains
+    low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends) if judged else None
+    high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends) if judged else None
+    axis = "chance; whiskers: what noise explains" if judged else "chance"
     series = (Series("believed", believed, low, high), Series("actual", tuple(measure.actual for measure in ends)))
-    return Bars(
-        title, caption, tuple(measure.name for measure in ends), series, "chance; whiskers: what noise explains"
-    )
+    return Bars(title, caption, tuple(measure.name for measure in ends), series, axis)
 
 
 def chance(why: Chance) -> Bars:

@@ -179,7 +179,7 @@ function board(layout, { scale, places, pick, small }) {
     for (let column = 0; column < layout.columns; column += 1) {
       const x = left + column * size, y = top + row * size, cell = el("g");
       const numbers = layout.layers.map((layer) => layer.cells[row][column]);
-      const hidden = layout.unknown?.[row][column] && !numbers.some((number) => number !== 0);
+      const hidden = layout.unknown?.[row][column] && !numbers.some((number) => Math.abs(number) >= FAINT * scale.size);
       if (hidden) cell.append(el("rect", { x, y, width: size, height: size, fill: unknown }));
       else {
         const corners = [[[0, 0], [1, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]];
@@ -237,7 +237,7 @@ function grid(layout, { scale, places, pick, small }) {
   if (small && layout.title) group.append(text(left, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
   layout.numbers.forEach((numbers, row) => numbers.forEach((number, column) => {
     const x = left + column * cell, y = top + row * tall, one = el("g");
-    const hidden = layout.unknown?.[row][column] && number === 0;
+    const hidden = layout.unknown?.[row][column] && Math.abs(number) < FAINT * scale.size;
     const { fill, ink } = coloured(number, scale, "blue");
     one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
     if (roomy && !hidden && Math.abs(number) >= FAINT * scale.size) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": 11, fill: ink }));
