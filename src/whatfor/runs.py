@@ -30,15 +30,15 @@ from whatfor.explanations import (
 )
 from whatfor.explanations.parts import Part
 from whatfor.history import Evaluation, History, Played
-from whatfor.kernels.recursion import ending_place
-from whatfor.labels import ENDINGS, Labels
+from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
+from whatfor.playing import first_of, watched
 from whatfor.training.places import env_again, place_again, place_of
 from whatfor.training.session import Place, Session, Snapshot
-from whatfor.worlds.entering import Enter, entering_observation
+from whatfor.worlds.entering import Enter
 from whatfor.worlds.gymnasium import made, time_limit
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
@@ -224,32 +224,8 @@ class Run:
         """The same episode, with what it paid and how it ended."""
         index, action = self._asked(state, None)
         if self._agent is not None and self.plays_by_network:
-            return self._watched(index, env, seed, enter)
-        rollouts, labels = self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels
-        first = slice(0, rollouts.first[1])
-        pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-        names = [*ENDINGS, *labels.ending_names]
-        steps = [(labels.observation(state), action) for state, action in pairs]
-        return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
-
-    def _watched(self, start: int, env: Any, seed: int, enter: Enter | None) -> Played:
-        """An episode with the very observations that a network acted on."""
-        assert self._agent is not None
-        place, dice = self.environment(env), np.random.default_rng([seed, 2])
-        (enter or entering_observation(place))(_reset(place, dice), start, dice)
-        shown, ending = self._agent.situation(start).observation, None
-        steps: list[tuple[Any, int]] = []
-        rewards: list[float] = []
-        while ending is None and len(steps) < LONGEST:
-            action = int(self._agent.act(np.asarray(shown)[None])[0])
-            steps.append((np.asarray(shown), action))
-            shown, reward, terminated, truncated, _ = place.step(action)
-            rewards.append(float(reward))
-            if terminated:
-                ending = self._agent.ended(shown, action, float(reward)) or ENDINGS[1]
-            elif truncated:
-                ending = ENDINGS[0]
-        return Played(steps, rewards, ending or ENDINGS[0])
+            return watched(self._agent, self.environment(env), index, seed=seed, enter=enter)
+        return first_of(self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels)
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
@@ -478,8 +454,3 @@ class Run:
         if env is None:
             self._place = place
         return place
-
-
-def _reset(env: Any, dice: np.random.Generator) -> Any:
-    env.reset(seed=int(dice.integers(2**31)))
-    return env

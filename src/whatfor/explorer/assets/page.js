@@ -211,7 +211,7 @@ function board(layout, { scale, places, pick, small }) {
     const tags = [layout.passenger === letter && "passenger", layout.destination === letter && "destination"].filter(Boolean);
     group.append(el("circle", { cx: x, cy: y, r: 10, fill: plate, opacity: 0.75, "pointer-events": "none" }),
       text(x, y + 5, letter, { "text-anchor": "middle", "font-weight": 700, "font-size": 15, "pointer-events": "none", "text-decoration": tags.length ? "underline" : null }));
-    if (!small && !shown) tags.forEach((tag, i) => group.append(text(x, y + (tag === "passenger" ? 20 : -13 - i), tag, { "text-anchor": "middle", "font-size": 10, "font-weight": 600, "pointer-events": "none", stroke: plate, "stroke-width": 3, "paint-order": "stroke" })));
+    if (!small && !shown) tags.forEach((tag, i) => group.append(text(x, y + (tag === "passenger" ? 20 : -13 - i), tag, { "text-anchor": "middle", "font-size": 9, "font-weight": 600, "pointer-events": "none", stroke: plate, "stroke-width": 3, "paint-order": "stroke" })));
   }
   if (layout.taxi) {
     const [row, column] = layout.taxi;
