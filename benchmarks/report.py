@@ -81,9 +81,18 @@ def write(path: Path, sections: dict[str, list[Row]]) -> None:
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("whatfor", "numpy", "numba", "gymnasium", "torch", "stable-baselines3")},
         "cpus": os.cpu_count(),
-        "sections": {
-            name: [asdict(row) | {"met": row.met, "measured": row.measured, "promised": row.promised} for row in rows]
-            for name, rows in sections.items()
-        },
+        "sections": {name: _plain(rows) for name, rows in sections.items()},
     }
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def update(path: Path, sections: dict[str, list[Row]], order: Sequence[str]) -> None:
+    """Put some sections into what was written before; each section's ratios are of one run."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    held = document["sections"] | {name: _plain(rows) for name, rows in sections.items()}
+    document["sections"] = {name: held[name] for name in order if name in held}
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [asdict(row) | {"met": row.met, "measured": row.measured, "promised": row.promised} for row in rows]

@@ -250,7 +250,7 @@ def explore(
     browser: bool = True,
     cells: str | None = None,
 ) -> None:
-    """Question a saved agent on a live page: any state, any time of training, fresh simulations.
+    """Question a saved agent on a live page: any state, any time of training.
 
     Args:
         run: The folder of a saved run.

@@ -30,7 +30,7 @@ class Played:
 
     steps: list[tuple[Any, int]]  # what the world shows, and the action
     rewards: list[float]
-    ending: str  # "timed out" where it was cut
+    ending: str  # "timed out" by its limit, "cut" where it was not played to its end
 
 
 @dataclass(frozen=True)

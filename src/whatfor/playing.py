@@ -14,12 +14,15 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.worlds.entering import Enter, entering_observation
 from whatfor.worlds.rolling import Rollouts
 
+#: An episode that was not played to its end.
+CUT = "cut"
 
-def first_of(rollouts: Rollouts, labels: Labels) -> Played:
-    """The first of some rollouts."""
+
+def first_of(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
+    """The first of some rollouts; ``limit_ends``: whether one that was cut ran out of time, or only out of what matters."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-    names = [*ENDINGS, *labels.ending_names]
+    names = [ENDINGS[0] if limit_ends else CUT, ENDINGS[1], *labels.ending_names]
     steps = [(labels.observation(state), action) for state, action in pairs]
     return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 

@@ -225,7 +225,9 @@ class Run:
         index, action = self._asked(state, None)
         if self._agent is not None and self.plays_by_network:
             return watched(self._agent, self.environment(env), index, seed=seed, enter=enter)
-        return first_of(self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels)
+        return first_of(
+            self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels, limit_ends=self._limit_ends
+        )
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""

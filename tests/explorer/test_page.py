@@ -159,6 +159,29 @@ def test_a_picture_can_be_downloaded(site: str, opened: Any, kind: str, tmp_path
         assert data.decode().startswith("<svg")
 
 
+def test_a_cell_of_the_map_is_the_state_it_shows(site: str, opened: Any, taxi: Run) -> None:
+    """Where the taxi is expected with the passenger aboard, one asks about that."""
+    page = opened(f"{site}#state={LABELS.index(START)}&episode=greedy:{LABELS.index(START)}")
+    last = taxi.episode(START)[-2][0]
+    row, column, *_ = LABELS.values(last)
+    page.locator(f"#answer-intention [data-row='{row}'][data-column='{column}']").press("Enter")
+    settled(page)
+    assert page.locator("#state").input_value() == LABELS.words(last)
+    assert values(page) == said(taxi.values[last], page)
+    assert page.locator("#step").inner_text().startswith(f"step {len(taxi.episode(START)) - 1} of")
+
+
+def test_two_scrubbers_go_together(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}&as_of=10&episode=greedy:{LABELS.index(START)}")
+    page.locator("#scrubber").fill("4")
+    settled(page)
+    state = taxi.episode(START)[4][0]
+    assert lead(page, "intention") == taxi.as_of(10).intention(state).sentences()[0]
+    again = opened(f"{site}#state={LABELS.index(START)}&as_of=2000")
+    assert values(again) == said(taxi.values[LABELS.index(START)], again)
+    assert "as_of" not in again.url
+
+
 def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
     page = opened(f"{site}#state={LABELS.index(START)}")
     settled(page)
@@ -180,7 +203,7 @@ def test_on_a_phone_nothing_is_cut_off(site: str, opened: Any, taxi: Run) -> Non
     page = opened(f"{site}#state={LABELS.index(START)}&instead=2", viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     boxes = page.evaluate(
-        "[...document.querySelectorAll('section, article, figure svg, table')].map(e => e.getBoundingClientRect().right - innerWidth)"
+        "[...document.querySelectorAll('section, article, figure, table, #board svg')].map(e => e.getBoundingClientRect().right - innerWidth)"
     )
     assert max(boxes) <= 0.5
     assert values(page) == said(taxi.values[LABELS.index(START)], page)
@@ -247,13 +270,24 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     page.locator("#state").fill("taxi at row 4, column 4; passenger at R; destination G")
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
-    assert page.locator("#answers").inner_text() == "not in this report"
-    assert page.locator("#board svg, #actions tbody tr").count() == 0
-    assert page.locator("#step").inner_text() == ""
+    assert page.locator("#problem").inner_text() == "not in this report"
+    state, address = taxi.labels.index(page.locator("#here").inner_text()), page.url
+    assert values(page) == said(taxi.values[state], page)  # what was asked before stays
+    assert f"state={state}&" in address
     page.locator("#state").fill("taxi at row")
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
-    assert "states of this report fit" in page.locator("#answers").inner_text()
+    assert "states of this report fit" in page.locator("#problem").inner_text()
+    assert page.url == address
+    held = {
+        int(at) for at in page.locator("#board [data-state]").evaluate_all("all => all.map((one) => one.dataset.state)")
+    }
+    assert {taxi.labels.values(at)[2:] for at in held} == {taxi.labels.values(state)[2:]}
+    assert len(held) < 25  # other cells cannot be chosen
+    page.goto(f"{report.as_uri()}#state={state}&episode=past:1")
+    settled(page)
+    assert page.locator("#problem").inner_text() == "episode 1: not in this report"
+    assert page.locator("#step").inner_text().startswith("step 1 of")
     assert "rounded to 6 digits" in page.locator("#held").inner_text()
     page.goto(f"{report.as_uri()}#state={LABELS.index(START)}&as_of=10")
     settled(page)

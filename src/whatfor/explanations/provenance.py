@@ -15,6 +15,8 @@ from whatfor.explanations.phrases import count
 from whatfor.labels import Labels
 
 MOST_EPISODES = 5
+#: An influence below this share of what is at stake is none.
+NOISE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,14 @@ class Provenance(Explanation):
             return []
         by_episode = np.bincount(self.episodes, weights=self.influence)
         order = np.argsort(-np.abs(by_episode), kind="stable")[:most]
-        return [(int(episode), float(by_episode[episode])) for episode in order if by_episode[episode]]
+        return [
+            (int(episode), float(by_episode[episode])) for episode in order if abs(by_episode[episode]) > self._noise
+        ]
+
+    @property
+    def _noise(self) -> float:
+        """What is smaller than this does not tell anything."""
+        return NOISE * max(1.0, float(self.weights @ np.abs(self.rewards)))
 
     def by_episode(self, most: int) -> list[dict[str, float]]:
         """The episodes that weigh most, in their order: weight and influence of each."""
@@ -100,7 +109,7 @@ class Provenance(Explanation):
             f"from {used[0]:,} to {used[-1]:,}; its updates weigh as much as {count(round(self.effective), 'equal one')}.",
             f"{spread}; {self._shares()}.",
         ]
-        telling = [(episode, amount) for episode, amount in self.telling() if abs(amount) > 1e-9 * scale]
+        telling = self.telling()
         if not telling:
             return [*lines, "No single episode stands out: forgetting any one would change nothing."]
         lines.append("The most telling episodes (what forgetting each would take away):")

@@ -18,6 +18,7 @@ from whatfor.labels import Labels
 from whatfor.layouts import Bars, Grid, Layout, Panels, layout_of, map_of
 from whatfor.layouts.places import places_of
 from whatfor.runs import Run
+from whatfor.worlds.taxi import ABOARD
 
 #: What can be asked, and how the page calls it.
 QUESTIONS = {
@@ -139,7 +140,7 @@ class Desk:
             "best": run.best(state),
             "tried": None if tried is None else tried.tolist(),
             **self._pictured(index),
-            "map": places_of(run.labels, index),
+            "map": _mapped(run.labels, index),
         }
 
     def _pictured(self, state: int) -> dict[str, Any]:
@@ -270,6 +271,15 @@ def plain(thing: Any) -> Any:
     if isinstance(thing, np.generic):
         thing = thing.item()
     return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def _mapped(labels: Labels, state: int) -> Any:
+    """Which state each cell of a map stands for; of Taxi's, with the passenger as now in the one layer, and aboard in the other."""
+    places: Any = places_of(labels, state)
+    if labels.kind != "taxi":
+        return places
+    row, column, _, goal = labels.values(state)
+    return [places, places_of(labels, int(np.ravel_multi_index((row, column, ABOARD, goal), labels.shape)))]
 
 
 def _row(labels: Labels, state: int) -> tuple[Grid, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from whatfor.beliefs.protocol import Seeing
+from whatfor.playing import CUT
 from whatfor.runs import Run
 
 #: Of longer episodes so many steps are told.
@@ -106,7 +107,7 @@ def past(run: Run, number: int) -> dict[str, Any]:
         raise ValueError("past episodes are in the ledger, and this run has none")
     updates = run.ledger.episode(number)
     steps = [{"state": str(one.state), "action": one.action, "reward": one.reward} for one in updates[:MOST_STEPS]]
-    ending = updates[-1].ending or "cut" if updates else "empty"
+    ending = updates[-1].ending or CUT if updates else "empty"
     return _told(f"past:{number}", f"episode {number:,} of training", steps, len(updates), ending)
 
 

@@ -1,4 +1,4 @@
-"""A small server for the page: any state, any time, fresh simulations; on this machine only, unless told otherwise."""
+"""A small server for the page: any state, any time of training; on this machine only, unless told otherwise."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from whatfor.explanations import (
     Timeline,
 )
 from whatfor.explanations.difference import Difference
-from whatfor.explanations.explanation import ROUNDING
 from whatfor.explanations.timeline import FAINT
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.map import rows_of
@@ -158,8 +157,7 @@ def _timeline(why: Timeline) -> Grid:
 
 
 def _provenance(why: Provenance) -> Panels:
-    noise = ROUNDING * max(1.0, float(why.weights @ np.abs(why.rewards)))
-    telling = [(episode, amount) for episode, amount in why.telling(MOST_EPISODES) if abs(amount) > noise]
+    telling = why.telling(MOST_EPISODES)
     bars = Bars(
         title="the most telling episodes",
         caption="",

@@ -93,7 +93,9 @@ const SCALES = { // apart in lightness as well as in hue, so that nobody needs t
 const look = () => SCALES[dark.matches ? "dark" : "light"];
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const FAINT = 5e-3;
+const LEAST_PANELS = 600; // the same of panels in panels
 const LEAST_PANEL = 175; // pixels: in fewer nobody reads its numbers
+const LEAST_WIDTH = 520; // pixels: on a phone, wider pictures are shown larger than the screen and can be moved
 const LEAST_DIFFERENCE = 0.01; // rounding is not to be coloured as if it were something
 let hatches = 0;
 
@@ -197,7 +199,8 @@ function board(layout, { scale, places, pick, small }) {
       const words = `row ${row}, column ${column}${said ? ": " + said : ""}`;
       cell.append(el("title", {}, words));
       const here = layout.taxi && layout.taxi[0] === row && layout.taxi[1] === column;
-      if (pick && places) pickable(cell, row, column, places[row][column], `${words}; ask about the taxi here`, here, pick);
+      const layer = Array.isArray(places?.[0][0]) ? (Math.abs(numbers[1]) > Math.abs(numbers[0]) ? places[1] : places[0]) : places;
+      if (pick && layer && keyOf(layer[row][column]) !== null) pickable(cell, row, column, layer[row][column], `${words}; ask about the taxi here`, here, pick);
       cells.append(cell);
     }
   }
@@ -232,7 +235,7 @@ function grid(layout, { scale, places, pick, small }) {
   const tall = Math.max(16, Math.min(cell, small ? 30 : 40)), beside = layout.beside ? 62 : 0;
   const left = Math.min(420, 12 + 6.1 * longest + (layout.row_axis ? 16 : 0)), top = (small && layout.title ? 22 : 6) + (layout.beside ? 14 : 0);
   const width = left + columns * cell + beside + 6, height = top + rows * tall + 38;
-  const group = el("g"), cells = el("g"), roomy = cell >= 30;
+  const group = el("g"), cells = el("g"), roomy = cell >= 30, shown = layout.numbers.flat().some((number) => number !== 0);
   const unknown = layout.unknown && layout.unknown.flat().some(Boolean) ? hatched(group) : null;
   if (small && layout.title) group.append(text(left, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
   layout.numbers.forEach((numbers, row) => numbers.forEach((number, column) => {
@@ -241,10 +244,10 @@ function grid(layout, { scale, places, pick, small }) {
     const { fill, ink } = coloured(number, scale, "blue");
     one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
     if (roomy && !hidden && Math.abs(number) >= FAINT * scale.size) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": 11, fill: ink }));
-    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}: ${hidden ? "no experience" : fixed(number)}`.trim();
+    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}${hidden ? ": no experience" : shown ? `: ${fixed(number)}` : ""}`.trim();
     one.append(el("title", {}, words));
     const here = layout.marked && layout.marked[0] === row && layout.marked[1] === column;
-    if (pick && places && places[row][column] >= 0) pickable(one, row, column, places[row][column], `${words}; ask about this state`, here, pick);
+    if (pick && places && keyOf(places[row][column]) !== null) pickable(one, row, column, places[row][column], `${words}; ask about this state`, here, pick);
     cells.append(one);
   }));
   group.append(cells);
@@ -258,7 +261,7 @@ function grid(layout, { scale, places, pick, small }) {
     group.append(text(width - 8, top - 4, layout.beside.name, { "text-anchor": "end", "font-size": 11, "font-style": "italic" }));
     layout.beside.numbers.forEach((number, row) => group.append(text(width - 8, top + (row + 0.5) * tall + 4, fixed(number), { "text-anchor": "end", "font-size": 11 })));
   }
-  return { group, width, height, legend: layout.numbers.flat().some((number) => number !== 0) ? [[layout.quantity, "blue"]] : [] };
+  return { group, width, height, legend: shown ? [[layout.quantity, "blue"]] : [] };
 }
 
 function bars(layout, { scale, small }) {
@@ -310,14 +313,16 @@ function lines(layout, { small }) {
   return { group, width, height, legend: [] };
 }
 
-function panels(layout, { scale, places, pick }) {
+function panels(layout, { scale, places, pick, small }) {
   const heads = layout.column_heads.length || layout.row_heads.length;
-  const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / LEAST_PANEL)));
+  const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / (layout.panels.some((panel) => panel.layout === "panels") ? LEAST_PANELS : LEAST_PANEL))));
   const made = layout.panels.map((panel, i) => KINDS[panel.layout](layout.row_heads.length || layout.column_heads.length ? { ...panel, title: "" } : panel,
     { scale: layout.shared ? scale : scaleOf(panel), places: places?.[i], pick: places ? pick : null, small: true }));
   const wide = Math.max(...made.map((one) => one.width)) + 14, left = layout.row_heads.length ? 110 : 0, group = el("g");
-  let y = layout.column_heads.length ? 34 : 0;
-  layout.column_heads.forEach((head, i) => head.split("\n").forEach((line, k) => group.append(text(left + (i + 0.5) * wide, 13 + 14 * k, line, { "text-anchor": "middle", "font-weight": 600 }))));
+  const above = small && layout.title ? 24 : 0;
+  let y = above + (layout.column_heads.length ? 34 : 0);
+  if (above) group.append(text(0, 16, layout.title, { "font-size": 17, "font-weight": 700 }));
+  layout.column_heads.forEach((head, i) => head.split("\n").forEach((line, k) => group.append(text(left + (i + 0.5) * wide, above + 13 + 14 * k, line, { "text-anchor": "middle", "font-weight": 600 }))));
   for (let row = 0; row * many < made.length; row += 1) {
     const ones = made.slice(row * many, (row + 1) * many), tall = Math.max(...ones.map((one) => one.height)) + 8;
     (layout.row_heads[row] ?? "").split("\n").forEach((line, k) => group.append(text(left - 8, y + tall / 2 + 14 * k, line, { "text-anchor": "end", "font-weight": 600 })));
@@ -335,7 +340,8 @@ const KINDS = { board, grid, bars, lines, panels };
 function drawn(layout, { places = null, pick = null, width: most = 1100 } = {}) {
   const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick });
   const foot = legend.length ? 34 : 0, total = Math.max(width, legend.length * 190);
-  const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, layout.caption].filter(Boolean).join(". ") || "the state" });
+  const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, leaves(layout)[0]?.quantity ?? leaves(layout)[0]?.axis, layout.caption].filter(Boolean).join(". ") || "the state" });
+  svg.style.minWidth = `${Math.min(total, most, LEAST_WIDTH)}px`;
   svg.append(group);
   legend.forEach(([name, colour], i) => { // a key of colours: from nothing to the largest number
     const x = 4 + i * 190, y = height + 6, steps = 24, low = scale.diverging ? -scale.size : 0;
@@ -402,24 +408,36 @@ function remember() {
 }
 
 async function show(change) {
+  const before = { ...now };
   Object.assign(now, change);
   const mine = nextTurn();
-  await shown(mine);
+  await shown(mine, before);
   if (mine === turn) $("answers").setAttribute("aria-busy", "false");
 }
 
-async function shown(mine) {
+async function shown(mine, before) {
   try {
-    const found = await ask("state", { state: now.state, as_of: now.as_of });
+    const found = await ask("state", { state: now.state, as_of: now.as_of === about.checkpoints.at(-1) ? null : now.as_of });
     if (mine !== turn) return;
     here = found;
     now.state = found.key;
+    problem("");
+    if (now.as_of === about.checkpoints.at(-1)) now.as_of = null; // that is the present
+    if (episode && episode.steps[now.step]?.state !== now.state) {
+      const at = episode.steps.findIndex((one) => one.state === now.state);
+      if (at >= 0) now.step = at;
+    }
     now.action ??= found.best;
     if (now.instead === now.action) now.instead = null;
   } catch (error) {
     if (mine !== turn) return;
-    fail(error);
-    remember();
+    if (here) { // what was asked before stays, with its address
+      Object.assign(now, before);
+      problem(error.message);
+    } else {
+      fail(error);
+      remember();
+    }
     return;
   }
   remember();
@@ -428,6 +446,7 @@ async function shown(mine) {
   await showAnswers(mine);
 }
 
+function problem(said) { $("problem").textContent = said; }
 function fail(error) { // nothing of another question may stay on the page
   here = null;
   for (const id of ["here", "step", "when"]) $(id).textContent = "";
@@ -458,7 +477,7 @@ function showQuestion() {
     };
     const value = untried && !about.trust ? "no experience" : fixed(here.values[action], 4);
     const head = html("th", { scope: "row" }, name);
-    return html("tr", { className: [action === here.best && "best", untried && "unknown"].filter(Boolean).join(" ") }, head,
+    return html("tr", { className: [action === here.best && !(untried && !about.trust) && "best", untried && "unknown"].filter(Boolean).join(" ") }, head,
       html("td", { className: "number value" }, value), html("td", { className: "number" }, here.tried === null ? "?" : here.tried[action].toLocaleString("en")),
       pick("action", `why ${name}`), pick("instead", `instead of ${name}`));
   })));
@@ -501,7 +520,7 @@ async function openEpisode(key) {
     return true;
   } catch (error) {
     if (mine !== turn) return false;
-    $("step").textContent = `${key.replace(/^past:/, "episode ")}: ${error.message}`;
+    problem(`${key.replace(/^past:/, "episode ")}: ${error.message}`);
     $("answers").setAttribute("aria-busy", "false");
     return false;
   } finally {
@@ -509,11 +528,11 @@ async function openEpisode(key) {
   }
 }
 async function replay(key) { if (await openEpisode(key)) await goTo(0); }
-function goTo(step, more = {}) {
+function goTo(step) {
   if (!episode?.steps.length) return Promise.resolve();
   const at = Math.max(0, Math.min(episode.steps.length - 1, step)), one = episode.steps[at];
   now.step = at;
-  return show({ state: one.state, action: one.action, ...more });
+  return show({ state: one.state, action: now.as_of === null ? one.action : null }); // of an earlier time, what was best then
 }
 function showEpisode() {
   keepingFocus($("board"), () => $("board").replaceChildren(here.picture ? drawn(here.picture, { places: here.places, pick: choose, width: 330 }) : ""));
@@ -525,10 +544,16 @@ function showEpisode() {
   $("step").textContent = on ? `step ${now.step + 1} of ${episode.steps.length}: ${about.actions[one.action]}, paid ${short(one.reward, true)}${ending}` : "off the episode";
   $("scrubber").setAttribute("aria-valuetext", $("step").textContent);
 }
-function choose(state) { // a cell was pointed at; a report may hold that state under another key
+let keys = null; // of a report: the keys of its states by their indices
+function keyOf(state) { // how to ask about a state that a cell stands for; null: there is none, or this report does not hold it
+  if (state < 0) return null;
+  if (!held || holds("state", { state: String(state) })) return String(state);
+  keys ??= new Map(statesHeld().map((one) => [one.state, one.key]));
+  return keys.get(state) ?? null;
+}
+function choose(state) {
   stop();
-  const key = String(state), held_as = held && !holds("state", { state: key }) ? statesHeld().find((one) => one.state === state)?.key : null;
-  show({ state: held_as ?? key, action: null });
+  show({ state: keyOf(state), action: null });
 }
 function stop() {
   if (playing === null) return;
@@ -607,14 +632,15 @@ function answered(question, found) {
 function figure(question, layout, i, found) {
   const ofMap = question === "intention" || (question === "contrast" && i === 1) ? here.map : null, pick = ofMap ? choose : null;
   const svg = drawn(layout, { places: ofMap, pick, width: layout.layout === "board" ? 420 : 1000 });
-  const name = `whatfor-${question}${i ? "-" + (i + 1) : ""}`;
+  const name = [`whatfor-${question}`, here.state, about.actions[now.action].replace(/[^\w]+/g, "-"), i ? i + 1 : ""].filter((part) => part !== "").join("-");
   const button = (kind, work) => {
     const made = html("button", { type: "button" }, kind);
     made.setAttribute("aria-label", `download this picture as ${kind}: ${layout.title}`);
     made.addEventListener("click", work);
     return made;
   };
-  const caption = html("figcaption", {}, [layout.title, layout.layout === "bars" || question === "intention" ? "" : layout.caption].filter(Boolean).join(" – "));
+  const what = leaves(layout)[0]?.diverging ? leaves(layout)[0].quantity : layout.layout === "bars" ? layout.axis : "";
+  const caption = html("figcaption", {}, [layout.title, what, question === "intention" ? layout.caption : ""].filter(Boolean).join(" – "));
   return html("figure", {}, svg, caption, html("div", { className: "downloads" },
     button("SVG", () => offer(`${name}.svg`, alone(svg).blob)), button("PNG", async () => offer(`${name}.png`, await asPng(svg)))));
 }
@@ -685,21 +711,28 @@ async function begin() {
   else $("training").hidden = true;
   const { episodes } = await ask("episodes");
   $("episodes").append(...episodes.map((one) => html("option", { value: one.key }, one.title)));
+  if (location.protocol === "about:") $("link").hidden = true; // within a notebook there is no address
   listen();
   await follow(fromLink(), episodes);
 }
 async function follow(link, episodes = []) {
   const whole = (said) => (/^\d+$/.test(said ?? "") ? Number(said) : null), key = link.episode ?? episodes[0]?.key;
-  if (key) await openEpisode(key);
+  let wrong = "";
+  if (key && !(await openEpisode(key))) {
+    wrong = $("problem").textContent;
+    if (episodes.length && key !== episodes[0].key) await openEpisode(episodes[0].key);
+  }
   const most = Math.max(0, (episode?.steps.length ?? 1) - 1), one = episode?.steps[Math.min(whole(link.step) ?? 0, most)];
   now.step = Math.min(whole(link.step) ?? 0, most);
   try {
     const state = link.state === undefined ? one?.state ?? "0" : stateMeant(link.state);
     const action = link.state === undefined && link.action === undefined ? one?.action ?? null : actionMeant(link.action);
     await show({ state, action, instead: actionMeant(link.instead), as_of: whole(link.as_of) });
+    if (wrong) problem(wrong);
   } catch (error) {
     nextTurn();
-    fail(error);
+    if (here) problem(error.message);
+    else fail(error);
     $("answers").setAttribute("aria-busy", "false");
   }
 }
@@ -727,7 +760,8 @@ function listen() {
     setTimeout(() => { $("link").textContent = said; }, 2500);
   });
   document.addEventListener("keydown", (event) => {
-    if (event.target.closest("input, select, textarea, button, a, svg [tabindex]") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const on = event.target.closest("input, select, textarea, svg [tabindex]") ?? (event.key === " " ? event.target.closest("button, a") : null);
+    if (on || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "ArrowLeft") goTo(now.step - 1);
     else if (event.key === "ArrowRight") goTo(now.step + 1);
     else if (event.key === " ") play();
