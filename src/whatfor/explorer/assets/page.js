@@ -341,7 +341,7 @@ function drawn(layout, { places = null, pick = null, width: most = 1100 } = {}) 
   const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick });
   const foot = legend.length ? 34 : 0, total = Math.max(width, legend.length * 190);
   const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, leaves(layout)[0]?.quantity ?? leaves(layout)[0]?.axis, layout.caption].filter(Boolean).join(". ") || "the state" });
-  svg.style.minWidth = `${Math.min(total, most, LEAST_WIDTH)}px`;
+  if (most > LEAST_WIDTH) svg.style.minWidth = `${Math.min(total, LEAST_WIDTH)}px`;
   svg.append(group);
   legend.forEach(([name, colour], i) => { // a key of colours: from nothing to the largest number
     const x = 4 + i * 190, y = height + 6, steps = 24, low = scale.diverging ? -scale.size : 0;
