@@ -47,7 +47,7 @@ def test_python_blocks_of_the_pages_run(page, tmp_path):
 
 def test_shell_commands_run(tmp_path):
     commands = re.findall(r"^whatfor (.*)$", README, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 10
     # All of the paper's figures are tested in test_paper.py and, without minutes of training, in deep/test_paper_deep.py.
     commands = [command for command in commands if not command.startswith("paper --deep")]
     for command in [re.sub(r"^(paper [^#]*).*", r"\1 --only 2", command) for command in commands]:
