@@ -88,6 +88,7 @@ def _clicks(run: wf.Run, folder: Path, clicks: int) -> list[Row]:
             )
         browser.close()
         server.terminate()
+        server.communicate()
     return rows
 
 
