@@ -17,8 +17,9 @@ import tyro
 
 from whatfor.beliefs import ExactBeliefs, value_iteration
 from whatfor.deep.belief import BeliefNetwork
-from whatfor.paper.deep import PRINTED
+from whatfor.paper.deep import PRINTED, values_off
 from whatfor.paper.deep_agents import TAXI_FULL, TAXI_SMALL, Inputs, Preset, train_taxi
+from whatfor.paper.taxi import Case
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS
 
@@ -52,7 +53,7 @@ def measured(run: Run) -> dict[str, Any]:
         ]
     )
     values = run.values[pairs[:, 0], pairs[:, 1]]
-    printed = {case.kind: _off(run, best, states, case.best, case.second) for case in PRINTED}
+    printed = {case.kind: _off(run, case) for case in PRINTED}
     return {
         "delivers_from": int(sum(s in set(ending) for s in starts)),
         "mean_return": float(np.mean(returns))
@@ -71,13 +72,9 @@ def measured(run: Run) -> dict[str, Any]:
     }
 
 
-def _off(run: Run, best: Any, states: list[int], value: float, other: float) -> dict[str, float]:
-    """How far values are off, over all states whose best action is worth ``value`` and another one ``other``: of those two."""
-    rows = np.array(states)
-    asked = rows[(best[rows].max(axis=1) == value) & ((best[rows] == other).sum(axis=1) > (value == other))]
-    of_best, of_other = (np.abs(run.values[asked][best[asked] == worth] - worth) for worth in (value, other))
+def _off(run: Run, case: Case) -> dict[str, float]:
+    of_best, of_other = values_off(run, case)
     return {
-        "states": len(asked),
         "mean_error_of_best": float(of_best.mean()),
         "most_error_of_best": float(of_best.max()),
         "mean_error_of_other": float(of_other.mean()),

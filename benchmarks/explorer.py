@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,8 +18,6 @@ from whatfor.layouts.places import places_of
 
 ROOT = Path(__file__).parent.parent
 CLICKS = 24
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 #: Chooses a state by clicking its cell, and tells after how many milliseconds the new picture is drawn (the next frame).
 CLICK = """async ([row, column]) => {
   const article = document.getElementById("answer-intention"), before = article.dataset.request;
@@ -61,43 +58,42 @@ def _report(run: wf.Run, folder: Path, scale: int) -> list[Row]:
 
 
 def _clicks(run: wf.Run, folder: Path, clicks: int) -> list[Row]:
-    from playwright.sync_api import sync_playwright
+    sys.path.insert(0, str(ROOT / "tests" / "explorer"))
+    from browsing import START, chromium, settled
 
     run.save(folder / "run")
     start = run.labels.index(START)
     cells = {
         (row, column): state
-        for row, states in enumerate(places_of(run.labels, start) or ())
+        for row, states in enumerate((places_of(run.labels, start) or ())[0])
         for column, state in enumerate(states)
     }
     run.report(folder / "board.html", states=list(cells.values()))
     others = [cell for cell, state in cells.items() if state != start][::-1][:clicks]
     command = [sys.executable, "-m", "whatfor", "explore", str(folder / "run"), "--no-browser", "--port", "0"]
     rows = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as playwright:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, chromium() as browser:
         assert server.stdout is not None
         address = server.stdout.readline().split()[2]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for name, site in (("static", (folder / "board.html").as_uri()), ("live", address)):
-            spent = _clicked(browser, f"{site}#state={start}", others)
+            spent = _clicked(browser, f"{site}#state={start}", others, settled)
             note = (
                 f"the slowest {max(spent):.0f} ms; {len(spent)} clicks, each on a state that was not asked about before"
             )
             rows.append(
                 Row(f"Taxi, {name}: from click to picture", median(spent), "ms", 100.0, note=note, detail={"ms": spent})
             )
-        browser.close()
         server.terminate()
         server.communicate()
     return rows
 
 
-def _clicked(browser: Any, address: str, cells: list[tuple[int, int]]) -> list[float]:
+def _clicked(browser: Any, address: str, cells: list[tuple[int, int]], settled: Any) -> list[float]:
     page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
     page.goto(address)
     spent = []
     for cell in cells:
-        page.locator("#answers[aria-busy=false] > article").first.wait_for()
+        settled(page)
         spent.append(float(page.evaluate(CLICK, list(cell))))
     return spent
 

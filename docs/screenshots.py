@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
+import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
-
 import whatfor as wf
 
-IMAGES = Path(__file__).parent / "images"
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "explorer"))
+from browsing import START, chromium, settled  # noqa: E402
 
-
-def settled(page: Page) -> None:
-    """Wait until the page has drawn everything."""
-    page.locator("#answers[aria-busy=false] > article").first.wait_for()
+IMAGES = ROOT / "docs" / "images"
 
 
 def main() -> None:
     """Train the README's agent, write its report, and look at it."""
     agent = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
     run = wf.train("Taxi-v4", agent, episodes=5_000, seed=0)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         report = Path(folder) / "taxi.html"
         run.report(report, states=[START])
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for name, link, options in (
             ("explorer", "", {"viewport": {"width": 1400, "height": 860}}),
             ("explorer-contrast", "&instead=2", {"viewport": {"width": 1400, "height": 860}}),
@@ -43,7 +37,6 @@ def main() -> None:
             )
             settled(page)
             page.screenshot(path=IMAGES / f"{name}.png")
-        browser.close()
 
 
 if __name__ == "__main__":

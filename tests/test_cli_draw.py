@@ -100,4 +100,4 @@ def test_without_matplotlib_the_command_names_the_extra(kept, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert done.stderr == "whatfor: pictures need Matplotlib: pip install 'whatfor[plot]'\n"
+    assert done.stderr == "whatfor: this needs Matplotlib: pip install 'whatfor[plot]'\n"

@@ -139,7 +139,7 @@ class Labels:
 
     def values(self, index: int) -> tuple[int, ...]:
         """The state as one number an axis, each counted from 0."""
-        return tuple(int(at) for at in np.unravel_index(self._checked(index), self.shape))
+        return tuple(int(at) for at in np.unravel_index(self.checked(index), self.shape))
 
     def words(self, index: int) -> str:
         """The state in words."""
@@ -202,7 +202,7 @@ class Labels:
                 raise ValueError(
                     f"state {observation} is out of range: the world shows {start} to {start + self.n_states - 1}"
                 )
-            return self._checked(int(observation) - start)
+            return self.checked(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
             raise ValueError(
@@ -301,7 +301,8 @@ class Labels:
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
                 raise ValueError(f"{number} is not a whole number. {self._example()}")
 
-    def _checked(self, index: int) -> int:
+    def checked(self, index: int) -> int:
+        """The index itself, if there is such a state."""
         if not 0 <= index < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
         return int(index)

@@ -54,9 +54,9 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
         document["ledger"], groups["ledger"] = _ledger_out(run.ledger)
     others: dict[str, tuple[str, bytes]] = {}
     if isinstance(run._beliefs, Seeing):
-        from whatfor.deep.needed import need
+        from whatfor.needed import need_safetensors
 
-        need("safetensors", "safetensors")
+        need_safetensors()
         from whatfor.deep.saving import network_out
 
         document["network"], others = network_out(run)
@@ -95,11 +95,11 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FolderError(f"{path} is not a run that whatfor wrote: {type(error).__name__} {error}") from error
     if document.get("network") is not None:
-        from whatfor.deep.needed import need, need_sb3, need_torch
+        from whatfor.needed import need_safetensors, need_sb3, need_torch
 
         need_torch()
         need_sb3()
-        need("safetensors", "safetensors")
+        need_safetensors()
         from whatfor.deep.saving import network_in
 
         network_in(run, document["network"], others, cells=cells, agent=agent)

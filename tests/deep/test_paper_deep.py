@@ -149,7 +149,7 @@ def test_without_the_extra_it_is_named_before_any_work(whatfor, tmp_path, monkey
             raise ImportError(name)
         return real(name, *more)
 
-    monkeypatch.setattr("whatfor.deep.needed.import_module", absent)
+    monkeypatch.setattr("whatfor.needed.import_module", absent)
     code, _, told = whatfor("paper", "--deep", "--out", tmp_path / "paper")
     assert code == 2
     assert "pip install 'whatfor[deep]'" in told

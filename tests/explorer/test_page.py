@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from browsing import START, lead, said, settled, until, values
 
+from whatfor.explorer.desk import ROLLOUTS
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS
 
@@ -118,7 +119,7 @@ def test_json_is_pythons(site: str, opened: Any, taxi: Run, question: str, tmp_p
     wait.value.save_as(tmp_path / "answer.json")
     got = json.loads((tmp_path / "answer.json").read_text())
     exact = site.startswith("http")
-    more = {"comparison": {"rollouts": 300 if exact else 200}}.get(question, {})
+    more = {"comparison": {"rollouts": ROLLOUTS}}.get(question, {})
     want = json.loads(json.dumps(getattr(taxi, question)(START, **more).to_json()))
     if question == "provenance":
         want["updates"] = want["updates"][: len(got["updates"])]

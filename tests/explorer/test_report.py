@@ -23,6 +23,7 @@ from whatfor.explorer.report import request_of, told
 from whatfor.layouts import layout_of
 from whatfor.layouts.places import places_of
 from whatfor.runs import Run
+from whatfor.worlds.taxi import LABELS as TAXI
 
 
 def held_in(text: str) -> dict[str, Any]:
@@ -65,7 +66,9 @@ def test_any_world_has_a_page(name: str, opened: Any, tmp_path: Path) -> None:
     assert page.locator("#answer-intention figure svg").count() == 1
     page.get_by_label(re.compile("instead of")).nth(0 if _asked(page) else 1).check()
     settled(page)
-    assert page.locator("#answer-contrast figure svg").count() == 2 or page.locator("#answers .missing").count() >= 1
+    assert page.locator("#answer-contrast figure svg").count() == 2
+    instead = int(page.locator("input[name=instead]:checked").get_attribute("value"))
+    assert lead(page, "contrast") == run.contrast(state, _asked(page), instead).sentences()[0]
 
 
 def _asked(page: Any) -> int:
@@ -83,8 +86,7 @@ def test_a_cell_stands_for_its_state(name: str) -> None:
         if places is None:
             assert shown["layout"] == "bars"
             continue
-        panels = shown["panels"] if shown["layout"] == "panels" else [shown]
-        grids = places if shown["layout"] == "panels" else [places]
+        panels, grids = (shown["panels"], places) if shown["layout"] == "panels" else ([shown], [places])
         marked = {
             cells[panel["marked"][0]][panel["marked"][1]]
             for panel, cells in zip(panels, grids, strict=True)
@@ -159,6 +161,39 @@ def test_an_own_loop_has_a_page_of_its_past(tmp_path: Path, opened: Any) -> None
     assert page.locator("#answer-comparison .missing").inner_text().startswith("this run does not know its world")
     assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
     assert page.locator("tr.unknown td.value").first.inner_text() == "no experience"
+
+
+def test_a_taxi_is_where_its_cell_is() -> None:
+    labels = TAXI
+    for state in (68, 387, 416):
+        row, column, place, goal = labels.values(state)
+        waiting, aboard = places_of(labels, state)  # type: ignore[misc]
+        assert waiting[row][column] == state  # type: ignore[index]
+        assert labels.values(aboard[row][column]) == (row, column, 4, goal)  # type: ignore[index]
+        assert labels.values(waiting[4][2]) == (4, 2, place, goal)  # type: ignore[index]
+
+
+def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
+    labels = wf.Labels((wf.Axis("room", 3, start=5),), ("go",))
+    ledger = wf.Ledger(n_states=3, n_actions=1)
+    ledger.record(2, 0, 1.0, None, step_size=0.5, discount=1.0)
+    desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
+    for key in ("0", "2"):
+        told_ = desk.ask("state", {"state": key})
+        assert (told_["key"], told_["state"], told_["words"]) == (key, int(key), f"room {int(key) + 5}")
+    assert desk.ask("answer", {"state": "2"})["answer"]["value"] == 0.5
+
+
+def test_the_page_of_the_explorer_says_what_holds() -> None:
+    from whatfor.explorer import desk, server
+
+    page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
+    for told_ in (
+        f"{server.LONGEST:,} bytes", f"most {server.MOST_WAITING} requests", f"{server.KEPT / 1e6:.0f} MB of answers", f"--port {server.PORT}",
+        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {desk.MOST_UPDATES} heaviest",
+    ):  # fmt: skip
+        assert told_ in page
+    assert all(f"`{question}`" in page for question in desk.QUESTIONS)
 
 
 def test_requests_know_their_parameters(taxi: Run) -> None:

@@ -253,8 +253,6 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_extra_is_named(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    monkeypatch.setitem(sys.modules, "starlette", None)
     with pytest.raises(ImportError, match=r"whatfor\[explore\]"):
         app_of(taxi)

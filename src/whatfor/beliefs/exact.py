@@ -61,7 +61,7 @@ class ExactBeliefs:
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
-        state, action = self.labels._checked(state), self.labels.action(action)
+        state, action = self.labels.checked(state), self.labels.action(action)
         arriving, endless = self._arriving(state, action), self._endless
         if endless is not None and arriving[endless].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & endless)[0]))
@@ -103,7 +103,7 @@ class ExactBeliefs:
         >>> ExactBeliefs(lake, policy=[1], discount=1.0).outcomes(0, 0)
         {'never ends': 0.75, 'terminated': 0.25}
         """
-        pair = self.labels._checked(state) * self.labels.n_actions + self.labels.action(action)
+        pair = self.labels.checked(state) * self.labels.n_actions + self.labels.action(action)
         chances = np.append(self._ending[pair], 0.0) + self._onward[[pair]] @ self._ends
         names = (*ENDINGS, *self.labels.ending_names, NEVER)
         ordered = sorted(zip(names, chances.ravel().tolist(), strict=True), key=lambda item: -item[1])

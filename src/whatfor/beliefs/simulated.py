@@ -111,7 +111,7 @@ class SimulatedBeliefs:
     def _played(self, state: int, action: int) -> Rollouts:
         """The rollouts behind a row, by random numbers of their own."""
         action = self.labels.action(action)
-        state = state if isinstance(state, Situation) else self.labels._checked(state)
+        state = state if isinstance(state, Situation) else self.labels.checked(state)
         generator = np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, int(state), action)))
         )

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from whatfor.deep.needed import need_sb3, need_torch
+from whatfor.needed import need_sb3, need_torch
 
 if TYPE_CHECKING:
     from whatfor.deep.after import learn_after

@@ -139,11 +139,11 @@ class Clusters:
 
     def over(self, space: spaces.Space[Any], env: gym.Env[Any, Any] | None, visited: NDArray[Any]) -> Cells:
         """The cells of an environment's observations."""
-        from whatfor.deep.needed import need
+        from whatfor.needed import need
 
         if self.n < 1:
             raise ValueError(f"Clusters({self.n}): ask for at least one")
-        need("sklearn", "scikit-learn")
+        need("sklearn", "scikit-learn", "deep")
         from sklearn.cluster import KMeans
 
         size = math.prod(space.shape or ())  # -1 would not do where there are none

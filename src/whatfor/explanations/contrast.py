@@ -95,11 +95,8 @@ class Contrast(Difference):
         better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
         why, instead = better.plan(), worse.plan()
         name = self.labels.actions[worse.action]
-        trust = self.one.trust
-        reason = expecting(why)
-        if trust is not None and trust.grade != "close":
-            reason = f"; {trust.hedged()}it expects {why.said}" if why.said else ""
-        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{reason}."]
+        hedged = "" if self.one.trust is None else self.one.trust.hedged()
+        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{expecting(why, hedged)}."]
         less = f"{name.capitalize()} is worth {abs(self.gap):.4f} less"
         lines.append(
             less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")

@@ -50,9 +50,11 @@ def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) 
     return Plan()
 
 
-def expecting(why: Plan) -> str:
-    """What follows "it moves south": a reason, or an expectation that is none."""
-    return f" because it expects {why.said}" if why.reason else f"; it expects {why.said}" if why.said else ""
+def expecting(why: Plan, hedged: str = "") -> str:
+    """What follows "it moves south": a reason, or an expectation that is none; what has to be hedged is no reason."""
+    if why.reason and not hedged:
+        return f" because it expects {why.said}"
+    return f"; {hedged}it expects {why.said}" if why.said else ""
 
 
 def as_way(labels: Labels, course: Course | None) -> str:

@@ -14,11 +14,9 @@ from whatfor.beliefs.protocol import Seeing
 from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
 from whatfor.explanations.explanation import ROUNDING
 from whatfor.explorer.episodes import greedy, key_of, latest, past, starts, state_in, title_of
-from whatfor.labels import Labels
-from whatfor.layouts import Bars, Grid, Layout, Panels, layout_of, map_of
-from whatfor.layouts.places import places_of
+from whatfor.layouts import layout_of
+from whatfor.layouts.places import picture_of, places_of
 from whatfor.runs import Run
-from whatfor.worlds.taxi import ABOARD
 
 #: What can be asked, and how the page calls it.
 QUESTIONS = {
@@ -41,8 +39,6 @@ CHECKPOINTS = 10
 MOST_UPDATES, MOST_EPISODES = 200, 60
 #: Runs of earlier times that are kept.
 KEPT = 12
-#: States of one axis that can be shown as cells.
-MOST_CELLS = 200
 #: Points of the learning curve.
 CURVE = 120
 
@@ -64,9 +60,14 @@ class Desk:
         self.rollouts = min(rollouts, FEW_ROLLOUTS) if run.plays_by_network else rollouts
         self._earlier: OrderedDict[int, Run] = OrderedDict()
         self._given = starts
-        self._asked: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {
-            "run": self._about, "state": self._state, "answer": self._answer, "episodes": self._episodes, "episode": self._episode,
-        }  # fmt: skip
+        #: By request, who answers it and what it takes.
+        self._asked: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
+            "run": (self._about, ()),
+            "state": (self._state, ("state", "as_of")),
+            "answer": (self._answer, ("question", "state", "action", "instead", "as_of")),
+            "episodes": (self._episodes, ()),
+            "episode": (self._episode, ("key", "as_of")),
+        }
 
     def ask(self, what: str, given: Mapping[str, str]) -> dict[str, Any]:
         """The answer to one request.
@@ -81,13 +82,11 @@ class Desk:
         """
         if what not in self._asked:
             raise ValueError(f"there is no request {what!r}; there are {', '.join(self._asked)}")
-        known = {"run": (), "state": ("state", "as_of"), "episodes": (), "episode": ("key", "as_of")}.get(
-            what, ("question", "state", "action", "instead", "as_of")
-        )
+        answered, known = self._asked[what]
         for name in given:
             if name not in known:
                 raise ValueError(f"{what} takes {', '.join(known) or 'nothing'}, not {name!r}")
-        answer: dict[str, Any] = plain(self._asked[what](given))
+        answer: dict[str, Any] = plain(answered(given))
         return answer
 
     # -- requests --------------------------------------------------------------------------
@@ -120,17 +119,17 @@ class Desk:
             "example": run.labels.words(run.labels.n_states * 2 // 3),
         }
 
-    def checkpoints(self, most: int = CHECKPOINTS) -> list[int]:
+    def checkpoints(self) -> list[int]:
         """Numbers of episodes to look back to, the last one the present; close together where most is learned."""
         if self.run.ledger is None or self.run.ledger.n_episodes < 2:
             return []
         last = self.run.ledger.n_episodes
-        return sorted({round(float(x)) for x in np.geomspace(min(10, last), last, most)} | {last})
+        return sorted({round(float(x)) for x in np.geomspace(min(10, last), last, CHECKPOINTS)} | {last})
 
     def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
         key, index = key_of(self.run, state), int(run.situated(state))
-        tried = run.tried_at(state)
+        tried, (picture, places) = run.tried_at(state), picture_of(run.labels, index)
         return {
             "state": index,
             "key": key,
@@ -139,21 +138,10 @@ class Desk:
             "values": run.values_at(state).tolist(),
             "best": run.best(state),
             "tried": None if tried is None else tried.tolist(),
-            **self._pictured(index),
-            "map": _mapped(run.labels, index),
+            "picture": None if picture is None else picture.to_json(),
+            "places": places,
+            "map": places_of(run.labels, index),
         }
-
-    def _pictured(self, state: int) -> dict[str, Any]:
-        """A state on its board, or in the part of its map that it lies in; and which state each cell stands for."""
-        labels = self.run.labels
-        places: Any = places_of(labels, state)
-        shown: Layout = map_of(labels, np.zeros((labels.n_states, labels.n_actions)), state=state)
-        if isinstance(shown, Panels):
-            at = next((i for i, panel in enumerate(shown.panels) if isinstance(panel, Grid) and panel.marked), 0)
-            shown, places = shown.panels[at], None if places is None else places[at]
-        if isinstance(shown, Bars) and len(labels.axes) == 1 and labels.n_states <= MOST_CELLS:
-            shown, places = _row(labels, state)
-        return {"picture": None if isinstance(shown, Bars) else shown.to_json(), "places": places}
 
     def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
@@ -168,11 +156,10 @@ class Desk:
             "timeline": {"horizon": HORIZON},
             "comparison": {"rollouts": self.rollouts, "seed": self.seed},
         }
-        found = told(getattr(run, question)(state, action, **options.get(question, {})))
+        why = getattr(run, question)(state, action, **options.get(question, {}))
         tried = run.tried_at(state)
-        if tried is not None and tried[found["answer"].get("action", found["answer"].get("chosen"))] == 0:
-            found["badge"] = {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
-        return found
+        asked = [why.one.action, why.other.action] if isinstance(why, Contrast) else [why.action]
+        return told(why, untried=tried is not None and bool((tried[asked] == 0).any()))
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
@@ -229,7 +216,7 @@ class Desk:
         return self._earlier[episodes]
 
 
-def told(why: Explanation) -> dict[str, Any]:
+def told(why: Explanation, *, untried: bool) -> dict[str, Any]:
     """An explanation with its pictures, and how far it is to be trusted."""
     pictures = [layout_of(why), *(layout_of(why, show=show) for show in MORE_PICTURES.get(type(why), ()))]
     answer = why.to_json()
@@ -237,17 +224,22 @@ def told(why: Explanation) -> dict[str, Any]:
     if isinstance(why, Provenance):
         more = {"left_out": max(0, len(answer["updates"]) - MOST_UPDATES), "strip": why.by_episode(MOST_EPISODES)}
         answer["updates"] = answer["updates"][:MOST_UPDATES]
-    return {"answer": answer, "pictures": [one.to_json() for one in pictures], "badge": badge(why), **more}
+    return {
+        "answer": answer,
+        "pictures": [one.to_json() for one in pictures],
+        "badge": badge(why, untried=untried),
+        **more,
+    }
 
 
-def badge(why: Explanation) -> dict[str, str]:
+def badge(why: Explanation, *, untried: bool) -> dict[str, str]:
     """How good an answer is, in a word or two, and what that is about."""
+    if untried:
+        return {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
     if isinstance(why, Comparison):
         kind = {"agrees": "exact", "differs": "off", "lags": "off"}.get(why.verdict, "unknown")
         return {"kind": kind, "words": why.verdict, "about": "the verdict on belief and reality"}
     sides = [why.one, why.other] if isinstance(why, Contrast) else [why]
-    if any(isinstance(side, Intention) and side.tries == 0 for side in sides):
-        return {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
     about = {Outcomes: "how far all chances are from 1", Timeline: "how far all steps are from the visits"}
     scale = sum(side.at_stake for side in sides if isinstance(side, Intention))
     exact = why.residual <= ROUNDING * max(1.0, scale)
@@ -271,28 +263,6 @@ def plain(thing: Any) -> Any:
     if isinstance(thing, np.generic):
         thing = thing.item()
     return None if isinstance(thing, float) and not math.isfinite(thing) else thing
-
-
-def _mapped(labels: Labels, state: int) -> Any:
-    """Which state each cell of a map stands for; of Taxi's, with the passenger as now in the one layer, and aboard in the other."""
-    places: Any = places_of(labels, state)
-    if labels.kind != "taxi":
-        return places
-    row, column, _, goal = labels.values(state)
-    return [places, places_of(labels, int(np.ravel_multi_index((row, column, ABOARD, goal), labels.shape)))]
-
-
-def _row(labels: Labels, state: int) -> tuple[Grid, Any]:
-    """The states of a single axis, ten in a row."""
-    axis, rows = (
-        labels.axes[0],
-        [range(first, min(first + 10, labels.n_states)) for first in range(0, labels.n_states, 10)],
-    )
-    columns = tuple(str(i) for i in range(len(rows[0])))
-    blank = tuple(tuple(0.0 for _ in columns) for _ in rows)
-    names = tuple(axis.word(row[0]) for row in rows)
-    grid = Grid("", "", names, columns, axis.name, "and on", blank, marked=divmod(state, 10))
-    return grid, [[row[i] if i < len(row) else -1 for i in range(len(columns))] for row in rows]
 
 
 def _curve(run: Run) -> dict[str, list[float]] | None:

@@ -28,24 +28,26 @@ def key_of(run: Run, state: Any) -> str:
     >>> key_of(Run(labels=Labels.plain(3, 1), values=[[0.0]] * 3, ledger=Ledger(3, 1)), "state 2")
     '2'
     """
-    beliefs = run.beliefs
-    if isinstance(beliefs, Seeing) and not beliefs.whole:
-        situation = beliefs.situation(state)
-        seen = np.asarray(situation.observation)
-        if seen.size > MOST_NUMBERS:
-            return str(int(situation))
-        numbers = (
-            [float(str(x)) for x in seen.ravel()] if seen.ndim == 1 else seen.tolist()
-        )  # as few digits as tell it apart
-        return json.dumps(numbers, separators=(",", ":"))
-    return str(run.labels.index(state))
+    situation = run.situated(state)
+    if not _sees_more(run):
+        return str(situation)
+    seen = np.asarray(getattr(situation, "observation", None))
+    if seen.ndim != 1 or seen.size > MOST_NUMBERS:
+        return str(int(situation))
+    return json.dumps([float(str(x)) for x in seen], separators=(",", ":"))  # as few digits as tell it apart
+
+
+def _sees_more(run: Run) -> bool:
+    """Whether an agent acts on more than its states tell."""
+    return isinstance(run.beliefs, Seeing) and not run.beliefs.whole
 
 
 def state_in(run: Run, key: str) -> Any:
     """The state that a key means: what ``key_of`` wrote, or words."""
     text = key.strip()
     if text.isascii() and text.isdecimal():
-        return run.labels._checked(int(text))
+        index = run.labels.checked(int(text))
+        return index if _sees_more(run) else run.labels.observation(index)
     if text.startswith("["):
         try:
             return np.asarray(json.loads(text), np.float64)

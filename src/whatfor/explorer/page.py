@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import zlib
 from importlib.resources import files
+
+from whatfor.layouts.colours import COLOURS, FAINT, SIGNED, STOPS
 
 #: What the page may do: run its own script, and nothing else; "connect" is where a live page asks.
 POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
@@ -18,6 +21,7 @@ def page(held: str | None) -> str:
         html.replace("{{policy}}", policy(held is None))
         .replace("{{style}}", style)
         .replace("{{script}}", script)
+        .replace("{{look}}", json.dumps({"stops": STOPS, "faint": FAINT, "colours": {**COLOURS, "signed": SIGNED}}))
         .replace("{{data}}", embedded(held))
     )
 

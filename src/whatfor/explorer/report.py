@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ OF_THE_BEST = ("outcomes", "timeline", "provenance", "comparison")
 REPLAYED = 3
 #: Numbers of maps that are smaller than this share of the largest are left out.
 FAINT = 1e-6
-ROLLOUTS = 200
 #: So many states are answered for; and where a network has to be played, it is played from so many.
 MOST_STATES, MOST_PLAYED = 300, 5
 #: Told while a report is made: what share of it is done.
@@ -52,7 +51,7 @@ def told(
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
     given = [key_of(run, state) for state in states] or None
-    desk = Desk(run, name=name, episodes=episodes, starts=given, rollouts=ROLLOUTS)
+    desk = Desk(run, name=name, episodes=episodes, starts=given)
     answers: dict[str, Any] = {}
 
     def hold(what: str, **given: str) -> dict[str, Any]:
@@ -78,9 +77,9 @@ def told(
     dropped = [
         f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
         f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action only",
-        f"{len(kept):,} of {about['states']:,} states: those on the way from {len(offered):,} starts"
+        f"{len(kept):,} of {about['states']:,} states: those of {len(offered):,} episodes"
         if run.trust is None
-        else f"the first {len(kept):,} situations on the way from {len(offered):,} starts",
+        else f"the first {len(kept):,} situations of {len(offered):,} episodes",
     ]
     if run.plays_by_network:
         dropped.append(f"belief and reality: in {len(compared):,} of them")
@@ -135,10 +134,6 @@ def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key:
         for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
             for step in hold("episode", key=f"past:{one['episode']}")["steps"]:
                 hold("state", state=step["state"])
-    for episodes in _earlier(about):
+    for episodes in map(str, about["checkpoints"][:-1]):
         then = hold("state", state=key, as_of=episodes)
         hold("answer", question="intention", state=key, action=str(then["best"]), as_of=episodes)
-
-
-def _earlier(about: dict[str, Any]) -> Iterator[str]:
-    yield from (str(episodes) for episodes in about["checkpoints"][:-1])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.page import page, policy
+from whatfor.needed import need_server
 from whatfor.runs import Run
 
 if TYPE_CHECKING:
@@ -60,9 +61,10 @@ class Kept:
     def make(self, what: str, given: dict[str, str]) -> bytes:
         """The answer to a request, as JSON."""
         answer = json.dumps(self.desk.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
+        key = self._key(what, given)
         with self._lock:
-            self._answers[self._key(what, given)] = answer
-            self.size = sum(map(len, self._answers.values()))
+            self.size += len(answer) - len(self._answers.get(key, b""))
+            self._answers[key] = answer
             while self.size > self.most and len(self._answers) > 1:
                 self.size -= len(self._answers.popitem(last=False)[1])
         return answer
@@ -74,15 +76,12 @@ class Kept:
 
 def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Starlette:
     """The application: the page at ``/``, and its requests under ``/api/``; ``hosts``: names it answers to, besides this machine's."""
-    try:
-        import uvicorn  # noqa: F401
-        from starlette.applications import Starlette
-        from starlette.concurrency import run_in_threadpool
-        from starlette.middleware import Middleware
-        from starlette.responses import HTMLResponse, JSONResponse, Response
-        from starlette.routing import Route
-    except ImportError as error:
-        raise ImportError('the explorer needs Starlette and uvicorn: pip install "whatfor[explore]"') from error
+    need_server()
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.middleware import Middleware
+    from starlette.responses import HTMLResponse, JSONResponse, Response
+    from starlette.routing import Route
 
     kept, waiting, turn = Kept(Desk(run, name=name)), threading.Semaphore(MOST_WAITING), asyncio.Lock()
 

@@ -13,8 +13,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from whatfor.deep.needed import need, need_sb3, need_torch
 from whatfor.folder import files_before
+from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
 from whatfor.worlds.gymnasium import binned, made
@@ -216,7 +216,7 @@ def need_deep() -> None:
     """Say how to install what deep agents need, where it is missing."""
     need_torch()
     need_sb3()
-    need("safetensors", "safetensors")
+    need_safetensors()
 
 
 def device_of(name: DeviceName) -> str:

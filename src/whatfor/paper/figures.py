@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from whatfor.needed import need_matplotlib
 from whatfor.paper import blackjack, cartpole
 from whatfor.paper.agents import Agents
 from whatfor.paper.chain import figure_2
@@ -17,7 +18,6 @@ from whatfor.paper.figure import Figure
 from whatfor.paper.page import write_page
 from whatfor.paper.small_buffer import figure_1
 from whatfor.paper.taxi import figure_5, figure_7, figure_a5
-from whatfor.pictures.needed import need_matplotlib
 
 _MADE: dict[str, Callable[[Agents], Figure]] = {
     "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.FIGURES, **cartpole.FIGURES,

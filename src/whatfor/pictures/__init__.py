@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from whatfor.explanations import Explanation
 from whatfor.layouts import Layout, layout_of
+from whatfor.needed import need_matplotlib
 from whatfor.pictures.animation import animate
-from whatfor.pictures.needed import need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from whatfor.explanations import Explanation
 from whatfor.layouts import Layout, layout_of
+from whatfor.needed import need_matplotlib
 from whatfor.pictures.files import ANIMATED, checked, replacing
-from whatfor.pictures.needed import need_matplotlib
 
 DPI = 100
 

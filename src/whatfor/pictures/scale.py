@@ -9,27 +9,16 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 
 from whatfor.layouts import Board, Grid, Layout, Panels
+from whatfor.layouts.colours import COLOURS, FAINT, SIGNED, STOPS
 from whatfor.pictures.walk import leaves
 
-#: Where the colours below lie between nothing and the largest number: small numbers can be told from none.
-STOPS = (0.0, 0.04, 0.25, 0.6, 1.0)
-
-
-def _colours(name: str, *colours: str) -> Colormap:
-    return LinearSegmentedColormap.from_list(name, list(zip(STOPS, colours, strict=True)))
-
-
-# White is nothing. Apart in lightness as well as in hue, so that nobody needs to tell red from green.
 MAPS: dict[str, Colormap] = {
-    "yellow": _colours("waiting", "#ffffff", "#fff4cc", "#ffe07a", "#f2a900", "#b36b00"),
-    "green": _colours("aboard", "#ffffff", "#dff3e8", "#a3dabb", "#2a9d6f", "#0b4f37"),
-    "blue": _colours("expected", "#ffffff", "#dcebf6", "#9ac7e4", "#3a87c0", "#08306b"),
-    "signed": LinearSegmentedColormap.from_list(
-        "signed", ["#7f3b08", "#e08214", "#fdc980", "#ffffff", "#c5c2e0", "#8073ac", "#2d004b"]
-    ),
+    **{
+        name: LinearSegmentedColormap.from_list(name, list(zip(STOPS, colours, strict=True)))
+        for name, colours in COLOURS.items()
+    },
+    "signed": LinearSegmentedColormap.from_list("signed", SIGNED),
 }
-#: Numbers below this share of the largest are drawn as none.
-FAINT = 5e-3
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ function unpacked(thing) { // the reverse of packing.py
     return columns[0].map((_, row) => Object.fromEntries(names.map((name, i) => [name, columns[i][row]])));
   }
   if (how === "~o") return Object.fromEntries(of.map((pair) => [unpacked(pair[0]), unpacked(pair[1])]));
-  const [rows, columns, ...told] = of;
-  const flat = how === "~b" ? [...told[0]].map((mark) => mark === "1") : new Array(rows * columns).fill(0);
-  if (how === "~m") told[0].forEach((place, i) => { flat[place] = told[1][i]; });
+  const [rows, columns, ...rest] = of;
+  const flat = how === "~b" ? [...rest[0]].map((mark) => mark === "1") : new Array(rows * columns).fill(0);
+  if (how === "~m") rest[0].forEach((place, i) => { flat[place] = rest[1][i]; });
   return Array.from({ length: rows }, (_, row) => flat.slice(row * columns, (row + 1) * columns));
 }
 
@@ -77,13 +77,9 @@ async function ask(what, given = {}) {
 // -- drawing -----------------------------------------------------------------------------
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const STOPS = [0, 0.04, 0.25, 0.6, 1]; // small numbers can be told from none
-const SCALES = { // apart in lightness as well as in hue, so that nobody needs to tell red from green
-  light: {
-    yellow: ["#ffffff", "#fff4cc", "#ffe07a", "#f2a900", "#b36b00"], green: ["#ffffff", "#dff3e8", "#a3dabb", "#2a9d6f", "#0b4f37"],
-    blue: ["#ffffff", "#dcebf6", "#9ac7e4", "#3a87c0", "#08306b"], signed: ["#7f3b08", "#e08214", "#fdc980", "#ffffff", "#c5c2e0", "#8073ac", "#2d004b"],
-    line: "#c8cdd2", wall: "#222222", series: ["#3a87c0", "#e08214", "#7a8794", "#2a9d6f"],
-  },
+const LOOK = JSON.parse($("look").textContent); // the colours of pictures
+const SCALES = {
+  light: { ...LOOK.colours, line: "#c8cdd2", wall: "#222222", series: ["#3a87c0", "#e08214", "#7a8794", "#2a9d6f"] },
   dark: {
     yellow: ["#1d2127", "#3b3420", "#6b5512", "#c58b00", "#ffd860"], green: ["#1d2127", "#1c352b", "#1f5f46", "#2fae7c", "#b4f5d6"],
     blue: ["#1d2127", "#1b3145", "#245a86", "#4f9fda", "#cfe8ff"], signed: ["#ffc37a", "#c06a0a", "#5e3a12", "#1d2127", "#3a3560", "#8073c8", "#d9d2ff"],
@@ -92,9 +88,9 @@ const SCALES = { // apart in lightness as well as in hue, so that nobody needs t
 };
 const look = () => SCALES[dark.matches ? "dark" : "light"];
 const NAMESPACE = "http://www.w3.org/2000/svg";
-const FAINT = 5e-3;
-const LEAST_PANELS = 600; // the same of panels in panels
+const FAINT = LOOK.faint;
 const LEAST_PANEL = 175; // pixels: in fewer nobody reads its numbers
+const LEAST_PANELS = 600; // the same of panels in panels
 const LEAST_WIDTH = 520; // pixels: on a phone, wider pictures are shown larger than the screen and can be moved
 const LEAST_DIFFERENCE = 0.01; // rounding is not to be coloured as if it were something
 let hatches = 0;
@@ -124,7 +120,7 @@ function coloured(number, scale, colour) {
   const colours = look()[scale.diverging ? "signed" : colour];
   const rgb = scale.diverging
     ? mixed(colours, colours.map((_, i) => i / (colours.length - 1)), 0.5 + number / scale.size / 2)
-    : mixed(colours, STOPS, Math.max(0, number) / scale.size);
+    : mixed(colours, LOOK.stops, Math.max(0, number) / scale.size);
   return { fill: `rgb(${rgb})`, ink: 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 128 ? "#ffffff" : "#1d2126" };
 }
 
@@ -199,7 +195,7 @@ function board(layout, { scale, places, pick, small }) {
       const words = `row ${row}, column ${column}${said ? ": " + said : ""}`;
       cell.append(el("title", {}, words));
       const here = layout.taxi && layout.taxi[0] === row && layout.taxi[1] === column;
-      const layer = Array.isArray(places?.[0][0]) ? (Math.abs(numbers[1]) > Math.abs(numbers[0]) ? places[1] : places[0]) : places;
+      const layer = places?.[Math.abs(numbers[1]) > Math.abs(numbers[0]) ? 1 : 0]; // what the cell shows more of
       if (pick && layer && keyOf(layer[row][column]) !== null) pickable(cell, row, column, layer[row][column], `${words}; ask about the taxi here`, here, pick);
       cells.append(cell);
     }
@@ -355,6 +351,7 @@ function drawn(layout, { places = null, pick = null, width: most = 1100 } = {}) 
 
 // -- downloads -----------------------------------------------------------------------------
 
+function fileOf(question) { return `whatfor-${question}-${here.state}-${about.actions[now.action].replace(/\W+/g, "-")}`; }
 function offer(name, blob) {
   const link = html("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
@@ -531,8 +528,7 @@ async function replay(key) { if (await openEpisode(key)) await goTo(0); }
 function goTo(step) {
   if (!episode?.steps.length) return Promise.resolve();
   const at = Math.max(0, Math.min(episode.steps.length - 1, step)), one = episode.steps[at];
-  now.step = at;
-  return show({ state: one.state, action: now.as_of === null ? one.action : null }); // of an earlier time, what was best then
+  return show({ step: at, state: one.state, action: now.as_of === null ? one.action : null }); // of an earlier time, what was best then
 }
 function showEpisode() {
   keepingFocus($("board"), () => $("board").replaceChildren(here.picture ? drawn(here.picture, { places: here.places, pick: choose, width: 330 }) : ""));
@@ -619,20 +615,20 @@ function answered(question, found) {
   const sentences = found.answer.sentences, content = [html("header", {}, html("h2", {}, about.questions[question]), badge)];
   content.push(html("p", { className: "lead" }, sentences[0] ?? ""));
   if (found.strip) content.push(strip(found));
-  found.pictures.forEach((layout, i) => content.push(figure(question, layout, i, found)));
+  found.pictures.forEach((layout, i) => content.push(figure(question, layout, i)));
   if (sentences.length > 1) content.push(html("pre", {}, sentences.slice(1).join("\n")));
   if (found.left_out) content.push(html("p", { className: "small" }, `${found.left_out.toLocaleString("en")} lighter updates are not listed here.`));
   const json = html("button", { type: "button" }, "JSON");
   json.setAttribute("aria-label", `download the answer as JSON: ${about.questions[question]}`);
-  json.addEventListener("click", () => offer(`whatfor-${question}.json`, new Blob([JSON.stringify(found.answer, null, 1)], { type: "application/json" })));
+  json.addEventListener("click", () => offer(`${fileOf(question)}.json`, new Blob([JSON.stringify(found.answer, null, 1)], { type: "application/json" })));
   content.push(html("div", { className: "downloads" }, json));
   return content;
 }
 
-function figure(question, layout, i, found) {
+function figure(question, layout, i) {
   const ofMap = question === "intention" || (question === "contrast" && i === 1) ? here.map : null, pick = ofMap ? choose : null;
   const svg = drawn(layout, { places: ofMap, pick, width: layout.layout === "board" ? 420 : 1000 });
-  const name = [`whatfor-${question}`, here.state, about.actions[now.action].replace(/[^\w]+/g, "-"), i ? i + 1 : ""].filter((part) => part !== "").join("-");
+  const name = fileOf(question) + (i ? `-${i + 1}` : "");
   const button = (kind, work) => {
     const made = html("button", { type: "button" }, kind);
     made.setAttribute("aria-label", `download this picture as ${kind}: ${layout.title}`);
