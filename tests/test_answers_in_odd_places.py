@@ -180,8 +180,11 @@ def test_labels_that_are_no_texts_are_refused():
         {"verbs": [1, 2]},
         {"verbs": ["goes"]},
         {"milestones": [{"axis": "x", "value": "y", "said": "z"}]},
+        {"marks": [{"state": 0, "letter": 1, "name": "x"}]},
+        {"marks": [{"state": "0", "letter": "A", "name": "x"}]},
+        {"marks": [{"state": 99, "letter": "A", "name": "x"}]},
     ):
-        with pytest.raises(ValueError, match=r"texts|verbs|milestone"):
+        with pytest.raises(ValueError, match=r"texts|verbs|milestone|mark|out of range"):
             wf.Labels.from_json({**form, **wrong})
 
 

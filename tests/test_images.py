@@ -36,7 +36,7 @@ def signed_grid():
     """A lake of gains and losses, with a state that was never seen."""
     numbers, unknown = np.zeros((16, 4)), np.zeros((16, 4), bool)
     numbers[:, 0] = np.linspace(-1.0, 2.0, 16)
-    unknown[5] = True
+    unknown[[4, 5]] = True  # one can only be in the first: the other is a hole
     return map_of(LAKE, numbers, title="parts", quantity="earned", diverging=True, unknown=unknown, state=6)
 
 

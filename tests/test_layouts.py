@@ -198,7 +198,8 @@ def test_only_states_without_any_experience_are_unknown(labels):
         for row, column in product(range(len(grid.rows)), range(len(grid.columns)))
         if not grid.unknown[row][column]
     }
-    assert found == known
+    closed = {(0, divmod(mark.state, labels.shape[-1])) for mark in labels.marks if mark.closed}
+    assert found == known | closed
     without = map_of(labels, some(labels))
     assert all(grid.unknown is None for grid in (without.panels if isinstance(without, Panels) else [without]))
 
@@ -259,3 +260,20 @@ def test_layouts_go_through_json(kind, layout):
         assert again["panels"] == [listed(panel.to_json()) for panel in layout.panels]
     if kind == "grid":
         assert np.array_equal(again["numbers"], layout.numbers)
+
+
+@pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])
+def test_letters_stand_where_the_world_has_them_and_ends_are_not_hatched(world):
+    """From the environment's own table: nobody acts in a hole, at the goal, or in the abyss."""
+    env = made_env(world, {}).unwrapped
+    labels = labels_of(env)
+    entered = {to for by in env.P.values() for entries in by.values() for _, to, _, ended in entries if not ended}
+    closed = set(range(labels.n_states)) - entered
+    grid = map_of(labels, some(labels), unknown=np.ones((labels.n_states, labels.n_actions), bool))
+    assert {int(at) for at in np.flatnonzero(~np.array(grid.unknown))} == closed
+    marked = {row * len(grid.columns) + column: name for _, row, column, name in grid.marks}
+    assert {at for at, name in marked.items() if name != "start"} == closed
+    starts = np.flatnonzero(env.initial_state_distrib).tolist()
+    assert [at for at, name in marked.items() if name == "start"] == starts
+    if world == "FrozenLake-v1":
+        assert "".join(letter for letter, *_ in grid.marks).encode() == env.desc.tobytes().replace(b"F", b"")

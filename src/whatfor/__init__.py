@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Trust,
     )
     from whatfor.folder import FolderError
-    from whatfor.labels import Axis, Ending, Labels, Milestone
+    from whatfor.labels import Axis, Ending, Labels, Mark, Milestone
     from whatfor.learners import (
         DoubleQLearning,
         LambdaReturns,
@@ -60,7 +60,7 @@ _PLACES = {
         "Trust",
     ),
     "whatfor.folder": ("FolderError",),
-    "whatfor.labels": ("Axis", "Ending", "Labels", "Milestone"),
+    "whatfor.labels": ("Axis", "Ending", "Labels", "Mark", "Milestone"),
     "whatfor.learners": (
         "DoubleQLearning",
         "LambdaReturns",
@@ -101,6 +101,7 @@ __all__ = [
     "Labels",
     "LambdaReturns",
     "Ledger",
+    "Mark",
     "Milestone",
     "MonteCarlo",
     "Outcomes",

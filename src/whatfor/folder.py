@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 OURS = re.compile(
     r"\.?(run|arrays|ledger|belief|agent)-[0-9a-f]{16}\.(json|npz|safetensors|zip)(\.part)?|\.manifest\.json\.part"

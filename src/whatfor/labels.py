@@ -81,6 +81,16 @@ class Milestone:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A letter for a state that is something special, for maps."""
+
+    state: int
+    letter: str
+    name: str  # what it is: "hole"
+    closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
+
+
+@dataclass(frozen=True)
 class Labels:
     """Names of states and actions.
 
@@ -97,11 +107,16 @@ class Labels:
     observed: str = "index"  # what the world shows: "index", "tuple", "array" or "bins"
     verbs: tuple[str, ...] = ()  # what "it" does by each action: "moves south"; by default "takes" and its name
     milestones: tuple[Milestone, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         said = (*self.verbs, *(ending.said for ending in self.endings), *(m.said for m in self.milestones))
         if not isinstance(self.verbs, tuple) or not all(isinstance(text, str) for text in said):
             raise ValueError("verbs, and what endings and milestones say, are texts")
+        for mark in self.marks:
+            if not (isinstance(mark.state, int) and isinstance(mark.letter, str) and isinstance(mark.name, str)):
+                raise ValueError(f"a mark has a state's index, a letter and a name, not {mark}")
+            self.checked(mark.state)
         names = [axis.name for axis in self.axes]
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
@@ -383,6 +398,7 @@ class Labels:
             "observed": self.observed,
             "verbs": list(self.verbs),
             "milestones": [vars(milestone) for milestone in self.milestones],
+            "marks": [vars(mark) for mark in self.marks],
         }
 
     @classmethod
@@ -399,4 +415,5 @@ class Labels:
             observed=data["observed"],
             verbs=tuple(data["verbs"]) if isinstance(data["verbs"], list) else data["verbs"],
             milestones=tuple(Milestone(**milestone) for milestone in data["milestones"]),
+            marks=tuple(Mark(**mark) for mark in data["marks"]),
         )

@@ -33,6 +33,7 @@ def one_grid(shown: Map) -> Grid:
     """Two axes, actions summed up."""
     rows, columns = shown.labels.axes
     marked = None if shown.at is None else (shown.at[0], shown.at[1])
+    marks = tuple((mark.letter, *divmod(mark.state, columns.size), mark.name) for mark in shown.labels.marks)
     return shown.grid(
         shown.by_state,
         named(rows),
@@ -41,6 +42,7 @@ def one_grid(shown: Map) -> Grid:
         caption=shown.caption,
         unknown=shown.unknown_states,
         marked=marked,
+        marks=marks,
     )
 
 

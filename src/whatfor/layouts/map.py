@@ -42,8 +42,12 @@ class Map:
 
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
-        """States, by axes, where no action has any experience: their zeros say nothing."""
-        return None if self.unknown is None else self.unknown.all(axis=1).reshape(self.labels.shape)
+        """States, by axes, where no action has any experience though one could act: their zeros say nothing."""
+        if self.unknown is None:
+            return None
+        closed = [mark.state for mark in self.labels.marks if mark.closed]
+        acted_in = ~np.isin(np.arange(self.labels.n_states), closed)
+        return np.reshape(self.unknown.all(axis=1) & acted_in, self.labels.shape)
 
     def grid(
         self,
@@ -55,6 +59,7 @@ class Map:
         caption: str = "",
         unknown: NDArray[np.bool_] | None = None,
         marked: tuple[int, int] | None = None,
+        marks: tuple[tuple[str, int, int, str], ...] = (),
     ) -> Grid:
         """A part of this map, over two axes: each a name and a word for every value."""
         (row_axis, row_words), (column_axis, column_words) = rows, columns
@@ -70,6 +75,7 @@ class Map:
             diverging=self.diverging,
             unknown=mask_of(unknown),
             marked=marked,
+            marks=marks,
         )
 
 

@@ -87,6 +87,7 @@ class Grid(_Plain):
     diverging: bool = False
     unknown: Mask | None = None
     marked: tuple[int, int] | None = None  # (row, column) of the state asked about
+    marks: tuple[tuple[str, int, int, str], ...] = ()  # letter, row, column, what it is
     beside: Series | None = None  # one more number a row, of another kind: written beside it, not coloured
 
 

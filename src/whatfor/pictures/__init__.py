@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
     """A picture of an explanation or a layout, on ``ax`` or on a figure of its own. Nothing is shown or saved."""
     need_matplotlib()
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from whatfor.pictures.panels import draw_layout
@@ -24,6 +25,10 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
     from whatfor.pictures.sizes import figure_size, place_on
 
     layout = layout_of(shown) if isinstance(shown, Explanation) else shown
+    if ax is not None and not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax is one of Matplotlib's Axes, not {ax!r}; a file is written by draw(...).savefig('FILE.png')"
+        )
     if ax is None:
         ax = Figure(figsize=figure_size(layout), layout="constrained").subplots()
     draw_layout(layout, ax, scale_of([layout]), place_on(ax, layout))

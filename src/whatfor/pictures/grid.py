@@ -22,7 +22,8 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
     ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
     hatch(ax, grid.unknown, corner=-0.5)
     wide = cell_side(grid, place.depth)[0] * place.share
-    if place.depth == 0 and wide >= ROOM:
+    written = place.depth == 0 and wide >= ROOM
+    if written:
         for row, numbers in enumerate(grid.numbers):
             for column, number in enumerate(numbers):
                 if not scale.faint(number):
@@ -30,6 +31,13 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
                         column, row, short(number, signed=grid.diverging),
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
+    for letter, row, column, _ in grid.marks:
+        number, size = grid.numbers[row][column], min(9.0, 36 * wide)
+        aside = 0.3 if written and not scale.faint(number) else 0.0  # a number keeps the middle
+        ax.text(
+            column - aside, row - aside, letter, ha="center", va="center", fontsize=(1 - aside) * size,
+            fontweight="bold", color="#777777" if scale.faint(number) else readable_on(colours(norm(number))),
+        )  # fmt: skip
     if grid.beside is not None:
         _beside(ax, grid, grid.beside, scale)
     frame(ax, grid.marked, place.depth, corner=-0.5)

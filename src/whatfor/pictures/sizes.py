@@ -83,7 +83,8 @@ def tracks(panels: Panels, place: Place) -> tuple[list[float], list[float]]:
 def header_height(panels: Panels, depth: int) -> float:
     """Of title and caption above panels, and of the key that only the outermost have."""
     lines = [line for text in (panels.title, panels.caption) if text for line in text.split("\n")]
-    return LINE * (len(lines) + (1.5 if depth == 0 and key_of(panels) else 0.5)) if lines else 0.05
+    key = len(key_of(panels).splitlines()) if depth == 0 else 0
+    return LINE * (len(lines) + key + 0.5) if lines else 0.05
 
 
 def colour_bars(layout: Layout) -> int:

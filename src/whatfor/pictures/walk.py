@@ -66,4 +66,5 @@ def key_of(layout: Layout) -> str:
     masks = [leaf.unknown for leaf in shown if isinstance(leaf, (Board, Grid)) and leaf.unknown]
     if any(any(row) for mask in masks for row in mask):
         said.append("hatched: no experience")
-    return " · ".join(said)
+    letters = dict.fromkeys(f"{letter}: {name}" for grid in grids for letter, _, _, name in grid.marks)
+    return "\n".join(" · ".join(line) for line in (said, letters) if line)

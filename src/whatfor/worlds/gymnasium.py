@@ -23,7 +23,7 @@ from gymnasium.wrappers import (
     TransformObservation,
 )
 
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.labels import Axis, Ending, Labels, Mark
 from whatfor.worlds.blackjack import LABELS as BLACKJACK
 from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import NAMES, cart_world, edges_of, interval_words
@@ -129,9 +129,10 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
     if isinstance(core, BlackjackEnv) and whole:
         return BLACKJACK
     if isinstance(core, FrozenLakeEnv) and whole:
-        return _grid(core.nrow, core.ncol, MOVES, _lake_endings(core))
+        return _grid(core.nrow, core.ncol, MOVES, _lake_endings(core), _lake_marks(core))
     if isinstance(core, CliffWalkingEnv) and whole:
-        return _grid(*core.shape, ("up", "right", "down", "left"), (Ending("reached the goal", said="reach the goal"),))
+        goal = (Ending("reached the goal", said="reach the goal"),)
+        return _grid(*core.shape, ("up", "right", "down", "left"), goal, _cliff_marks(core))
     bins = _bins(env)
     if bins is not None:
         below = [layer for layer in layers(env)[1 + layers(env).index(bins) :] if type(layer) is not Clipped]
@@ -149,9 +150,25 @@ def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
     return known if len(known) == n_actions else tuple(f"action {a}" for a in range(n_actions))
 
 
-def _grid(rows: int, columns: int, actions: tuple[str, ...], endings: tuple[Ending, ...]) -> Labels:
+def _grid(
+    rows: int, columns: int, actions: tuple[str, ...], endings: tuple[Ending, ...], marks: tuple[Mark, ...]
+) -> Labels:
     axes, verbs = (Axis("row", int(rows)), Axis("column", int(columns))), tuple(f"moves {name}" for name in actions)
-    return Labels(axes, actions, endings=endings, kind="grid", verbs=verbs)
+    return Labels(axes, actions, endings=endings, kind="grid", verbs=verbs, marks=marks)
+
+
+def _lake_marks(core: FrozenLakeEnv) -> tuple[Mark, ...]:
+    """Start, goal and holes; the last two end an episode."""
+    names = {"S": "start", "H": "hole", "G": "goal"}
+    tiles = [tile.decode() for tile in np.asarray(core.desc).ravel()]
+    return tuple(Mark(at, tile, names[tile], tile != "S") for at, tile in enumerate(tiles) if tile in names)
+
+
+def _cliff_marks(core: CliffWalkingEnv) -> tuple[Mark, ...]:
+    """Start, goal and the cliff, from which one is put back to the start."""
+    cliff = (Mark(int(at), "C", "cliff", closed=True) for at in np.flatnonzero(core._cliff))
+    goal = np.prod(core.shape) - 1
+    return Mark(int(core.start_state_index), "S", "start"), *cliff, Mark(int(goal), "G", "goal", closed=True)
 
 
 def _lake_endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:

@@ -224,12 +224,12 @@ function board(layout, { scale, places, pick, small }) {
   return { group, width, height, legend: shown ? layout.layers.map((layer) => [layer.name, layer.colour]) : [] };
 }
 
-function grid(layout, { scale, places, pick, small }) {
+function grid(layout, { scale, places, pick, small, most }) {
   const rows = layout.rows.length, columns = layout.columns.length;
   const longest = Math.max(...layout.rows.map((word) => word.length));
-  const width0 = small ? 300 : 620, cell = Math.max(small ? 13 : 20, Math.min(small ? 44 : 60, width0 / columns));
-  const tall = Math.max(16, Math.min(cell, small ? 30 : 40)), beside = layout.beside ? 62 : 0;
   const left = Math.min(420, 12 + 6.1 * longest + (layout.row_axis ? 16 : 0)), top = (small && layout.title ? 22 : 6) + (layout.beside ? 14 : 0);
+  const room = small ? 300 : Math.min(620, most - left), cell = Math.max(small ? 13 : 20, Math.min(small ? 44 : 60, room / columns));
+  const tall = Math.max(16, Math.min(cell, small ? 30 : 40)), beside = layout.beside ? 62 : 0;
   const width = left + columns * cell + beside + 6, height = top + rows * tall + 38;
   const group = el("g"), cells = el("g"), roomy = cell >= 30, shown = layout.numbers.flat().some((number) => number !== 0);
   const unknown = layout.unknown && layout.unknown.flat().some(Boolean) ? hatched(group) : null;
@@ -240,7 +240,12 @@ function grid(layout, { scale, places, pick, small }) {
     const { fill, ink } = coloured(number, scale, "blue");
     one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
     if (roomy && !hidden && Math.abs(number) >= FAINT * scale.size) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": 11, fill: ink }));
-    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}${hidden ? ": no experience" : shown ? `: ${fixed(number)}` : ""}`.trim();
+    const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
+    if (letter) { // a number keeps the middle
+      const empty = Math.abs(number) < FAINT * scale.size;
+      one.append(text(x + (empty ? cell / 2 : 8), y + (empty ? tall / 2 + 5 : 12), letter, { "text-anchor": "middle", "font-size": empty ? Math.min(14, cell / 2) : 10, "font-weight": 700, fill: hidden || empty ? "currentColor" : ink, opacity: 0.7 }));
+    }
+    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}${name ? ` (${name})` : ""}${hidden ? ": no experience" : shown ? `: ${fixed(number)}` : ""}`.trim();
     one.append(el("title", {}, words));
     const here = layout.marked && layout.marked[0] === row && layout.marked[1] === column;
     if (pick && places && keyOf(places[row][column]) !== null) pickable(one, row, column, places[row][column], `${words}; ask about this state`, here, pick);
@@ -251,7 +256,8 @@ function grid(layout, { scale, places, pick, small }) {
   layout.rows.forEach((word, row) => group.append(text(left - 6, top + (row + 0.5) * tall + 4, word, { "text-anchor": "end", "font-size": 11 })));
   const step = Math.ceil((Math.max(...layout.columns.map((word) => word.length)) * 6.2 + 4) / cell);
   layout.columns.forEach((word, column) => { if (column % step === 0) group.append(text(left + (column + 0.5) * cell, top + rows * tall + 14, word, { "text-anchor": "middle", "font-size": 11 })); });
-  group.append(text(left + (columns * cell) / 2, top + rows * tall + 31, layout.column_axis, { "text-anchor": "middle", "font-size": 11 }));
+  const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter}: ${name}`));
+  group.append(text(left + (columns * cell) / 2, top + rows * tall + 31, [layout.column_axis, ...key].join(" · "), { "text-anchor": "middle", "font-size": 11 }));
   if (layout.row_axis) group.append(text(0, 0, layout.row_axis, { "text-anchor": "middle", "font-size": 11, transform: `translate(11 ${top + (rows * tall) / 2}) rotate(-90)` }));
   if (layout.beside) {
     group.append(text(width - 8, top - 4, layout.beside.name, { "text-anchor": "end", "font-size": 11, "font-style": "italic" }));
@@ -334,7 +340,7 @@ function panels(layout, { scale, places, pick, small }) {
 const KINDS = { board, grid, bars, lines, panels };
 
 function drawn(layout, { places = null, pick = null, width: most = 1100 } = {}) {
-  const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick });
+  const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick, most });
   const foot = legend.length ? 34 : 0, total = Math.max(width, legend.length * 190);
   const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, leaves(layout)[0]?.quantity ?? leaves(layout)[0]?.axis, layout.caption].filter(Boolean).join(". ") || "the state" });
   if (most > LEAST_WIDTH) svg.style.minWidth = `${Math.min(total, LEAST_WIDTH)}px`;
