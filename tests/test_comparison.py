@@ -146,7 +146,7 @@ def test_lag_explains_what_noise_does_not():
     beyond = sum(told.verdict == "differs" for told in found)
     assert raw >= 3 * max(beyond, 1)
     lagging = next(told for told in found if told.verdict == "lags")
-    assert "which actions it would no longer take explain" in str(lagging)
+    assert "explained by actions it would no longer take" in str(lagging)
 
 
 def test_where_the_world_is_not_known_the_simulation_is_the_measure():

@@ -102,10 +102,10 @@ def test_a_newer_format_is_refused_and_says_what_to_do(kept):
         ("", "not JSON"),
         ("[]", "not a run's manifest"),
         ('{"format": "1"}', "not a run's manifest"),
-        ('{"format": 2, "files": {}}', "not a run that whatfor wrote"),
+        ('{"format": 3, "files": {}}', "not a run that whatfor wrote"),
         ('{"format": 1, "files": {}}', "older whatfor .* train it again"),
-        ('{"format": 2, "files": {"run": 3}}', "not a file of a run"),
-        ('{"format": 2, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
+        ('{"format": 3, "files": {"run": 3}}', "not a file of a run"),
+        ('{"format": 3, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
         ("[" * 100_000, "not JSON"),
     ],
 )

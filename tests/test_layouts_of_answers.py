@@ -181,7 +181,29 @@ def test_provenance_is_told_by_episodes_and_over_training(blackjack):
     at = int(lines.x[150])
     assert gathered[150] == pytest.approx(why.weights[why.episodes <= at].sum())
     empty = layout_of(blackjack.as_of(0).provenance((10, 7, 0)))
-    assert (empty.panels[0].names, empty.panels[1].x) == ((), ())
+    assert (empty.names, empty.axis) == ((), "no experience")
+
+
+def test_what_was_never_tried_is_unknown_everywhere(taxi):
+    """A zero would say that the agent expects nothing; nobody knows what it expects."""
+    early = taxi.as_of(0)
+    assert np.all(layout_of(early.intention(START, "south")).unknown)
+    why = early.comparison(START, "south", rollouts=10)
+    believed, actual = layout_of(why).panels
+    assert np.all(believed.unknown)
+    assert actual.unknown is None
+    difference = layout_of(why, show="difference")
+    assert np.all(difference.unknown)
+    assert not np.any([layer.cells for layer in difference.layers])
+    assert [series.name for series in layout_of(why, show="endings").series] == ["actual"]
+
+
+def test_a_timeline_ends_where_nothing_more_is_expected(taxi):
+    why = taxi.timeline(START, horizon=60)
+    grid = layout_of(why)
+    steps = len(grid.columns)
+    assert steps < 60
+    assert why.visits[steps - 1].max() >= 5e-4 > why.visits[steps:].max()
 
 
 def test_what_has_no_layout_says_what_has():

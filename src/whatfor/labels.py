@@ -329,11 +329,13 @@ class Labels:
             parts = [float(x) for x in re.split(r"[\s,]+", numbers[1])]
             return self.index(parts if len(parts) > 1 else parts[0])
         words, _ = self._said(text)
-        for i, axis in enumerate(self.axes):
-            if f"axis{i}" not in words:
+        at = {
+            axis.name: self._found(axis, words[f"axis{i}"]) for i, axis in enumerate(self.axes) if f"axis{i}" in words
+        }
+        for axis in self.axes:  # what is said wrongly is told before what is not said
+            if axis.name not in at:
                 raise ValueError(f"{text!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
-        at = [self._found(axis, words[f"axis{i}"]) for i, axis in enumerate(self.axes)]
-        return int(np.ravel_multi_index(at, self.shape))
+        return int(np.ravel_multi_index([at[axis.name] for axis in self.axes], self.shape))
 
     def _found(self, axis: Axis, word: str) -> int:
         """The value of an axis that a word means."""

@@ -403,19 +403,31 @@ class Run:
 
         save(self, path)
 
-    def report(self, path: str | os.PathLike[str], *, episodes: int = 20, states: Sequence[State] = ()) -> None:
-        """Write a page to question this run with, as one HTML file: its greedy episodes, or those from given states."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        episodes: int = 20,
+        states: Sequence[State] = (),
+        enter: Enter | None = None,
+    ) -> None:
+        """Write a page to question this run with, as one HTML file: its greedy episodes, or those from given states.
+
+        ``enter`` as in ``simulation``.
+        """
         from whatfor.explorer.report import report
 
-        report(self, path, episodes=episodes, states=states)
+        report(self, path, episodes=episodes, states=states, enter=enter)
 
-    def explore(self, *, episodes: int = 5, states: Sequence[State] = (), height: int = 820) -> Inline:
+    def explore(
+        self, *, episodes: int = 5, states: Sequence[State] = (), enter: Enter | None = None, height: int = 820
+    ) -> Inline:
         """The same page, shown within a notebook."""
         from whatfor.explorer.notebook import Inline
         from whatfor.explorer.page import page
         from whatfor.explorer.report import told
 
-        return Inline(page(told(self, episodes=episodes, states=states)), height)
+        return Inline(page(told(self, episodes=episodes, states=states, enter=enter)), height)
 
     def _need_ledger(self, what: str) -> Ledger:
         if self.ledger is None and self._agent is not None:

@@ -157,6 +157,7 @@ def test_a_picture_can_be_downloaded(site: str, opened: Any, kind: str, tmp_path
     else:
         visits = taxi.intention(START).visits
         assert f">{visits.sum(axis=1).max():.2f}<" in data.decode()
+        assert f">{START}<" in data.decode()
         assert data.decode().startswith("<svg")
 
 
@@ -241,10 +242,63 @@ def test_words_are_understood(site: str, opened: Any, taxi: Run) -> None:
 
 
 @pytest.mark.parametrize("link", ["action=fly", "action=99", "instead=fly"])
-def test_a_wrong_link_is_said(site: str, opened: Any, link: str) -> None:
+def test_a_wrong_link_is_said_and_the_rest_of_it_is_followed(site: str, opened: Any, taxi: Run, link: str) -> None:
     page = opened(f"{site}#state={LABELS.index(START)}&{link}")
-    assert page.locator("#answers").inner_text().startswith("there is no action")
-    assert page.locator("#board svg, #actions tbody tr").count() == 0
+    assert page.locator("#problem").inner_text().startswith("there is no action")
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert lead(page, "intention") == taxi.intention(START).sentences()[0]
+
+
+def test_going_back_asks_the_last_question_again(site: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{site}#state={LABELS.index(START)}&episode=greedy:{LABELS.index(START)}")
+    second = taxi.episode(START)[1][0]
+    row, column, *_ = LABELS.values(second)
+    page.locator(f"#board [data-row='{row}'][data-column='{column}']").click()
+    settled(page)
+    page.locator("#scrubber").fill("4")
+    settled(page)
+    assert values(page) == said(taxi.values[taxi.episode(START)[4][0]], page)
+    page.go_back()
+    until(page, f"location.hash.includes('state={LABELS.index(START)}&')")
+    settled(page)
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+
+
+def test_each_half_of_a_cell_is_a_state(site: str, opened: Any, taxi: Run) -> None:
+    """Where the taxi is expected twice, without and with the passenger, one points at the one or the other."""
+    along = [state for state, _ in taxi.episode(START)]
+    places = [LABELS.values(state)[:2] for state in along]
+    place = next(place for place in places if places.count(place) == 2)
+    without, aboard = (state for state, where in zip(along, places, strict=True) if where == place)
+    for at, state in ((0.2, without), (0.8, aboard)):
+        page = opened(f"{site}#state={LABELS.index(START)}")
+        cell = page.locator(f"#answer-intention [data-row='{place[0]}'][data-column='{place[1]}']")
+        box = cell.bounding_box()
+        cell.click(position={"x": at * box["width"], "y": at * box["height"]})
+        settled(page)
+        assert page.locator("#state").input_value() == LABELS.words(state)
+        assert values(page) == said(taxi.values[state], page)
+
+
+def test_words_can_be_read_on_a_laptop(site: str, opened: Any, taxi: Run) -> None:
+    """Every picture is drawn for the room that it has."""
+    page = opened(f"{site}#state={LABELS.index(START)}&instead=2", viewport={"width": 1280, "height": 800})
+    sizes = page.evaluate("""[...document.querySelectorAll('svg text')].map((text) => {
+        const svg = text.ownerSVGElement;
+        return [text.getAttribute('font-size') * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width, text.textContent];
+    })""")
+    assert min(sizes)[0] >= 8.0, min(sizes)
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+
+
+def test_any_time_of_training_can_be_asked_live(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{live}#state={LABELS.index(START)}")
+    page.locator("#any-time").fill("777")
+    page.locator("#any-time").press("Enter")
+    until(page, "location.hash.includes('as_of=777')")
+    settled(page)
+    assert lead(page, "intention") == taxi.as_of(777).intention(START).sentences()[0]
+    assert "episode 777" in page.locator("#when").inner_text()
 
 
 def test_the_focus_stays(site: str, opened: Any, taxi: Run) -> None:
@@ -271,7 +325,7 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     page.locator("#state").fill("taxi at row 4, column 4; passenger at R; destination G")
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
-    assert page.locator("#problem").inner_text() == "not in this report"
+    assert 'destination G" is not in this report. Write' in page.locator("#problem").inner_text()
     state, address = taxi.labels.index(page.locator("#here").inner_text()), page.url
     assert values(page) == said(taxi.values[state], page)  # what was asked before stays
     assert f"state={state}&" in address
@@ -280,6 +334,8 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     settled(page)
     assert "states of this report fit" in page.locator("#problem").inner_text()
     assert page.url == address
+    offered = page.locator("#states option").evaluate_all("all => all.map((one) => one.value)")
+    assert {taxi.labels.index(words) for words in offered} == {state for state, _ in taxi.episode(START)}
     held = {
         int(at) for at in page.locator("#board [data-state]").evaluate_all("all => all.map((one) => one.dataset.state)")
     }
@@ -301,12 +357,44 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     ]
 
 
-def test_a_server_says_what_it_does_not_understand(live: str, browser: Any) -> None:
+@pytest.mark.parametrize(
+    ("link", "problem"),
+    [
+        ("state=0", "state 0 is not in this report"),
+        ("state=nonsense", '"nonsense" is not in this report. Write a state like this: "taxi at row'),
+        ("state=68&as_of=300", "how it was after 300 episodes is not in this report; it holds 10, "),
+        ("state=68&as_of=soon", 'as_of is a number of episodes, not "soon"'),
+    ],
+)
+def test_of_a_link_that_a_report_cannot_follow_the_rest_is_shown(
+    report: Path, opened: Any, taxi: Run, link: str, problem: str
+) -> None:
+    page = opened(f"{report.as_uri()}#{link}")
+    assert page.locator("#problem").inner_text().startswith(problem)
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    page.get_by_role("button", name="next step").click()
+    settled(page)
+    assert values(page) == said(taxi.values[taxi.episode(START)[1][0]], page)
+    assert page.locator("#problem").inner_text() == ""
+
+
+def test_a_report_reads_words_however_they_are_punctuated(report: Path, opened: Any, taxi: Run) -> None:
+    page = opened(report.as_uri())
+    state = taxi.episode(START)[2][0]
+    page.locator("#state").fill(LABELS.words(state).replace("; ", ", ").replace("taxi", "TAXI"))
+    page.get_by_role("button", name="ask", exact=True).click()
+    settled(page)
+    assert values(page) == said(taxi.values[state], page)
+
+
+def test_a_server_says_what_it_does_not_understand(live: str, browser: Any, taxi: Run) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{live}#state=nowhere")
-    page.wait_for_selector("#answers .error")
-    assert "'nowhere' does not say the row" in page.locator("#answers .error").inner_text()
+    settled(page)
+    assert page.locator("#problem").inner_text().startswith("'nowhere' does not say the row")
+    state = taxi.labels.index(page.locator("#state").input_value())
+    assert values(page) == said(taxi.values[state], page)
     context.close()
 
 
@@ -316,3 +404,7 @@ def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -
     page = opened(f"{live}#state={state}&as_of=1")
     assert values(page) == ["no experience"] * 6
     assert page.locator("#answer-intention .badge").inner_text() == "no experience"
+    hatched = "[fill^='url(#hatch']"
+    assert page.locator(f"#answer-intention {hatched}").count() == 25
+    assert page.locator(f"#answer-comparison figure >> nth=0 >> {hatched}").count() == 25, "believed, not actual"
+    assert page.locator(f"#answer-comparison figure >> nth=1 >> {hatched}").count() == 25

@@ -143,6 +143,14 @@ def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> No
     frame = page.frame_locator("iframe")
     frame.locator("#answers[aria-busy=false] > article").first.wait_for()
     assert frame.locator("#answer-intention .lead").inner_text() == taxi.intention(START).sentences()[0]
+    second = taxi.episode(START)[1][0]
+    frame.locator("#state").fill(taxi.labels.words(second))
+    frame.locator("#state").press("Enter")
+    frame.locator("#here", has_text=taxi.labels.words(second)).wait_for()
+    assert frame.locator("#answer-intention .lead").inner_text() == taxi.intention(second).sentences()[0]
+    frame.locator("#state").fill(START)
+    frame.locator("#state").press("Enter")
+    frame.locator("#here", has_text=START).wait_for()
     frame.get_by_label("instead of east", exact=True).check()
     frame.locator("#answer-contrast .lead").wait_for()
     assert frame.locator("#answer-contrast .lead").inner_text() == taxi.contrast(START, instead="east").sentences()[0]

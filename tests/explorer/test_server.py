@@ -18,6 +18,7 @@ from browsing import START, serving, until
 
 import whatfor as wf
 from whatfor.explorer.server import Guard, Kept, app_of, explore
+from whatfor.folder import FORMAT
 from whatfor.runs import Run
 
 
@@ -246,7 +247,7 @@ def test_hostile_names_do_nothing(opened: Any, tmp_path: Path) -> None:
 
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(
-        '{"format": 2, "files": {"run": {"file": "../../etc/passwd", "sha256": "0"}}}'
+        json.dumps({"format": FORMAT, "files": {"run": {"file": "../../etc/passwd", "sha256": "0"}}})
     )
     with pytest.raises(ValueError, match="manifest"):
         wf.load(tmp_path)

@@ -33,7 +33,7 @@ class Comparison(Explanation):
 
     ``measures`` are the value and the chance of every ending; ``places`` the pairs whose visits differ most. A difference is called real where it exceeds what the
     noise of both sides explains, and what the belief *lags* behind: the part that looks ahead along actions which
-    the agent would no longer take.
+    the agent would no longer take, and what still rests on the values it started with.
     """
 
     labels: Labels
@@ -150,11 +150,7 @@ class Comparison(Explanation):
         if verdict in ("differs", "lags"):
             found = [m for m in self.judged if (m.unexplained if verdict == "differs" else m.differs)]
             worst = max(found, key=lambda measure: measure.excess)
-            rest = (
-                "by more than chance and lag explain"
-                if verdict == "differs"
-                else "which actions it would no longer take explain"
-            )
+            rest = "by more than chance and lag explain" if verdict == "differs" else f"which is {worst.cause}"
             where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
             return f"they differ, first of all in {where}, {rest}."
         return {

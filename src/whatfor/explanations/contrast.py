@@ -96,7 +96,9 @@ class Contrast(Difference):
         why, instead = better.plan(), worse.plan()
         name = self.labels.actions[worse.action]
         hedged = "" if self.one.trust is None else self.one.trust.hedged()
-        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{expecting(why, hedged)}."]
+        decides = self._one_cost() if better is self.one and not hedged else ""
+        expected = expecting(why._replace(reason=why.reason and not decides), hedged)
+        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{decides}{expected}."]
         less = f"{name.capitalize()} is worth {abs(self.gap):.4f} less"
         lines.append(
             less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")
@@ -116,6 +118,13 @@ class Contrast(Difference):
                     f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
                 )
         return lines
+
+    def _one_cost(self) -> str:
+        """A single cost that the better action spares, larger than all it expects to earn and pay; nothing: there is none."""
+        state, action, amount = next(iter(self.reasons), (0, 0, 0.0))
+        if amount <= self.one.at_stake or self.one.earnings[state, action] > 0.0:
+            return ""
+        return f" because that spares it {amount:.3g} at {self._pair(state, action)!r}"
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Stuck, a bounce back, or circles without an end."""

@@ -41,7 +41,7 @@ class Explanation(ABC):
         """How good a sum of parts is, in words; ``scale``: the sum of their sizes."""
         if self.residual <= ROUNDING * max(1.0, scale):
             return f"the agent's own value, to rounding (residual {self.residual:.1e})"
-        return f"off by {self.residual:.1e} from the agent's own value"
+        return f"off by {self.residual:.3g} from the agent's own value"
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""

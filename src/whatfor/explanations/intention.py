@@ -95,6 +95,13 @@ class Intention(Explanation):
         return None if self.tried is None else int(self.tried[self.state, self.action])
 
     @property
+    def no_experience(self) -> NDArray[np.bool_] | None:
+        """(S, A) Pairs of which it says nothing: never learned from; all of them, if that is so of the asked one. None: nobody counted."""
+        if self.tried is None:
+            return None
+        return np.ones_like(self.tried, np.bool_) if self.tries == 0 and self.trust is None else self.tried == 0
+
+    @property
     def at_stake(self) -> float:
         """The sum of |earnings|: what a difference between values is measured against."""
         return max(float(np.abs(self.earnings).sum()), ROUNDING)

@@ -46,6 +46,14 @@ class Measure:
         return self.differs and abs(self.difference - explained) > self.reach
 
     @property
+    def cause(self) -> str:
+        """What explains a difference that noise does not."""
+        if self.unexplained:
+            return "more than chance explains"
+        old = abs(self.lag) >= abs(self.start)
+        return "explained by actions it would no longer take" if old else "explained by the values it started with"
+
+    @property
     def excess(self) -> float:
         """The difference, measured in what noise explains."""
         return abs(self.difference) / max(self.reach, np.finfo(float).tiny)
@@ -57,14 +65,7 @@ class Measure:
         """The same, with the judgement."""
         if not np.isfinite(self.reach):
             return f"{self} (too few experiences to judge)"
-        mark = (
-            "more than chance explains"
-            if self.unexplained
-            else "explained by old ways"
-            if self.differs
-            else "within chance"
-        )
-        return f"{self} ({mark}: ± {self.reach:.2g})"
+        return f"{self} ({self.cause if self.differs else 'within chance'}: ± {self.reach:.2g})"
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers, and the judgement."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanations.explanation import FAINT, Explanation
 from whatfor.explanations.phrases import count
 from whatfor.labels import Labels
 
@@ -112,6 +112,11 @@ class Provenance(Explanation):
         telling = self.telling()
         if not telling:
             return [*lines, "No single episode stands out: forgetting any one would change nothing."]
+        if abs(telling[0][1]) < FAINT * scale:
+            return [
+                *lines,
+                f"No single episode stands out: forgetting any one would change it by at most {abs(telling[0][1]):.1g}.",
+            ]
         lines.append("The most telling episodes (what forgetting each would take away):")
         return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in telling]
 

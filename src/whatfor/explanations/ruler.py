@@ -20,6 +20,8 @@ from whatfor.labels import ENDINGS
 
 #: Differences below this share of the scale are of no interest, however certain they are.
 SMALL = 2e-3
+#: Nor is it of interest that a belief falls short by what still rests on the start, up to here: that share is told by itself.
+SMALL_START = 0.01
 #: A spread estimated with fewer degrees of freedom says nothing, and no difference is called one.
 LEAST_FREEDOM = 2.0
 
@@ -90,7 +92,10 @@ class Ruler:
         played = max(float(self.simulated.visits_error[state, action]), 1.0 / self.simulated.rollouts)
         labels = self.believed.labels
         small = SMALL * max(1.0, float(self.believed.visits[state, action]))
-        small += (self.believed.unknown + self.simulated.beyond) * (spread.true is None)
+        if spread.true is None:
+            small += self.believed.unknown + self.simulated.beyond
+        else:
+            small += min(self.believed.unknown, SMALL_START)
         numbers = float(self.believed.visits[state, action]), float(self.simulated.visits[state, action])
         return self._measure(
             f"visits of '{labels.words(state)}: {labels.actions[action]}'", *numbers, played, spread, small

@@ -17,6 +17,7 @@ from whatfor.explorer.episodes import greedy, key_of, latest, past, starts, stat
 from whatfor.layouts import layout_of
 from whatfor.layouts.places import picture_of, places_of
 from whatfor.runs import Run
+from whatfor.worlds.entering import Enter
 
 #: What can be asked, and how the page calls it.
 QUESTIONS = {
@@ -55,8 +56,9 @@ class Desk:
         starts: list[str] | None = None,
         rollouts: int = ROLLOUTS,
         seed: int = 0,
+        enter: Enter | None = None,
     ) -> None:
-        self.run, self.name, self.episodes, self.seed = run, name, episodes, seed
+        self.run, self.name, self.episodes, self.seed, self.enter = run, name, episodes, seed, enter
         self.rollouts = min(rollouts, FEW_ROLLOUTS) if run.plays_by_network else rollouts
         self._earlier: OrderedDict[int, Run] = OrderedDict()
         self._given = starts
@@ -154,7 +156,7 @@ class Desk:
         options: dict[str, dict[str, Any]] = {
             "contrast": {"instead": instead},
             "timeline": {"horizon": HORIZON},
-            "comparison": {"rollouts": self.rollouts, "seed": self.seed},
+            "comparison": {"rollouts": self.rollouts, "seed": self.seed, "enter": self.enter},
         }
         why = getattr(run, question)(state, action, **options.get(question, {}))
         tried = run.tried_at(state)
@@ -164,12 +166,21 @@ class Desk:
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
             return {"episodes": latest(self.run, self.episodes)}
-        return {"episodes": [{"key": f"greedy:{key}", "title": title_of(self.run, key)} for key in self.starts]}
+        titles: list[str] = []
+        for key in self.starts:  # an agent that sees more than its cells may begin twice in one
+            words = title_of(self.run, key)
+            times = 1 + sum(title == words or title.startswith(f"{words} (") for title in titles)
+            titles.append(words if times == 1 else f"{words} ({times})")
+        return {
+            "episodes": [
+                {"key": f"greedy:{key}", "title": title} for key, title in zip(self.starts, titles, strict=True)
+            ]
+        }
 
     def _episode(self, given: Mapping[str, str]) -> dict[str, Any]:
         kind, _, key = given.get("key", "").partition(":")
         if kind == "greedy":
-            return greedy(self._at(given), key)
+            return greedy(self._at(given), key, self.enter)
         if kind == "past" and key.isascii() and key.isdecimal():
             return past(self.run, int(key))
         raise ValueError('an episode is "greedy:STATE" or "past:NUMBER"')
@@ -188,7 +199,7 @@ class Desk:
     def unplayable(self) -> str | None:
         """Why it cannot be played; None: it can."""
         try:
-            self.run.played(state_in(self.run, self.starts[0] if self.starts else "0"))
+            self.run.played(state_in(self.run, self.starts[0] if self.starts else "0"), enter=self.enter)
         except ValueError as error:
             return str(error)
         return None

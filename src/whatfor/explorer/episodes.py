@@ -11,6 +11,7 @@ import numpy as np
 from whatfor.beliefs.protocol import Seeing
 from whatfor.playing import CUT
 from whatfor.runs import Run
+from whatfor.worlds.entering import Enter
 
 #: Of longer episodes so many steps are told.
 MOST_STEPS = 200
@@ -93,9 +94,9 @@ def title_of(run: Run, key: str) -> str:
     return run.labels.words(int(run.situated(state_in(run, key))))
 
 
-def greedy(run: Run, key: str) -> dict[str, Any]:
+def greedy(run: Run, key: str, enter: Enter | None = None) -> dict[str, Any]:
     """What it does from a state on."""
-    played = run.played(state_in(run, key))
+    played = run.played(state_in(run, key), enter=enter)
     steps = [
         {"state": key_of(run, seen), "action": int(action), "reward": reward}
         for (seen, action), reward in zip(played.steps[:MOST_STEPS], played.rewards, strict=False)

@@ -14,8 +14,8 @@ class Inline:
     height: int = 820
 
     def _repr_html_(self) -> str:
-        # sandboxed: the page can run its script and offer downloads, and cannot reach the notebook
+        # sandboxed: the page can run its script, take questions and offer downloads, and cannot reach the notebook
         return (
-            f'<iframe srcdoc="{html.escape(self.page)}" title="whatfor" sandbox="allow-scripts allow-downloads" '
+            f'<iframe srcdoc="{html.escape(self.page)}" title="whatfor" sandbox="allow-scripts allow-forms allow-downloads" '
             f'style="width: 100%; height: {self.height}px; border: 1px solid #ccc"></iframe>'
         )

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from whatfor.explanations.phrases import count
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.episodes import key_of
 from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import page
 from whatfor.pictures.files import checked, replacing
 from whatfor.runs import Run
+from whatfor.worlds.entering import Enter
 
 SUFFIXES = (".html", ".htm")
 #: Answers that are told of the best action alone.
@@ -35,23 +37,30 @@ def report(
     states: Sequence[Any] = (),
     name: str = "",
     heard: Heard | None = None,
+    enter: Enter | None = None,
 ) -> Path:
     """Write a report of a run: its greedy episodes (from as many starts), or given states, with all answers about their states."""
     target = checked(path, SUFFIXES)  # told before the work, not after it
-    text = page(told(run, episodes=episodes, states=states, name=name, heard=heard))
+    text = page(told(run, episodes=episodes, states=states, name=name, heard=heard, enter=enter))
     with replacing(target) as fresh:
         fresh.write_text(text, encoding="utf-8")
     return target
 
 
 def told(
-    run: Run, *, episodes: int = 20, states: Sequence[Any] = (), name: str = "", heard: Heard | None = None
+    run: Run,
+    *,
+    episodes: int = 20,
+    states: Sequence[Any] = (),
+    name: str = "",
+    heard: Heard | None = None,
+    enter: Enter | None = None,
 ) -> str:
     """What a report holds: the answers by their requests, packed."""
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
     given = [key_of(run, state) for state in states] or None
-    desk = Desk(run, name=name, episodes=episodes, starts=given)
+    desk = Desk(run, name=name, episodes=episodes, starts=given, enter=enter)
     answers: dict[str, Any] = {}
 
     def hold(what: str, **given: str) -> dict[str, Any]:
@@ -77,9 +86,9 @@ def told(
     dropped = [
         f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
         f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action only",
-        f"{len(kept):,} of {about['states']:,} states: those of {len(offered):,} episodes"
+        f"{len(kept):,} of {about['states']:,} states: those of {count(len(offered), 'episode')}"
         if run.trust is None
-        else f"the first {len(kept):,} situations of {len(offered):,} episodes",
+        else f"the first {len(kept):,} situations of {count(len(offered), 'episode')}",
     ]
     if run.plays_by_network:
         dropped.append(f"belief and reality: in {len(compared):,} of them")

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whatfor.explanations import (
     Chance,
@@ -70,7 +69,7 @@ def _intention(why: Intention, *, facets: Facets = "all") -> Layout:
         why.visits,
         title=f"{why.labels.actions[why.action]}: worth {why.value:.3f}",
         caption=_caption(why),
-        unknown=_unknown(why),
+        unknown=why.no_experience,
         state=why.state,
         facets=facets,
     )
@@ -95,7 +94,7 @@ def _difference(why: Difference, title: str, names: tuple[str, str], show: Show,
     """Five maps of visits, or one of the parts of the gap."""
     one, two = names
     caption = _caption(why.one)
-    of_one, of_other = _unknown(why.one), _unknown(why.other)
+    of_one, of_other = why.one.no_experience, why.other.no_experience
     of_both = None if of_one is None or of_other is None else of_one & of_other
     lay_out = partial(map_of, why.labels, state=why.state, facets=facets)
     if show == "parts":
@@ -134,6 +133,7 @@ def _outcomes(why: Outcomes) -> Bars:
 def _timeline(why: Timeline) -> Grid:
     horizon, _, n_actions = why.visits.shape
     flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
+    steps = 1 + int(np.flatnonzero(flat[:-1].max(axis=1) >= FAINT).max(initial=0))  # after those, it expects to be done
     ahead = flat[:-1]
     told = np.flatnonzero(ahead.max(axis=0) >= FAINT)
     most = told[np.argsort(-ahead[:, told].sum(axis=0), kind="stable")[:MOST_PAIRS]]
@@ -148,15 +148,18 @@ def _timeline(why: Timeline) -> Grid:
         title=f"{why.labels.actions[why.action]}: what it expects when",
         caption=why.labels.words(why.state),
         rows=names,
-        columns=tuple(str(step) for step in range(horizon)),
+        columns=tuple(str(step) for step in range(steps)),
         row_axis="",
         column_axis="steps ahead",
-        numbers=rows_of(np.array(rows)[:, :-1]),
+        numbers=rows_of(np.array(rows)[:, :steps]),
         beside=Series("later", tuple(float(row[-1]) for row in rows)),  # many steps in one number
     )
 
 
-def _provenance(why: Provenance) -> Panels:
+def _provenance(why: Provenance) -> Layout:
+    title = f"{why.labels.actions[why.action]}: which experience its value {why.value:.3f} is made of"
+    if not why.weights.any():
+        return Bars(title, why.labels.words(why.state), (), (Series("influence", ()),), "no experience")
     telling = why.telling(MOST_EPISODES)
     bars = Bars(
         title="the most telling episodes",
@@ -168,7 +171,7 @@ def _provenance(why: Provenance) -> Panels:
     x, gathered = _gathered(why)
     lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
     return Panels(
-        title=f"{why.labels.actions[why.action]}: which experience its value {why.value:.3f} is made of",
+        title=title,
         caption=why.labels.words(why.state),
         panels=(bars, lines),
         columns=2,
@@ -178,8 +181,6 @@ def _provenance(why: Provenance) -> Panels:
 
 def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Weight summed up over training, at so many episodes as a picture can tell apart."""
-    if len(why.episodes) == 0:
-        return (), ()
     gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
     at = np.unique(np.linspace(0, len(gathered) - 1, min(MOST_POINTS, len(gathered))).astype(int))
     return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
@@ -190,10 +191,6 @@ def _caption(why: Intention) -> str:
     grade = None if why.trust is None else why.trust.grade
     told = {"rough": " (a rough estimate)", "poor": " (an estimate that is not to be relied on)"}.get(grade or "", "")
     return why.labels.words(why.state) + told
-
-
-def _unknown(why: Intention) -> NDArray[np.bool_] | None:
-    return None if why.tried is None else why.tried == 0
 
 
 #: To lay out one more explanation: write its function, name it here.

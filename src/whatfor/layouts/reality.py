@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
 from whatfor.explanations import Chance, Comparison, Parts, Simulation
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.maps import Facets, map_of
@@ -30,19 +32,23 @@ def comparison(
 ) -> Layout:
     """Belief and reality side by side; or one less the other; or how each sees the end."""
     actual = why.simulated.visits if why.exact is None else why.exact
-    title = f"{why.labels.actions[why.action]}: belief and reality, {why.distance:.1%} apart ({why.verdict})"
+    untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
+    title = f"{doing}: belief and reality, {why.distance:.1%} apart ({why.verdict})"
+    if untried:
+        title = f"{doing}: never tried, so that only reality is known"
     caption = why.labels.words(why.state)
     if show == "difference":
-        apart = why.believed.visits - actual
+        apart = np.zeros_like(actual) if untried else why.believed.visits - actual
+        unknown = why.believed.no_experience if untried else None
         quantity = "visits, believed less actual"
-        return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, state=why.state, facets=facets)  # fmt: skip
+        return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state, facets=facets)  # fmt: skip
     if show == "endings":
         return _endings(why, title, caption)
     maps = {"believed": why.believed.visits, "actual": actual}
-    untried = None if why.believed.tried is None else why.believed.tried == 0
+    masks = (why.believed.no_experience, None)
     shown = [
         map_of(why.labels, numbers, title=name, unknown=unknown, state=why.state, facets=facets)
-        for (name, numbers), unknown in zip(maps.items(), (untried, None), strict=True)
+        for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
     ]
     if isinstance(shown[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
@@ -52,12 +58,15 @@ def comparison(
 
 def _endings(why: Comparison, title: str, caption: str) -> Bars:
     ends = [measure for measure in why.measures if measure.name != "value"]
+    actual = Series("actual", tuple(measure.actual for measure in ends))
+    if why.verdict == "unknown":
+        return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
     judged = all(math.isfinite(measure.reach) for measure in ends)  # of a network nobody knows what noise explains
     low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends) if judged else None
     high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends) if judged else None
     axis = "chance; whiskers: what noise explains" if judged else "chance"
-    series = (Series("believed", believed, low, high), Series("actual", tuple(measure.actual for measure in ends)))
+    series = (Series("believed", believed, low, high), actual)
     return Bars(title, caption, tuple(measure.name for measure in ends), series, axis)
 
 

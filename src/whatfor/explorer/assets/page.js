@@ -3,7 +3,8 @@
 (() => {
 const $ = (id) => document.getElementById(id);
 const fixed = (number, digits = 3) => (number === null ? "?" : (Math.abs(number) < 0.5 * 10 ** -digits ? 0 : number).toFixed(digits));
-const told = (number) => (number !== 0 && Math.abs(number) < 5e-4 ? number.toExponential(1) : fixed(number)); // however small
+const NOTHING = 1e-9; // less than this is rounding
+const told = (number) => (Math.abs(number) > NOTHING && Math.abs(number) < 5e-4 ? number.toExponential(1) : fixed(number)); // however small
 const short = (number, signed) => {
   const text = number.toFixed(Math.abs(number) < 10 ? 2 : Math.abs(number) < 100 ? 1 : 0);
   return signed && number > 0 ? "+" + text : text;
@@ -89,9 +90,12 @@ const SCALES = {
 const look = () => SCALES[dark.matches ? "dark" : "light"];
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const FAINT = LOOK.faint;
-const LEAST_PANEL = 175; // pixels: in fewer nobody reads its numbers
+const LEAST_PANEL = 215; // pixels: in fewer nobody reads its numbers
 const LEAST_PANELS = 600; // the same of panels in panels
-const LEAST_WIDTH = 520; // pixels: on a phone, wider pictures are shown larger than the screen and can be moved
+const SMALLEST = 0.8; // no answer's picture is scaled down further: where it is wider than the screen, it can be moved
+const WRITTEN = 27; // pixels: a cell with room for its number; so many columns get it, however wide that makes them
+const MOST_WRITTEN = 20;
+const MOST_SLANTED = 12; // columns with long names: a name each, aslant; of more, every so many
 const LEAST_DIFFERENCE = 0.01; // rounding is not to be coloured as if it were something
 let hatches = 0;
 
@@ -124,6 +128,9 @@ function coloured(number, scale, colour) {
   return { fill: `rgb(${rgb})`, ink: 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 128 ? "#ffffff" : "#1d2126" };
 }
 
+function faint(number, scale) { return Math.abs(number) < Math.max(FAINT * scale.size, scale.diverging ? LEAST_DIFFERENCE / 2 : 0); } // nothing to read
+function cut(words, room, size = 6.6) { return words.length > room / size ? `${words.slice(0, Math.max(1, Math.floor(room / size) - 1))}…` : words; }
+
 function leaves(layout) { return layout.layout === "panels" ? layout.panels.flatMap(leaves) : [layout]; }
 function numbersOf(layout) {
   return leaves(layout).flatMap((leaf) => {
@@ -147,7 +154,7 @@ function hatched(svg) { // what is not known
 }
 
 // A cell that can be pointed at: by mouse, or by arrow keys from cell to cell and Enter.
-function pickable(group, row, column, state, words, marked, pick) {
+function pickable(group, row, column, state, words, marked, pick, meant = () => state) {
   group.setAttribute("role", "button");
   group.setAttribute("tabindex", marked ? 0 : -1);
   group.setAttribute("aria-label", words);
@@ -155,7 +162,7 @@ function pickable(group, row, column, state, words, marked, pick) {
   group.dataset.column = column;
   group.dataset.state = state;
   group.style.cursor = "pointer";
-  group.addEventListener("click", () => pick(state));
+  group.addEventListener("click", (event) => pick(keyOf(meant(event)) === null ? state : meant(event)));
   group.addEventListener("keydown", (event) => {
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (by) group.parentNode.querySelector(`[data-row="${row + by[0]}"][data-column="${column + by[1]}"]`)?.focus();
@@ -177,14 +184,14 @@ function board(layout, { scale, places, pick, small }) {
     for (let column = 0; column < layout.columns; column += 1) {
       const x = left + column * size, y = top + row * size, cell = el("g");
       const numbers = layout.layers.map((layer) => layer.cells[row][column]);
-      const hidden = layout.unknown?.[row][column] && !numbers.some((number) => Math.abs(number) >= FAINT * scale.size);
+      const hidden = layout.unknown?.[row][column] && numbers.every((number) => faint(number, scale));
       if (hidden) cell.append(el("rect", { x, y, width: size, height: size, fill: unknown }));
       else {
         const corners = [[[0, 0], [1, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]];
         layout.layers.forEach((layer, i) => {
           const { fill, ink } = coloured(numbers[i], scale, layer.colour);
           cell.append(el("polygon", { fill, points: corners[i].map(([u, v]) => `${x + u * size},${y + v * size}`).join(" ") }));
-          if (Math.abs(numbers[i]) >= FAINT * scale.size) {
+          if (!faint(numbers[i], scale)) {
             cell.append(text(x + (i ? size - 4 : 4), y + (i ? size - 5 : 14), short(numbers[i], layout.diverging),
               { "font-size": small ? 13 : 12, fill: ink, "text-anchor": i ? "end" : "start" }));
           }
@@ -195,8 +202,12 @@ function board(layout, { scale, places, pick, small }) {
       const words = `row ${row}, column ${column}${said ? ": " + said : ""}`;
       cell.append(el("title", {}, words));
       const here = layout.taxi && layout.taxi[0] === row && layout.taxi[1] === column;
-      const layer = places?.[Math.abs(numbers[1]) > Math.abs(numbers[0]) ? 1 : 0]; // what the cell shows more of
-      if (pick && layer && keyOf(layer[row][column]) !== null) pickable(cell, row, column, layer[row][column], `${words}; ask about the taxi here`, here, pick);
+      const more = Math.abs(numbers[1]) > Math.abs(numbers[0]) ? 1 : 0; // what the cell shows more of
+      const half = (event) => { // where both halves show something, the one that is pointed at
+        const box = cell.getBoundingClientRect(), lower = (event.clientX - box.left) / box.width + (event.clientY - box.top) / box.height > 1 ? 1 : 0;
+        return places[event.detail > 0 && !faint(numbers[lower], scale) ? lower : more][row][column];
+      };
+      if (pick && places && keyOf(places[more][row][column]) !== null) pickable(cell, row, column, places[more][row][column], `${words}; ask about the taxi here`, here, pick, half);
       cells.append(cell);
     }
   }
@@ -205,45 +216,49 @@ function board(layout, { scale, places, pick, small }) {
     group.append(el("line", { x1: left + (column + 1) * size, x2: left + (column + 1) * size, y1: top + row * size, y2: top + (row + 1) * size, stroke: look().wall, "stroke-width": 5 }));
   }
   group.append(el("rect", { x: left, y: top, width: layout.columns * size, height: layout.rows * size, fill: "none", stroke: look().wall, "stroke-width": 3 }));
-  for (const [letter, row, column] of layout.marks) {
-    const x = left + (column + 0.5) * size, y = top + (row + 0.5) * size, plate = look().blue[0];
-    const tags = [layout.passenger === letter && "passenger", layout.destination === letter && "destination"].filter(Boolean);
-    group.append(el("circle", { cx: x, cy: y, r: 10, fill: plate, opacity: 0.75, "pointer-events": "none" }),
-      text(x, y + 5, letter, { "text-anchor": "middle", "font-weight": 700, "font-size": 15, "pointer-events": "none", "text-decoration": tags.length ? "underline" : null }));
-    if (!small && !shown) tags.forEach((tag, i) => group.append(text(x, y + (tag === "passenger" ? 20 : -13 - i), tag, { "text-anchor": "middle", "font-size": 9, "font-weight": 600, "pointer-events": "none", stroke: plate, "stroke-width": 3, "paint-order": "stroke" })));
+  for (const [letter, row, column] of layout.marks) { // in the corner that the two halves leave free
+    const x = left + (column + 1) * size - 11, y = top + row * size + 11;
+    const plate = letter === layout.passenger ? "#1f4fd1" : letter === layout.destination ? "#c4161c" : "#666666";
+    group.append(el("rect", { x: x - 8, y: y - 8, width: 16, height: 16, rx: 3, fill: plate, "pointer-events": "none" }),
+      text(x, y + 5, letter, { "text-anchor": "middle", "font-weight": 700, "font-size": 13, fill: "#ffffff", "pointer-events": "none" }));
   }
   if (layout.taxi) {
     const [row, column] = layout.taxi;
-    group.append(el("rect", { x: left + column * size + 3, y: top + row * size + 3, width: size - 6, height: size - 6, rx: 6, fill: "none", stroke: look().series[0], "stroke-width": 4, "pointer-events": "none" }));
-    if (!small && !shown) group.append(text(left + (column + 0.5) * size, top + (row + 1) * size - 6, layout.passenger ? "taxi" : "taxi, passenger aboard", { "text-anchor": "middle", "font-size": layout.passenger ? 10 : 8, "font-weight": 700, "pointer-events": "none", stroke: look().blue[0], "stroke-width": 3, "paint-order": "stroke" }));
+    group.append(el("rect", { x: left + column * size + 1.5, y: top + row * size + 1.5, width: size - 3, height: size - 3, fill: "none", stroke: look().series[0], "stroke-width": 3, "pointer-events": "none" }));
+    if (!small && !shown) group.append(text(left + (column + 0.5) * size, top + (row + 1) * size - 10, "taxi", { "text-anchor": "middle", "font-size": 12, "font-weight": 700, "pointer-events": "none" }));
   }
   if (!small) {
-    for (let i = 0; i < layout.columns; i += 1) group.append(text(left + (i + 0.5) * size, height - 7, String(i), { "text-anchor": "middle", "font-size": 11 }));
-    for (let i = 0; i < layout.rows; i += 1) group.append(text(left - 8, top + (i + 0.5) * size + 4, String(i), { "text-anchor": "end", "font-size": 11 }));
+    for (let i = 0; i < layout.columns; i += 1) group.append(text(left + (i + 0.5) * size, height - 7, String(i), { "text-anchor": "middle", "font-size": 12 }));
+    for (let i = 0; i < layout.rows; i += 1) group.append(text(left - 8, top + (i + 0.5) * size + 4, String(i), { "text-anchor": "end", "font-size": 12 }));
   }
-  return { group, width, height, legend: shown ? layout.layers.map((layer) => [layer.name, layer.colour]) : [] };
+  const key = small ? "" : [layout.passenger && "blue: passenger", !layout.passenger && layout.taxi && "passenger aboard", layout.destination && "red: destination"].filter(Boolean).join(" · ");
+  if (key) group.append(text(left, height + 9, key, { "font-size": 12 }));
+  return { group, width, height: height + (key ? 18 : 0), legend: shown ? layout.layers.map((layer) => [layer.name, layer.colour]) : [] };
 }
 
 function grid(layout, { scale, places, pick, small, most }) {
   const rows = layout.rows.length, columns = layout.columns.length;
   const longest = Math.max(...layout.rows.map((word) => word.length));
-  const left = Math.min(420, 12 + 6.1 * longest + (layout.row_axis ? 16 : 0)), top = (small && layout.title ? 22 : 6) + (layout.beside ? 14 : 0);
-  const room = small ? 300 : Math.min(620, most - left), cell = Math.max(small ? 13 : 20, Math.min(small ? 44 : 60, room / columns));
-  const tall = Math.max(16, Math.min(cell, small ? 30 : 40)), beside = layout.beside ? 62 : 0;
-  const width = left + columns * cell + beside + 6, height = top + rows * tall + 38;
-  const group = el("g"), cells = el("g"), roomy = cell >= 30, shown = layout.numbers.flat().some((number) => number !== 0);
+  const left = Math.min(small ? 200 : 0.4 * most, 12 + 6.1 * longest + (layout.row_axis ? 16 : 0)), top = (small && layout.title ? 22 : 6) + (layout.beside ? 14 : 0);
+  const beside = layout.beside ? 62 : 0, room = small ? 300 : Math.min(620, most - left - beside - 6);
+  const cell = Math.max(small ? 13 : columns <= MOST_WRITTEN ? WRITTEN : 20, Math.min(small ? 44 : 60, room / columns));
+  const tall = Math.max(16, Math.min(cell, small ? 30 : 40));
+  const widest = Math.max(...layout.columns.map((word) => word.length)), step = Math.ceil((widest * 6.2 + 4) / cell), slanted = step > 1 && columns <= MOST_SLANTED;
+  const below = slanted ? 16 + 3.6 * widest : 14; // where the words of columns end
+  const width = left + columns * cell + beside + 6, height = top + rows * tall + below + 24;
+  const group = el("g"), cells = el("g"), roomy = cell >= WRITTEN, shown = layout.numbers.flat().some((number) => number !== 0);
   const unknown = layout.unknown && layout.unknown.flat().some(Boolean) ? hatched(group) : null;
   if (small && layout.title) group.append(text(left, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
   layout.numbers.forEach((numbers, row) => numbers.forEach((number, column) => {
     const x = left + column * cell, y = top + row * tall, one = el("g");
-    const hidden = layout.unknown?.[row][column] && Math.abs(number) < FAINT * scale.size;
+    const hidden = layout.unknown?.[row][column] && faint(number, scale);
     const { fill, ink } = coloured(number, scale, "blue");
     one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
-    if (roomy && !hidden && Math.abs(number) >= FAINT * scale.size) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": 11, fill: ink }));
+    if (roomy && !faint(number, scale)) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": cell < 32 ? 10 : 11, fill: ink }));
     const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
     if (letter) { // a number keeps the middle
-      const empty = Math.abs(number) < FAINT * scale.size;
-      one.append(text(x + (empty ? cell / 2 : 8), y + (empty ? tall / 2 + 5 : 12), letter, { "text-anchor": "middle", "font-size": empty ? Math.min(14, cell / 2) : 10, "font-weight": 700, fill: hidden || empty ? "currentColor" : ink, opacity: 0.7 }));
+      const empty = faint(number, scale) || !roomy;
+      one.append(text(x + (empty ? cell / 2 : 8), y + (empty ? tall / 2 + 5 : 12), letter, { "text-anchor": "middle", "font-size": empty ? Math.min(14, cell / 2) : 10, "font-weight": 700, fill: hidden ? "currentColor" : ink, opacity: 0.7 }));
     }
     const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}${name ? ` (${name})` : ""}${hidden ? ": no experience" : shown ? `: ${fixed(number)}` : ""}`.trim();
     one.append(el("title", {}, words));
@@ -253,11 +268,14 @@ function grid(layout, { scale, places, pick, small, most }) {
   }));
   group.append(cells);
   if (layout.marked) group.append(el("rect", { x: left + layout.marked[1] * cell, y: top + layout.marked[0] * tall, width: cell, height: tall, fill: "none", stroke: look().series[1], "stroke-width": 3, "pointer-events": "none" }));
-  layout.rows.forEach((word, row) => group.append(text(left - 6, top + (row + 0.5) * tall + 4, word, { "text-anchor": "end", "font-size": 11 })));
-  const step = Math.ceil((Math.max(...layout.columns.map((word) => word.length)) * 6.2 + 4) / cell);
-  layout.columns.forEach((word, column) => { if (column % step === 0) group.append(text(left + (column + 0.5) * cell, top + rows * tall + 14, word, { "text-anchor": "middle", "font-size": 11 })); });
+  layout.rows.forEach((word, row) => group.append(el("g", {}, text(left - 6, top + (row + 0.5) * tall + 4, cut(word, left - (layout.row_axis ? 26 : 10), 6.1), { "text-anchor": "end", "font-size": 11 }), el("title", {}, word))));
+  layout.columns.forEach((word, column) => {
+    const x = left + (column + 0.5) * cell, y = top + rows * tall + 14;
+    if (slanted) group.append(text(0, 0, word, { "text-anchor": "end", "font-size": 11, transform: `translate(${x + 4} ${y}) rotate(-35)` }));
+    else if (column % step === 0) group.append(text(x, y, word, { "text-anchor": "middle", "font-size": 11 }));
+  });
   const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter}: ${name}`));
-  group.append(text(left + (columns * cell) / 2, top + rows * tall + 31, [layout.column_axis, ...key].join(" · "), { "text-anchor": "middle", "font-size": 11 }));
+  group.append(text(left + (columns * cell) / 2, top + rows * tall + below + 17, [layout.column_axis, ...key].join(" · "), { "text-anchor": "middle", "font-size": 11 }));
   if (layout.row_axis) group.append(text(0, 0, layout.row_axis, { "text-anchor": "middle", "font-size": 11, transform: `translate(11 ${top + (rows * tall) / 2}) rotate(-90)` }));
   if (layout.beside) {
     group.append(text(width - 8, top - 4, layout.beside.name, { "text-anchor": "end", "font-size": 11, "font-style": "italic" }));
@@ -266,9 +284,9 @@ function grid(layout, { scale, places, pick, small, most }) {
   return { group, width, height, legend: shown ? [[layout.quantity, "blue"]] : [] };
 }
 
-function bars(layout, { scale, small }) {
+function bars(layout, { scale, small, most }) {
   const longest = Math.max(4, ...layout.names.map((name) => name.length));
-  const left = Math.min(small ? 190 : 380, 18 + 6.8 * longest), room = small ? 210 : 360, thick = layout.series.length > 1 ? 13 : 18;
+  const left = Math.min(small ? 190 : 0.5 * most, 18 + 6.8 * longest), room = small ? 210 : Math.max(120, Math.min(360, most - left - 70)), thick = layout.series.length > 1 ? 13 : 18;
   const step = thick * layout.series.length + 8, top = small && layout.title ? 24 : 6;
   const legend = layout.series.length > 1 ? 20 : 0, height = top + Math.max(1, layout.names.length) * step + 24 + legend, width = left + room + 70;
   const group = el("g"), reach = scale.high - scale.low || 1, zero = left + (-scale.low / reach) * room;
@@ -276,10 +294,9 @@ function bars(layout, { scale, small }) {
   if (small && layout.title) group.append(text(4, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
   const unknown = layout.unknown?.some(Boolean) ? hatched(group) : null;
   if (!layout.names.length) group.append(text(left, top + 16, "none", { "font-style": "italic" }));
-  const most = Math.floor((left - 12) / 6.6);
   layout.names.forEach((name, i) => {
-    const y = top + i * step, cut = name.length > most ? name.slice(0, most - 1) + "…" : name;
-    group.append(text(left - 6, y + (thick * layout.series.length) / 2 + 4, cut, { "text-anchor": "end" }).appendChild(el("title", {}, name)).parentNode);
+    const y = top + i * step;
+    group.append(text(left - 6, y + (thick * layout.series.length) / 2 + 4, cut(name, left - 12), { "text-anchor": "end" }).appendChild(el("title", {}, name)).parentNode);
     layout.series.forEach((series, k) => {
       const number = series.numbers[i], high = y + k * thick;
       const bar = el("rect", { x: Math.min(zero, at(number)), y: high, width: Math.abs(at(number) - zero), height: thick - 2, fill: layout.unknown?.[i] ? unknown : look().series[k], stroke: layout.unknown?.[i] ? look().line : "none" });
@@ -296,7 +313,7 @@ function bars(layout, { scale, small }) {
   });
   group.append(el("line", { x1: zero, x2: zero, y1: top - 2, y2: height - 22 - legend, stroke: "currentColor" }));
   group.append(text(left + room / 2, height - 8 - legend, layout.axis, { "text-anchor": "middle", "font-size": 11 }));
-  if (legend) layout.series.forEach((series, k) => group.append(el("rect", { x: left + k * 130, y: height - 16, width: 11, height: 11, fill: look().series[k] }), text(left + k * 130 + 16, height - 6, series.name, { "font-size": 11 })));
+  if (legend) layout.series.forEach((series, k) => group.append(el("rect", { x: left + k * 130, y: height - 16, width: 11, height: 11, fill: look().series[k] }), text(left + k * 130 + 16, height - 6, cut(series.name, 110), { "font-size": 11 })));
   return { group, width, height, legend: [] };
 }
 
@@ -339,14 +356,14 @@ function panels(layout, { scale, places, pick, small }) {
 }
 const KINDS = { board, grid, bars, lines, panels };
 
-function drawn(layout, { places = null, pick = null, width: most = 1100 } = {}) {
+function drawn(layout, { places = null, pick = null, most, legible = true }) {
   const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick, most });
-  const foot = legend.length ? 34 : 0, total = Math.max(width, legend.length * 190);
+  const foot = legend.length ? 34 : 0, each = 100 + 7 * Math.max(0, ...legend.map(([name]) => name.length)), total = Math.max(width, legend.length * each);
   const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, leaves(layout)[0]?.quantity ?? leaves(layout)[0]?.axis, layout.caption].filter(Boolean).join(". ") || "the state" });
-  if (most > LEAST_WIDTH) svg.style.minWidth = `${Math.min(total, LEAST_WIDTH)}px`;
+  if (legible) svg.style.minWidth = `${SMALLEST * total}px`;
   svg.append(group);
   legend.forEach(([name, colour], i) => { // a key of colours: from nothing to the largest number
-    const x = 4 + i * 190, y = height + 6, steps = 24, low = scale.diverging ? -scale.size : 0;
+    const x = 4 + i * each, y = height + 6, steps = 24, low = scale.diverging ? -scale.size : 0;
     for (let k = 0; k < steps; k += 1) svg.append(el("rect", { x: x + k * 3.4, y, width: 3.6, height: 10, fill: coloured(low + ((scale.size - low) * k) / (steps - 1), scale, colour).fill }));
     svg.append(el("rect", { x, y, width: steps * 3.4, height: 10, fill: "none", stroke: look().line }),
       text(x, y + 22, short(low), { "font-size": 10 }), text(x + steps * 3.4, y + 22, short(scale.size), { "font-size": 10, "text-anchor": "end" }),
@@ -363,17 +380,17 @@ function offer(name, blob) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
-function alone(svg) { // a drawing that needs no page
-  const copy = svg.cloneNode(true), [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-  copy.setAttribute("xmlns", NAMESPACE);
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  copy.setAttribute("color", getComputedStyle(document.documentElement).color);
-  copy.prepend(el("rect", { width, height, fill: getComputedStyle(document.documentElement).backgroundColor }));
+function alone(svg, heads) { // a drawing that needs no page: it says itself what it shows
+  const [, , across, down] = svg.getAttribute("viewBox").split(" ").map(Number), above = 10 + 18 * heads.length;
+  const width = Math.max(across, 16 + 7.4 * Math.max(...heads.map((line) => line.length))), height = down + above;
+  const copy = el("svg", { xmlns: NAMESPACE, viewBox: `0 0 ${width} ${height}`, width, height, color: getComputedStyle(document.documentElement).color },
+    el("rect", { width, height, fill: getComputedStyle(document.documentElement).backgroundColor }),
+    ...heads.map((line, i) => text(8, 20 + 18 * i, line, { "font-size": 13, "font-weight": i ? 400 : 700 })),
+    el("g", { transform: `translate(0 ${above})` }, ...[...svg.childNodes].map((one) => one.cloneNode(true))));
   return { width, height, blob: new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }) };
 }
-async function asPng(svg) {
-  const { width, height, blob } = alone(svg), image = new Image(), canvas = document.createElement("canvas");
+async function asPng(svg, heads) {
+  const { width, height, blob } = alone(svg, heads), image = new Image(), canvas = document.createElement("canvas");
   image.src = URL.createObjectURL(blob);
   await image.decode();
   canvas.width = 2 * width;
@@ -404,24 +421,25 @@ function fromLink() {
     try { return [pair.slice(0, at), decodeURIComponent(pair.slice(at + 1))]; } catch { return [pair.slice(0, at), ""]; }
   }));
 }
-function remember() {
+function remember(anew) { // a new question can be left by going back; a step of an episode is the same one, moved
   const link = linkOf();
   $("link").setAttribute("href", link);
-  try { history.replaceState(null, "", link); } catch { /* a page within a notebook has no address of its own */ }
+  try { history[anew && link !== location.hash ? "pushState" : "replaceState"](null, "", link); } catch { /* a page within a notebook has no address of its own */ }
 }
 
-async function show(change) {
+async function show(change, anew = false) { // whether that could be shown; if not, what was asked before stays
   const before = { ...now };
   Object.assign(now, change);
   const mine = nextTurn();
-  await shown(mine, before);
+  const done = await shown(mine, before, anew);
   if (mine === turn) $("answers").setAttribute("aria-busy", "false");
+  return done;
 }
 
-async function shown(mine, before) {
+async function shown(mine, before, anew) {
   try {
     const found = await ask("state", { state: now.state, as_of: now.as_of === about.checkpoints.at(-1) ? null : now.as_of });
-    if (mine !== turn) return;
+    if (mine !== turn) return false;
     here = found;
     now.state = found.key;
     problem("");
@@ -433,29 +451,19 @@ async function shown(mine, before) {
     now.action ??= found.best;
     if (now.instead === now.action) now.instead = null;
   } catch (error) {
-    if (mine !== turn) return;
-    if (here) { // what was asked before stays, with its address
-      Object.assign(now, before);
-      problem(error.message);
-    } else {
-      fail(error);
-      remember();
-    }
-    return;
+    if (mine !== turn) return false;
+    Object.assign(now, before);
+    problem(error.message);
+    return false;
   }
-  remember();
+  remember(anew);
   showQuestion();
   showEpisode();
   await showAnswers(mine);
+  return true;
 }
 
 function problem(said) { $("problem").textContent = said; }
-function fail(error) { // nothing of another question may stay on the page
-  here = null;
-  for (const id of ["here", "step", "when"]) $(id).textContent = "";
-  for (const place of [$("actions").tBodies[0], $("board"), $("curve")]) place.replaceChildren();
-  $("answers").replaceChildren(trouble(error));
-}
 function trouble(error) {
   return html("p", { className: error instanceof Missing ? "missing" : "error" }, error.message);
 }
@@ -468,14 +476,14 @@ function keepingFocus(within, work) { // what is drawn anew keeps the focus wher
 }
 
 function showQuestion() {
-  $("state").value = here.words;
+  $("state").value = here.seen ?? here.words;
   $("here").textContent = here.words + (here.seen ? `; it sees ${here.seen}` : "");
   keepingFocus($("actions"), () => $("actions").tBodies[0].replaceChildren(...about.actions.map((name, action) => {
     const untried = here.tried !== null && here.tried[action] === 0;
     const pick = (kind, label) => {
       const input = html("input", { type: "radio", name: kind, value: action, checked: now[kind] === action, disabled: kind === "instead" && now.action === action });
       input.setAttribute("aria-label", label);
-      input.addEventListener("change", () => show({ [kind]: action }));
+      input.addEventListener("change", () => show({ [kind]: action }, true));
       return html("td", { className: "pick" }, input);
     };
     const value = untried && !about.trust ? "no experience" : fixed(here.values[action], 4);
@@ -491,6 +499,7 @@ function showQuestion() {
     const nearest = points.reduce((best, one, i) => (Math.abs(one - as_of) < Math.abs(points[best] - as_of) ? i : best), 0);
     $("time").value = nearest;
     $("time").setAttribute("aria-valuetext", $("when").textContent);
+    $("any-time").value = as_of;
     showCurve(as_of);
   }
 }
@@ -530,20 +539,21 @@ async function openEpisode(key) {
     if (mine === turn) $("episodes").value = now.episode;
   }
 }
-async function replay(key) { if (await openEpisode(key)) await goTo(0); }
-function goTo(step) {
+async function replay(key) { if (await openEpisode(key)) await goTo(0, true); }
+function goTo(step, anew = false) {
   if (!episode?.steps.length) return Promise.resolve();
   const at = Math.max(0, Math.min(episode.steps.length - 1, step)), one = episode.steps[at];
-  return show({ step: at, state: one.state, action: now.as_of === null ? one.action : null }); // of an earlier time, what was best then
+  return show({ step: at, state: one.state, action: now.as_of === null ? one.action : null }, anew); // of an earlier time, what was best then
 }
 function showEpisode() {
-  keepingFocus($("board"), () => $("board").replaceChildren(here.picture ? drawn(here.picture, { places: here.places, pick: choose, width: 330 }) : ""));
+  keepingFocus($("board"), () => $("board").replaceChildren(here.picture ? drawn(here.picture, { places: here.places, pick: choose, most: 330, legible: false }) : "", html("p", { className: "small" }, here.picture?.title ?? "")));
   const one = episode?.steps[now.step], on = one && one.state === now.state;
   $("scrubber").value = now.step;
   if (!episode?.steps.length) { $("step").textContent = ""; return; }
   const last = now.step === episode.steps.length - 1, more = episode.length - episode.steps.length;
   const ending = !last ? "" : episode.ending === null ? `; ${more.toLocaleString("en")} more steps are not shown` : `; then: ${episode.ending}`;
-  $("step").textContent = on ? `step ${now.step + 1} of ${episode.steps.length}: ${about.actions[one.action]}, paid ${short(one.reward, true)}${ending}` : "off the episode";
+  const whose = now.as_of !== null && episode.key.startsWith("greedy:") ? " (as it plays now)" : "";
+  $("step").textContent = on ? `step ${now.step + 1} of ${episode.steps.length}: ${about.actions[one.action]}, paid ${short(one.reward, true)}${ending}${whose}` : "off the episode";
   $("scrubber").setAttribute("aria-valuetext", $("step").textContent);
 }
 let keys = null; // of a report: the keys of its states by their indices
@@ -555,7 +565,7 @@ function keyOf(state) { // how to ask about a state that a cell stands for; null
 }
 function choose(state) {
   stop();
-  show({ state: keyOf(state), action: null });
+  show({ state: keyOf(state), action: null }, true);
 }
 function stop() {
   if (playing === null) return;
@@ -602,6 +612,7 @@ async function showAnswers(mine) {
       content = [html("header", {}, html("h2", {}, about.questions[question])), trouble(error)];
     }
     keepingFocus(article, () => article.replaceChildren(...content));
+    for (const one of article.querySelectorAll("figure")) one.classList.toggle("wide", one.scrollWidth > one.clientWidth + 1);
     article.setAttribute("aria-busy", "false");
     article.dataset.request = requestOf("answer", given);
   };
@@ -620,7 +631,7 @@ function answered(question, found) {
   const badge = html("span", { className: `badge ${found.badge.kind}`, title: found.badge.about }, found.badge.words);
   const sentences = found.answer.sentences, content = [html("header", {}, html("h2", {}, about.questions[question]), badge)];
   content.push(html("p", { className: "lead" }, sentences[0] ?? ""));
-  if (found.strip) content.push(strip(found));
+  if (found.strip?.length) content.push(strip(found));
   found.pictures.forEach((layout, i) => content.push(figure(question, layout, i)));
   if (sentences.length > 1) content.push(html("pre", {}, sentences.slice(1).join("\n")));
   if (found.left_out) content.push(html("p", { className: "small" }, `${found.left_out.toLocaleString("en")} lighter updates are not listed here.`));
@@ -633,7 +644,7 @@ function answered(question, found) {
 
 function figure(question, layout, i) {
   const ofMap = question === "intention" || (question === "contrast" && i === 1) ? here.map : null, pick = ofMap ? choose : null;
-  const svg = drawn(layout, { places: ofMap, pick, width: layout.layout === "board" ? 420 : 1000 });
+  const svg = drawn(layout, { places: ofMap, pick, most: layout.layout === "board" ? 420 : Math.min(1000, $("answers").clientWidth) });
   const name = fileOf(question) + (i ? `-${i + 1}` : "");
   const button = (kind, work) => {
     const made = html("button", { type: "button" }, kind);
@@ -642,13 +653,14 @@ function figure(question, layout, i) {
     return made;
   };
   const what = leaves(layout)[0]?.diverging ? leaves(layout)[0].quantity : layout.layout === "bars" ? layout.axis : "";
-  const caption = html("figcaption", {}, [layout.title, what, question === "intention" ? layout.caption : ""].filter(Boolean).join(" – "));
+  const titled = [layout.title, what].filter(Boolean).join(" – "), heads = [titled, here.words + (now.as_of === null ? "" : `, as of episode ${now.as_of.toLocaleString("en")}`)];
+  const caption = html("figcaption", {}, [titled, question === "intention" ? layout.caption : ""].filter(Boolean).join(" – "));
   return html("figure", {}, svg, caption, html("div", { className: "downloads" },
-    button("SVG", () => offer(`${name}.svg`, alone(svg).blob)), button("PNG", async () => offer(`${name}.png`, await asPng(svg)))));
+    button("SVG", () => offer(`${name}.svg`, alone(svg, heads).blob)), button("PNG", async () => offer(`${name}.png`, await asPng(svg, heads)))));
 }
 
 function strip(found) { // the episodes that a value comes from; each can be replayed
-  const width = 900, height = 74, last = Math.max(1, about.episodes), most = Math.max(...found.strip.map((one) => one.weight), 1e-12);
+  const width = Math.min(900, $("answers").clientWidth), height = 74, last = Math.max(1, now.as_of ?? about.episodes), most = Math.max(...found.strip.map((one) => one.weight), 1e-12);
   const svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "the episodes it comes from, by weight; choose one to replay it" });
   svg.append(el("line", { x1: 8, x2: width - 8, y1: height - 18, y2: height - 18, stroke: "currentColor" }),
     text(8, height - 4, "episode 0", { "font-size": 11 }), text(width - 8, height - 4, `episode ${last.toLocaleString("en")}`, { "font-size": 11, "text-anchor": "end" }));
@@ -672,7 +684,7 @@ function strip(found) { // the episodes that a value comes from; each can be rep
     });
     svg.append(tick);
   });
-  return html("figure", {}, svg, html("figcaption", {}, `the heaviest episodes behind this value; click one to replay it${held ? " (faint: not in this report)" : ""}`));
+  return html("figure", {}, svg, html("figcaption", {}, `the heaviest episodes behind this value${found.strip.some((one) => one.influence < 0) ? "; orange: without it, the value would be higher" : ""}; click one to replay it${held ? " (faint: not in this report)" : ""}`));
 }
 
 // -- beginning -------------------------------------------------------------------------------
@@ -683,14 +695,28 @@ function statesHeld() {
   const answers = meant(meant(held.root).answers);
   return Object.keys(answers).filter((request) => request.startsWith("state?state=")).map((request) => unpacked(answers[request]));
 }
+function answeredFor() { // keys of the states that a report answers for; of others, on past episodes, it knows the values only
+  return new Set(Object.keys(meant(meant(held.root).answers)).map((request) => /^answer\?action=\d+&question=intention&state=(.*)$/s.exec(request)?.[1]));
+}
+function plainly(words) { return ` ${words.toLowerCase().replace(/[^\p{L}\p{N}.°+-]+/gu, " ").trim()} `; } // however it is punctuated
 function stateMeant(typed) { // of a report: among what it holds; a server understands words itself
-  const said = typed.trim(), low = said.toLowerCase();
+  const said = typed.trim();
   if (!held) return said;
-  const states = statesHeld(), same = states.find((one) => one.key === said || one.words.toLowerCase() === low);
-  if (same || !low) return same?.key ?? said;
-  const fit = states.filter((one) => one.words.toLowerCase().includes(low));
-  if (fit.length > 1) throw new Error(`${fit.length} states of this report fit ${JSON.stringify(said)}; say more`);
-  return fit[0]?.key ?? said;
+  const states = statesHeld(), key = /^\d+$/.test(said) ? String(Number(said)) : said.replaceAll(" ", "");
+  const same = states.find((one) => one.key === key || String(one.state) === key || plainly(one.words) === plainly(said));
+  if (same) return same.key;
+  if (/^\d+$/.test(said) && Number(said) < about.states) throw new Missing(`state ${said} is not in this report`);
+  const fit = /[\p{L}]/u.test(said) ? states.filter((one) => plainly(one.words).includes(plainly(said))) : [];
+  if (fit.length === 1) return fit[0].key;
+  if (fit.length) throw new Error(`${fit.length} states of this report fit ${JSON.stringify(said)}; say more`);
+  throw new Missing(`${JSON.stringify(said)} is not in this report. Write a state like this: ${JSON.stringify(states[0]?.words ?? about.example)}`);
+}
+function timeMeant(said) { // a number of episodes; null: the end
+  if (said === undefined) return null;
+  if (!/^\d+$/.test(said)) throw new Error(`as_of is a number of episodes, not ${JSON.stringify(said)}`);
+  const at = Number(said), points = about.checkpoints;
+  if (held && !points.includes(at)) throw new Missing(`how it was after ${at.toLocaleString("en")} episodes is not in this report${points.length ? `; it holds ${points.map((one) => one.toLocaleString("en")).join(", ")}` : ""}`);
+  return at;
 }
 function actionMeant(said) { // a number or a name
   if (said === undefined) return null;
@@ -706,43 +732,49 @@ async function begin() {
   $("name").textContent = about.name;
   $("about").textContent = [about.learner, about.episodes && `${about.episodes.toLocaleString("en")} episodes`, about.updates && `${about.updates.toLocaleString("en")} updates`,
     `${about.states.toLocaleString("en")} states`, about.trust && about.trust.sentences.join(" ")].filter(Boolean).join(" · ");
-  $("held").textContent = held ? `A report: it holds what was asked when it was made. ${unpacked(meant(held.root).dropped).join("; ")}.` : "Live: answers are made when they are asked for.";
+  $("held").textContent = held ? `A report: it holds what was asked when it was made; ${unpacked(meant(held.root).dropped).join("; ")}.` : "Live: answers are made when they are asked for.";
   $("state").placeholder = about.example;
-  $("states").append(...statesHeld().map((one) => html("option", { value: one.words })));
+  $("states").append(...statesHeld().filter((one) => answeredFor().has(one.key)).map((one) => html("option", { value: one.seen ?? one.words })));
   if (about.checkpoints.length) $("time").max = about.checkpoints.length - 1;
   else $("training").hidden = true;
+  $("any-time").max = about.checkpoints.at(-1) ?? 0;
+  $("any").hidden = held !== null;
   const { episodes } = await ask("episodes");
   $("episodes").append(...episodes.map((one) => html("option", { value: one.key }, one.title)));
   if (location.protocol === "about:") $("link").hidden = true; // within a notebook there is no address
   listen();
-  await follow(fromLink(), episodes);
+  await follow(fromLink(), { episodes });
 }
-async function follow(link, episodes = []) {
-  const whole = (said) => (/^\d+$/.test(said ?? "") ? Number(said) : null), key = link.episode ?? episodes[0]?.key;
-  let wrong = "";
+// What a link or typed words ask for. What of it cannot be had is said, and the rest is shown.
+async function follow(link, { episodes = [], anew = false } = {}) {
+  const wrong = [], key = link.episode ?? episodes[0]?.key;
+  const meaning = (read, said) => { try { return read(said); } catch (error) { wrong.push(error.message); return null; } };
   if (key && !(await openEpisode(key))) {
-    wrong = $("problem").textContent;
+    wrong.push($("problem").textContent);
     if (episodes.length && key !== episodes[0].key) await openEpisode(episodes[0].key);
   }
-  const most = Math.max(0, (episode?.steps.length ?? 1) - 1), one = episode?.steps[Math.min(whole(link.step) ?? 0, most)];
-  now.step = Math.min(whole(link.step) ?? 0, most);
-  try {
-    const state = link.state === undefined ? one?.state ?? "0" : stateMeant(link.state);
-    const action = link.state === undefined && link.action === undefined ? one?.action ?? null : actionMeant(link.action);
-    await show({ state, action, instead: actionMeant(link.instead), as_of: whole(link.as_of) });
-    if (wrong) problem(wrong);
-  } catch (error) {
-    nextTurn();
-    if (here) problem(error.message);
-    else fail(error);
-    $("answers").setAttribute("aria-busy", "false");
+  const steps = episode?.steps ?? [], step = Math.min(/^\d+$/.test(link.step ?? "") ? Number(link.step) : 0, Math.max(0, steps.length - 1));
+  const state = link.state === undefined ? null : meaning(stateMeant, link.state);
+  const wanted = { step, state, action: meaning(actionMeant, link.action), instead: meaning(actionMeant, link.instead), as_of: meaning(timeMeant, link.as_of) };
+  if (state === null && link.state !== undefined && here) { nextTurn(); $("answers").setAttribute("aria-busy", "false"); } // what was asked before stays
+  else {
+    const first = { state: steps[step]?.state ?? statesHeld()[0]?.key ?? "0", action: steps[step]?.action ?? null };
+    const asking = state === null ? { ...wanted, ...first, ...(link.action !== undefined && link.state === undefined ? { action: wanted.action } : {}) } : wanted;
+    for (const less of [{}, { as_of: null }, { ...first, instead: null, as_of: null }]) {
+      const mine = turn + 1;
+      if (await show({ ...asking, ...less }, anew) || turn !== mine) break;
+      if (!wrong.includes($("problem").textContent)) wrong.push($("problem").textContent);
+      if (here) break;
+    }
   }
+  if (wrong.length) problem(wrong.join(". "));
+  if (!here) $("answers").replaceChildren(html("p", { className: "missing" }, wrong.join(". ")));
 }
 function listen() {
   $("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     stop();
-    follow({ state: $("state").value, as_of: now.as_of === null ? undefined : String(now.as_of), step: String(now.step) });
+    follow({ state: $("state").value, as_of: now.as_of === null ? undefined : String(now.as_of), step: String(now.step) }, { anew: true });
   });
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); $("answers").focus(); });
   $("episodes").addEventListener("change", () => replay($("episodes").value));
@@ -750,11 +782,12 @@ function listen() {
   $("previous").addEventListener("click", () => { stop(); goTo(now.step - 1); });
   $("next").addEventListener("click", () => { stop(); goTo(now.step + 1); });
   $("play").addEventListener("click", play);
-  $("no-foil").addEventListener("click", () => show({ instead: null }));
+  $("no-foil").addEventListener("click", () => show({ instead: null }, true));
   $("time").addEventListener("input", () => {
     const at = Number($("time").value), last = about.checkpoints.length - 1;
     show({ as_of: at === last ? null : about.checkpoints[at], action: null });
   });
+  $("any-time").addEventListener("change", () => follow({ ...fromLink(), action: undefined, as_of: $("any-time").value || undefined }));
   $("link").addEventListener("click", async (event) => {
     event.preventDefault();
     const said = $("link").textContent, address = location.href.split("#")[0] + linkOf();
@@ -773,6 +806,11 @@ function listen() {
   });
   addEventListener("hashchange", () => { if (location.hash.includes("=")) follow(fromLink()); });
   dark.addEventListener("change", () => { if (here) show({}); });
+  let width = innerWidth, resized = null; // pictures are drawn for the room they have
+  addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(() => { if (here && innerWidth !== width) { width = innerWidth; show({}); } }, 150);
+  });
 }
 
 begin().catch((error) => $("answers").replaceChildren(trouble(error)));
