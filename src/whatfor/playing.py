@@ -27,12 +27,13 @@ def first_of(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
     return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 
 
-def watched(agent: Seeing, env: Any, start: int, *, seed: int, enter: Enter | None) -> Played:
-    """An episode with the very observations that a network acted on."""
-    dice = np.random.default_rng([seed, 2])
-    env.reset(seed=int(dice.integers(2**31)))
-    (enter or entering_observation(env))(env, start, dice)
-    shown, ending = agent.situation(start).observation, None
+def watched(agent: Seeing, env: Any, start: int | None, *, seed: int, enter: Enter | None) -> Played:
+    """An episode with the very observations that a network acted on; ``start=None``: as the environment begins it."""
+    dice, ending = np.random.default_rng([seed, 2]), None
+    shown, _ = env.reset(seed=int(dice.integers(2**31)))
+    if start is not None:
+        (enter or entering_observation(env))(env, start, dice)
+        shown = agent.situation(start).observation
     steps: list[tuple[Any, int]] = []
     rewards: list[float] = []
     while ending is None and len(steps) < LONGEST:
@@ -44,4 +45,4 @@ def watched(agent: Seeing, env: Any, start: int, *, seed: int, enter: Enter | No
             ending = agent.ended(shown, action, float(reward)) or ENDINGS[1]
         elif truncated:
             ending = ENDINGS[0]
-    return Played(steps, rewards, ending or ENDINGS[0])
+    return Played(steps, rewards, ending or CUT)

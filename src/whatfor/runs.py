@@ -132,7 +132,7 @@ class Run:
     @property
     def policy(self) -> NDArray[np.float64]:
         """(S, A) Chances of the greedy policy; equally good actions share."""
-        values = self.values
+        values = np.where(np.isnan(self.values), -np.inf, self.values)  # of a network that diverged
         best = values == values.max(axis=1, keepdims=True)
         chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
         return chances
@@ -167,6 +167,10 @@ class Run:
 
     def _worth(self, index: int) -> NDArray[np.float64]:
         worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
+        if np.isnan(worth).any():
+            raise ValueError(
+                f"the agent's values in {self.labels.words(index)!r} are not numbers (NaN): its learning has diverged, so there is nothing it expects"
+            )
         return worth
 
     def _best(self, index: int) -> int:
@@ -220,11 +224,12 @@ class Run:
         """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about."""
         return self.played(state, seed=seed, env=env, enter=enter).steps
 
-    def played(self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Played:
-        """The same episode, with what it paid and how it ended."""
-        index, action = self._asked(state, None)
+    def played(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Played:
+        """The same episode, with what it paid and how it ended; of a network, ``state=None`` is where its environment begins."""
         if self._agent is not None and self.plays_by_network:
-            return watched(self._agent, self.environment(env), index, seed=seed, enter=enter)
+            start = None if state is None else self.situated(state)
+            return watched(self._agent, self.environment(env), start, seed=seed, enter=enter)
+        index, action = self._asked(state, None)
         return first_of(
             self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels, limit_ends=self._limit_ends
         )

@@ -12,9 +12,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from browsing import START, lead, said, settled, values
+from gymnasium import spaces
 
 import whatfor as wf
 from whatfor.explorer.desk import Desk, plain
@@ -318,3 +320,126 @@ def test_where_it_cannot_be_written_is_said(taxi: Run, tmp_path: Path) -> None:
         taxi.report(tmp_path / "x.txt")
     with pytest.raises(ValueError, match="there is no folder"):
         taxi.report(tmp_path / "no" / "x.html")
+
+
+class Stranger(gym.Env[Any, Any]):
+    """Somebody's own: continuous, and nobody knows how to put it into a state."""
+
+    observation_space, action_space = spaces.Box(-5.0, 5.0, (2,), np.float32), spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.at = self.np_random.uniform(-1.0, 1.0, 2).astype(np.float32)
+        return self.at.copy(), {}
+
+    def step(self, action: int) -> Any:
+        self.at = np.clip(self.at + np.float32(0.5 * (2 * action - 1)), -5.0, 5.0)
+        return self.at.copy(), -1.0, bool(abs(self.at[0]) > 2.0), False, {}
+
+
+def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: Path) -> None:
+    """It cannot be put into a state; that is no reason to show no episode."""
+    from small_agents import learned
+
+    _, callback = learned(Stranger(), {"right": lambda seen: seen[0] > 0.0})
+    run = callback.run
+    run.report(tmp_path / "page.html", episodes=2)
+    page = opened((tmp_path / "page.html").as_uri())
+    assert page.locator("#episodes option").all_inner_texts() == ["a new episode (seed 0)", "a new episode (seed 1)"]
+    played = run.played(None, seed=0)
+    assert page.locator("#step").inner_text().startswith(f"step 1 of {len(played.steps)}")
+    assert values(page) == said(run.values_at(played.steps[0][0]), page)
+    assert "Stranger cannot be put into a given state" in page.locator("#answer-comparison .missing").inner_text()
+    dropped = held_in((tmp_path / "page.html").read_text())["dropped"]
+    assert not any("belief and reality: in" in line for line in dropped)
+
+
+def test_with_a_way_in_a_strangers_environment_is_compared(tmp_path: Path) -> None:
+    from small_agents import learned
+
+    _, callback = learned(Stranger(), {"right": lambda seen: seen[0] > 0.0})
+
+    def enter(env: Any, state: Any, _: Any) -> None:
+        env.unwrapped.at = np.array(state.observation)
+
+    desk = Desk(callback.run, episodes=1, enter=enter)
+    assert desk.unplayable is None
+    start = desk.starts[0]
+    got = desk.ask("answer", {"question": "comparison", "state": start})["answer"]
+    want = callback.run.comparison(np.array(json.loads(start)), rollouts=desk.rollouts, enter=enter)
+    assert got["distance"] == want.distance
+
+
+def test_a_run_of_an_environment_that_is_not_there_has_a_page_all_the_same(tmp_path: Path) -> None:
+    gym.register("Elsewhere-v0", entry_point="gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv", max_episode_steps=50)
+    trained("Elsewhere-v0", engine="python").save(tmp_path / "run")
+    gym.registry.pop("Elsewhere-v0")
+    run = wf.load(tmp_path / "run")
+    about = Desk(run).ask("run", {})
+    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["without"]["comparison"]
+    run.report(tmp_path / "page.html", episodes=2)
+    assert "past:299" in str(held_in((tmp_path / "page.html").read_text())["answers"])
+
+
+@pytest.mark.parametrize("states", [[15, 0], [0, 15]])
+def test_one_state_that_cannot_be_played_spoils_nothing(states: list[int]) -> None:
+    """The lake's goal: an episode has ended there."""
+    run = trained("FrozenLake-v1")
+    desk = Desk(run, starts=[str(state) for state in states])
+    assert desk.unplayable is None
+    assert [one["key"] for one in desk.ask("episodes", {})["episodes"]] == ["greedy:0"]
+    told(run, states=states)
+
+
+def test_states_of_a_report_are_read_as_a_server_reads_them() -> None:
+    from small_agents import CONCEPTS, learned
+
+    _, callback = learned("CartPole-v1", CONCEPTS)
+    answers = unpack(told(callback.run, states=["[0,0,0.1,0]"]))["answers"]
+    assert request_of("state", {"state": "[0.0,0.0,0.1,0.0]"}) in answers
+
+
+def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
+    run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
+    answers = unpack(told(run, episodes=3))["answers"]
+    episodes = [answer for request, answer in answers.items() if request.startswith("episode?key=greedy")]
+    steps = [(step["state"], str(step["action"])) for one in episodes for step in one["steps"]]
+    assert any(str(run.best(int(state))) != action for state, action in steps), "there are ties"
+    answered = [request for request in answers if request.startswith("answer?")]
+    kept = {request.split("state=")[1] for request in answered}
+    for state, action in steps:
+        if state in kept:
+            assert request_of("answer", {"question": "outcomes", "state": state, "action": action}) in answers
+
+
+def test_what_a_report_leaves_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.report.MOST_STATES", 10)
+    run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
+    held = unpack(told(run, episodes=10))
+    states = {
+        step["state"]
+        for request, one in held["answers"].items()
+        if request.startswith("episode?key=greedy")
+        for step in one["steps"]
+    }
+    assert len(states) > 10
+    assert f"10 of 500 states: the first of {len(states):,} on 10 episodes" in held["dropped"]
+
+
+def test_few_episodes_have_times_to_look_back_to() -> None:
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=6, seed=0)
+    assert Desk(run).checkpoints() == [3, 4, 5, 6]
+
+
+def test_a_run_that_expects_nothing_is_refused_at_once() -> None:
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=5, seed=0, record=False)
+    with pytest.raises(ValueError, match="record=True"):
+        Desk(run)
+
+
+def test_names_may_begin_with_a_bracket() -> None:
+    labels = wf.Labels((wf.Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    ledger.record(1, 0, 1.0, None, step_size=0.5, discount=1.0)
+    desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
+    assert desk.ask("state", {"state": "[out]"})["state"] == 1

@@ -112,11 +112,15 @@ def _unwrapped(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | Non
 
 
 def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:
-    """Another environment of the same kind; None: it cannot be made."""
+    """Another environment of the same kind and settings; None: it cannot be made."""
     import gymnasium as gym
 
+    from whatfor.worlds.gymnasium import changed
+
     with contextlib.suppress(gym.error.Error, TypeError, ValueError, AttributeError):
-        return gym.make(spec if env is None else env.spec)  # type: ignore[arg-type]
+        made = gym.make(spec if env is None else env.spec)  # type: ignore[arg-type]
+        if env is None or changed(env, made) is None:
+            return made
     with contextlib.suppress(Exception):  # whatever a stranger's environment does when it is copied
         return copy.deepcopy(env)
     return None

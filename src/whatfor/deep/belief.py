@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -185,8 +186,8 @@ class BeliefNetwork:
                 f"a batch of {len(actions)} steps has {len(next_actions)} next actions; give the best action for each, "
                 "target_network(next_observations).argmax(dim=1)"
             )
-        shown = batch.observations if seen is None else seen
-        next_shown = batch.next_observations if next_seen is None else next_seen
+        shown = self._as_shown(batch.observations if seen is None else seen, len(actions))
+        next_shown = self._as_shown(batch.next_observations if next_seen is None else next_seen, len(actions))
         cell, next_cell = self._cells(joined([shown, next_shown])).chunk(2)
         n_actions = self.labels.n_actions
         step = Step(
@@ -263,6 +264,17 @@ class BeliefNetwork:
                 if at not in self._examples:
                     self._examples[at] = observations[i].copy()
 
+    def _as_shown(self, observations: Any, count: int) -> Any:
+        """Observations in the shape that the environment gives them; a replay buffer holds a whole number as a row of one."""
+        shape = (count, *(self.cells.space.shape or ()))
+        if observations.shape != shape and math.prod(observations.shape) == math.prod(shape):
+            observations = observations.reshape(shape)
+        if observations.shape != shape:
+            raise ValueError(
+                f"observations have the shape {tuple(observations.shape)}; of {count} steps in {self.cells.space} it is {shape}"
+            )
+        return observations
+
     def _tensor(self, numbers: Any) -> Tensor:
         return torch.as_tensor(numbers, device=self.device)
 
@@ -276,7 +288,8 @@ class BeliefNetwork:
             start, step = self._strides
             numbers = observations.reshape(len(observations), -1).long() - start
             return (numbers * step).sum(dim=1)
-        return torch.as_tensor(self.cells.index(_numpy(observations)), device=self.device)
+        seen = self._as_shown(_numpy(observations), len(observations))
+        return torch.as_tensor(self.cells.index(seen), device=self.device)
 
     # -- beliefs ---------------------------------------------------------------------------
 
@@ -286,14 +299,20 @@ class BeliefNetwork:
         return self.cells.whole
 
     def situation(self, state: Any) -> Situation:
-        """A cell with the observation that is asked about: an observation, or an index or words with one that stands for it."""
-        shape = self.cells.space.shape or ()
-        if not self.cells.whole and not isinstance(state, str) and shape and np.shape(state) == shape:
-            observation = np.asarray(state, self.cells.space.dtype)
+        """A cell with the observation that is asked about: an observation, or words or an index with one that stands for it.
+
+        Where observations are whole numbers, a number is an observation.
+        """
+        shape, seen = self.cells.space.shape or (), not self.cells.whole and not isinstance(state, str | Situation)
+        if seen and (np.shape(state) == shape or (shape == () and np.shape(state) == (1,))):
+            observation = np.reshape(np.asarray(state, np.float64), shape)
             if not np.isfinite(observation).all():
                 raise ValueError(f"the observation {observation} holds NaN or infinite numbers")
+            observation = observation.astype(self.cells.space.dtype)
+            if shape == () and not (observation == state and self.cells.space.contains(observation[()])):
+                raise ValueError(f"{state} is no observation of {self.cells.space}")
             return Situation(int(self.cells.index(observation[None])[0]), observation)
-        if not self.cells.whole and not isinstance(state, str) and np.ndim(state) > 0:
+        if seen and np.ndim(state) > 0:
             raise ValueError(
                 f"an observation has the shape {shape}, not {np.shape(state)}; give one, or say the state in words or by its index"
             )

@@ -118,7 +118,8 @@ class BeliefCallback(BaseCallback):
         check(self.model)
         if self.belief is not None and self._taught_by is not self.model:
             raise ValueError("this callback has learned beside another agent; make a new BeliefCallback for this one")
-        self._playing = np.zeros((2, self.training_env.num_envs))
+        if self.locals.get("reset_num_timesteps", True) or self._playing.shape[1] != self.training_env.num_envs:
+            self._playing = np.zeros((2, self.training_env.num_envs))  # else its episodes go on where they were
         if self.cells is None or isinstance(self.cells, Mapping):  # what is wrong with them is told before the work
             self._cells(np.zeros((0,)))
 

@@ -13,7 +13,7 @@ import numpy as np
 from whatfor.beliefs.protocol import Seeing
 from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
 from whatfor.explanations.explanation import ROUNDING
-from whatfor.explorer.episodes import greedy, key_of, latest, past, starts, state_in, title_of
+from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
 from whatfor.layouts import layout_of
 from whatfor.layouts.places import picture_of, places_of
 from whatfor.runs import Run
@@ -54,12 +54,11 @@ class Desk:
         name: str = "",
         episodes: int = 8,
         starts: list[str] | None = None,
-        rollouts: int = ROLLOUTS,
-        seed: int = 0,
         enter: Enter | None = None,
     ) -> None:
-        self.run, self.name, self.episodes, self.seed, self.enter = run, name, episodes, seed, enter
-        self.rollouts = min(rollouts, FEW_ROLLOUTS) if run.plays_by_network else rollouts
+        _ = run.beliefs  # without any, nothing can be answered: told now, not request by request
+        self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
+        self.rollouts = FEW_ROLLOUTS if run.plays_by_network else ROLLOUTS
         self._earlier: OrderedDict[int, Run] = OrderedDict()
         self._given = starts
         #: By request, who answers it and what it takes.
@@ -126,7 +125,8 @@ class Desk:
         if self.run.ledger is None or self.run.ledger.n_episodes < 2:
             return []
         last = self.run.ledger.n_episodes
-        return sorted({round(float(x)) for x in np.geomspace(min(10, last), last, CHECKPOINTS)} | {last})
+        first = min(10, (last + 1) // 2)
+        return sorted({round(float(x)) for x in np.geomspace(first, last, CHECKPOINTS)} | {last})
 
     def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
@@ -156,7 +156,7 @@ class Desk:
         options: dict[str, dict[str, Any]] = {
             "contrast": {"instead": instead},
             "timeline": {"horizon": HORIZON},
-            "comparison": {"rollouts": self.rollouts, "seed": self.seed, "enter": self.enter},
+            "comparison": {"rollouts": self.rollouts, "enter": self.enter},
         }
         why = getattr(run, question)(state, action, **options.get(question, {}))
         tried = run.tried_at(state)
@@ -165,15 +165,15 @@ class Desk:
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
-            return {"episodes": latest(self.run, self.episodes)}
+            return {"episodes": begun(self.episodes) if self._begins else latest(self.run, self.episodes)}
         titles: list[str] = []
-        for key in self.starts:  # an agent that sees more than its cells may begin twice in one
+        for key in self.playable:  # an agent that sees more than its cells may begin twice in one
             words = title_of(self.run, key)
             times = 1 + sum(title == words or title.startswith(f"{words} (") for title in titles)
             titles.append(words if times == 1 else f"{words} ({times})")
         return {
             "episodes": [
-                {"key": f"greedy:{key}", "title": title} for key, title in zip(self.starts, titles, strict=True)
+                {"key": f"greedy:{key}", "title": title} for key, title in zip(self.playable, titles, strict=True)
             ]
         }
 
@@ -181,9 +181,9 @@ class Desk:
         kind, _, key = given.get("key", "").partition(":")
         if kind == "greedy":
             return greedy(self._at(given), key, self.enter)
-        if kind == "past" and key.isascii() and key.isdecimal():
-            return past(self.run, int(key))
-        raise ValueError('an episode is "greedy:STATE" or "past:NUMBER"')
+        if kind in ("past", "new") and key.isascii() and key.isdecimal():
+            return past(self.run, int(key)) if kind == "past" else new(self.run, int(key))
+        raise ValueError('an episode is "greedy:STATE", "past:NUMBER", or of a network "new:SEED"')
 
     @cached_property
     def starts(self) -> list[str]:
@@ -191,18 +191,39 @@ class Desk:
         if self._given is not None:
             return self._given
         try:
-            return starts(self.run, self.episodes, self.seed)
-        except ValueError:  # an environment that cannot be made again
+            return starts(self.run, self.episodes)
+        except Exception:  # an environment that cannot be made again, or whatever else a stranger's does
             return []
+
+    @cached_property
+    def playable(self) -> list[str]:
+        """Those of them that an episode can go on from: of given ones, each is tried."""
+        return [key for key in self.starts if self._given is None or self._refusal(key) is None]
 
     @cached_property
     def unplayable(self) -> str | None:
         """Why it cannot be played; None: it can."""
+        tried = (self.starts if self._given else self.starts[:1]) or ["0"]
+        refusals = [self._refusal(key) for key in tried]
+        return None if None in refusals else refusals[0]
+
+    def _refusal(self, key: str) -> str | None:
+        """Why nothing can be played from a state; None: it can."""
         try:
-            self.run.played(state_in(self.run, self.starts[0] if self.starts else "0"), enter=self.enter)
+            self.run.played(state_in(self.run, key), enter=self.enter)
         except ValueError as error:
             return str(error)
+        except Exception as error:  # a stranger's environment
+            return f"its environment failed: {type(error).__name__}: {error}"
         return None
+
+    @cached_property
+    def _begins(self) -> bool:
+        """Whether its environment can be played as it begins, though it cannot be put into a state."""
+        try:
+            return self.run.plays_by_network and bool(self.run.played(None).steps)
+        except Exception:  # it cannot be made, or fails
+            return False
 
     # -- the parts -------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from whatfor.beliefs.protocol import Seeing
+from whatfor.history import Played
 from whatfor.playing import CUT
 from whatfor.runs import Run
 from whatfor.worlds.entering import Enter
@@ -33,9 +34,9 @@ def key_of(run: Run, state: Any) -> str:
     if not _sees_more(run):
         return str(situation)
     seen = np.asarray(getattr(situation, "observation", None))
-    if seen.ndim != 1 or seen.size > MOST_NUMBERS:
+    if seen.ndim > 1 or seen.size > MOST_NUMBERS:
         return str(int(situation))
-    return json.dumps([float(str(x)) for x in seen], separators=(",", ":"))  # as few digits as tell it apart
+    return json.dumps([float(str(x)) for x in seen.ravel()], separators=(",", ":"))  # as few digits as tell it apart
 
 
 def _sees_more(run: Run) -> bool:
@@ -48,8 +49,8 @@ def state_in(run: Run, key: str) -> Any:
     text = key.strip()
     if text.isascii() and text.isdecimal():
         index = run.labels.checked(int(text))
-        return index if _sees_more(run) else run.labels.observation(index)
-    if text.startswith("["):
+        return run.labels.words(index) if _sees_more(run) else run.labels.observation(index)
+    if text.startswith("[") and not run.labels.words(0).startswith("["):
         try:
             return np.asarray(json.loads(text), np.float64)
         except (ValueError, TypeError, RecursionError):
@@ -86,7 +87,12 @@ def _begun(run: Run, most: int, seed: int) -> Iterator[str]:
 def latest(run: Run, count: int) -> list[dict[str, str]]:
     """The latest past episodes, to choose from."""
     last = 0 if run.ledger is None else run.ledger.n_episodes
-    return [{"key": f"past:{n}", "title": f"episode {n:,} of training"} for n in range(last)[-count:][::-1]]
+    return [{"key": f"past:{n}", "title": _past_title(run, n)} for n in range(last)[-count:][::-1]]
+
+
+def begun(count: int) -> list[dict[str, str]]:
+    """New episodes, as the environment begins them, to choose from."""
+    return [{"key": f"new:{seed}", "title": f"a new episode (seed {seed})"} for seed in range(count)]
 
 
 def title_of(run: Run, key: str) -> str:
@@ -97,11 +103,20 @@ def title_of(run: Run, key: str) -> str:
 def greedy(run: Run, key: str, enter: Enter | None = None) -> dict[str, Any]:
     """What it does from a state on."""
     played = run.played(state_in(run, key), enter=enter)
+    return _shown(run, f"greedy:{key}", f"from {title_of(run, key)}", played)
+
+
+def new(run: Run, seed: int) -> dict[str, Any]:
+    """What a network does in an episode, however its environment begins it."""
+    return _shown(run, f"new:{seed}", f"a new episode (seed {seed})", run.played(None, seed=seed))
+
+
+def _shown(run: Run, key: str, title: str, played: Played) -> dict[str, Any]:
     steps = [
         {"state": key_of(run, seen), "action": int(action), "reward": reward}
         for (seen, action), reward in zip(played.steps[:MOST_STEPS], played.rewards, strict=False)
     ]
-    return _told(f"greedy:{key}", f"from {title_of(run, key)}", steps, len(played.steps), played.ending)
+    return _told(key, title, steps, len(played.steps), played.ending)
 
 
 def past(run: Run, number: int) -> dict[str, Any]:
@@ -111,7 +126,13 @@ def past(run: Run, number: int) -> dict[str, Any]:
     updates = run.ledger.episode(number)
     steps = [{"state": str(one.state), "action": one.action, "reward": one.reward} for one in updates[:MOST_STEPS]]
     ending = updates[-1].ending or CUT if updates else "empty"
-    return _told(f"past:{number}", f"episode {number:,} of training", steps, len(updates), ending)
+    return _told(f"past:{number}", _past_title(run, number), steps, len(updates), ending)
+
+
+def _past_title(run: Run, number: int) -> str:
+    """With replay, not every step of an episode need be learned from."""
+    replayed = run.ledger is not None and run.ledger.order == "replayed"
+    return f"episode {number:,} of training" + (", as far as it was learned from" if replayed else "")
 
 
 def _told(key: str, title: str, steps: list[dict[str, Any]], length: int, ending: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from whatfor.explanations.phrases import count
 from whatfor.explorer.desk import Desk
-from whatfor.explorer.episodes import key_of
+from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import page
 from whatfor.pictures.files import checked, replacing
@@ -59,7 +59,7 @@ def told(
     """What a report holds: the answers by their requests, packed."""
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
-    given = [key_of(run, state) for state in states] or None
+    given = [key_of(run, state_in(run, state) if isinstance(state, str) else state) for state in states] or None
     desk = Desk(run, name=name, episodes=episodes, starts=given, enter=enter)
     answers: dict[str, Any] = {}
 
@@ -72,25 +72,27 @@ def told(
 
     about = hold("run")
     offered = hold("episodes")["episodes"]
-    shown = dict.fromkeys(desk.starts if given else ())
+    shown: dict[str, set[str]] = {key: set() for key in (desk.starts if given else ())}  # actions taken there
     for one in offered:
-        shown |= dict.fromkeys(step["state"] for step in hold("episode", key=one["key"])["steps"])
+        for step in hold("episode", key=one["key"])["steps"]:
+            shown.setdefault(step["state"], set()).add(str(step["action"]))
     if not shown:
         raise ValueError("nobody knows where episodes of this run begin: say states=, or --states")
     kept = list(shown)[:MOST_STATES]
-    compared = {*desk.starts[:MOST_PLAYED]} if run.plays_by_network else shown
+    compared = {*(desk.starts[:MOST_PLAYED] if run.plays_by_network else kept)} & {*kept}
+    compared -= {*desk.starts} - {*desk.playable}
     for at, key in enumerate(kept):
-        _hold_state(hold, about, key, compared=key in compared)
+        _hold_state(hold, about, key, shown[key], compared=key in compared)
         if heard is not None:
             heard((at + 1) / len(kept))
     dropped = [
         f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
-        f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action only",
-        f"{len(kept):,} of {about['states']:,} states: those of {count(len(offered), 'episode')}"
+        f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action, and of the one taken, only",
+        f"{len(kept):,} of {about['states']:,} states: {'those' if len(kept) == len(shown) else f'the first of {len(shown):,}'} on {count(len(offered), 'episode')}"
         if run.trust is None
-        else f"the first {len(kept):,} situations of {count(len(offered), 'episode')}",
+        else f"the first {len(kept):,} of {len(shown):,} situations on {count(len(offered), 'episode')}",
     ]
-    if run.plays_by_network:
+    if run.plays_by_network and "comparison" not in about["without"]:
         dropped.append(f"belief and reality: in {len(compared):,} of them")
     if about["checkpoints"]:
         dropped.append(
@@ -127,8 +129,10 @@ def seen(thing: Any) -> Any:
     return [seen(one) for one in thing]
 
 
-def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str, *, compared: bool) -> None:
-    """All answers about one state."""
+def _hold_state(
+    hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str, taken: set[str], *, compared: bool
+) -> None:
+    """All answers about one state, of its best action and of those taken there; where several are equally good, these may be others."""
     here = hold("state", state=key)
     best = str(here["best"])
     for action in range(len(about["actions"])):
@@ -137,9 +141,10 @@ def _hold_state(hold: Callable[..., dict[str, Any]], about: dict[str, Any], key:
             hold("answer", question="contrast", state=key, action=best, instead=str(action))
     for question in OF_THE_BEST:
         if question not in about["without"] and (compared or question != "comparison"):
-            hold("answer", question=question, state=key, action=best)
-    if "provenance" not in about["without"]:
-        strip = hold("answer", question="provenance", state=key, action=best)["strip"]
+            for told_of in sorted({best, *taken}):
+                hold("answer", question=question, state=key, action=told_of)
+    for told_of in sorted({best, *taken}) if "provenance" not in about["without"] else ():
+        strip = hold("answer", question="provenance", state=key, action=told_of)["strip"]
         for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
             for step in hold("episode", key=f"past:{one['episode']}")["steps"]:
                 hold("state", state=step["state"])

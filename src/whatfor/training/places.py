@@ -11,7 +11,7 @@ import numpy as np
 
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
-from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, labels_of, made, time_limit, twin
+from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, changed, labels_of, made, time_limit, twin
 from whatfor.worlds.world import World
 
 Engine = Literal["auto", "python", "compiled"]
@@ -54,11 +54,9 @@ def place_of(
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
-    recipe = recipe_of(env, bins, bounds)
+    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str))
     if bins is not None:
         env = binned(env, bins, bounds)
-    if not isinstance(world, str) and recipe["kind"] == "gymnasium" and not _same_again(env, recipe):
-        recipe = {**recipe, "kind": "object", "why": "it was changed after it was made"}
     labels, limit = labels_of(env), time_limit(env)
     if engine == "python":
         return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
@@ -73,15 +71,17 @@ def place_of(
     return _place(known.labels, known, env, "compiled", "the same world as the environment", recipe, limit, max_steps)
 
 
-def _same_again(env: Any, recipe: dict[str, Any]) -> bool:
-    """Whether making an environment again gives the same world; only those with a twin can be compared."""
-    if type(env.unwrapped) not in KNOWN:
-        return True
-    one, two = _twin_or_reason(env), _twin_or_reason(_env_from(recipe, render_mode=env.unwrapped.render_mode))
+def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
+    """In what an environment is another than one made by its recipe, as far as its settings and its twin tell."""
+    fresh = _env_from({**recipe, "bins": None}, render_mode=env.unwrapped.render_mode)
+    found = changed(env, fresh)
+    if found is not None or type(env.unwrapped) not in KNOWN:
+        return found
+    one, two = _twin_or_reason(env), _twin_or_reason(fresh)
     if isinstance(one, str) or isinstance(two, str):
-        return one == two
+        return None if one == two else "table"
     parts: Any = zip((*one.arrays.table, *one.arrays.cart), (*two.arrays.table, *two.arrays.cart), strict=True)
-    return one.labels == two.labels and all(np.array_equal(a, b) for a, b in parts)
+    return None if one.labels == two.labels and all(np.array_equal(a, b) for a, b in parts) else "table"
 
 
 def _twin_or_reason(env: Any) -> World | str:
@@ -121,7 +121,12 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
 def env_again(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
     if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
-        return _env_from(recipe)
+        try:
+            return _env_from(recipe)
+        except gym.error.Error as error:
+            raise ValueError(
+                f"this run's environment cannot be made here ({error}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
+            ) from None
     raise ValueError(
         f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
     )
@@ -141,8 +146,8 @@ def _place(
     return Place(labels, world, env, engine, reason, recipe, int(min(limits)) if limits else LONGEST)
 
 
-def recipe_of(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
-    """How to make an environment again, where that can be said without code."""
+def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
+    """How to make an environment again, where that can be said without code; ``fresh``: nobody can have changed it yet."""
     spec = env.spec
     seen: dict[str, Any] = {
         "bins": None if bins is None else np.asarray(bins, dtype=int).tolist(),
@@ -157,10 +162,14 @@ def recipe_of(env: Any, bins: Bins, bounds: Bounds) -> dict[str, Any]:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError):
         return {"kind": "object", "why": "it was made with options that a file cannot hold", **seen}
-    return {
+    recipe = {
         "kind": "gymnasium",
         "id": spec.id,
         "options": options,
         "max_steps": spec.max_episode_steps,
         **seen,
     }
+    found = None if fresh else _changed(env, recipe)
+    return (
+        recipe if found is None else {**recipe, "kind": "object", "why": f"its {found} was changed after it was made"}
+    )

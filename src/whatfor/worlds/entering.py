@@ -57,6 +57,8 @@ def entering_observation(env: Any) -> Enter:
         return lambda env, state, generator: setattr(env.unwrapped, "state", np.array(state.observation, np.float64))  # type: ignore[attr-defined]
     if shown_as_is and isinstance(core, AcrobotEnv):
         return lambda env, state, generator: setattr(env.unwrapped, "state", _angles(state.observation))  # type: ignore[attr-defined]
+    if shown_as_is and isinstance(core, (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv)):
+        return lambda env, state, generator: setattr(env.unwrapped, "s", int(state.observation))  # type: ignore[attr-defined]
     raise ValueError(_cannot(core))
 
 

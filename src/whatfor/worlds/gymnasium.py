@@ -41,12 +41,17 @@ KNOWN = (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv, BlackjackEnv, CartPoleEnv)
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 
 MOVES = ("left", "down", "right", "up")
+CLIFF_MOVES = ("up", "right", "down", "left")
 #: Names of actions, by environment, where labels do not give them.
 ACTIONS = {
     "CartPoleEnv": ("push left", "push right"),
     "MountainCarEnv": ("push left", "do not push", "push right"),
     "AcrobotEnv": ("torque left", "no torque", "torque right"),
     "LunarLander": ("do nothing", "fire left engine", "fire main engine", "fire right engine"),
+    "TaxiEnv": TAXI.actions,
+    "BlackjackEnv": BLACKJACK.actions,
+    "FrozenLakeEnv": MOVES,
+    "CliffWalkingEnv": CLIFF_MOVES,
 }
 CHECKED_STEPS = 2_000
 FEW = 30  # too few counts to judge chances by
@@ -74,10 +79,46 @@ def made(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
 
 def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
     """So many environments like this one, if they can be made again; else this one alone."""
+    if env.spec is None or n < 2:
+        return [env]
     try:
-        return [env, *(gym.make(env.spec) for _ in range(n - 1))] if env.spec is not None else [env]
+        first = gym.make(env.spec)
+        return [env, first, *(gym.make(env.spec) for _ in range(n - 2))] if changed(env, first) is None else [env]
     except (gym.error.Error, TypeError, ValueError):
         return [env]
+
+
+def changed(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
+    """The name of a setting in which an environment differs from one that was just made like it; None: there is none.
+
+    Settings are plain attributes that play does not change.
+
+    >>> one = made("CartPole-v1")
+    >>> one.unwrapped.gravity = 1.0
+    >>> changed(one, made("CartPole-v1"))
+    'gravity'
+    """
+    before = _settings(fresh)
+    fresh.action_space.seed(0)
+    for seed in range(2):
+        fresh.reset(seed=seed)
+        for _ in range(FEW):
+            if any(fresh.step(fresh.action_space.sample())[2:4]):
+                break
+    after, given = _settings(fresh), _settings(env)
+    settings = (name for name, value in before.items() if after.get(name) == value)
+    return next((name for name in settings if given.get(name) != before[name]), None)
+
+
+def _settings(env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """The attributes of an environment that are numbers, words, or a few numbers."""
+    found = {}
+    for name, value in vars(env.unwrapped).items():
+        if isinstance(value, bool | int | float | str | np.number):
+            found[name] = value
+        elif isinstance(value, np.ndarray) and value.size <= FEW and value.dtype.kind in "biuf":
+            found[name] = value.tolist()
+    return found
 
 
 def binned(
@@ -132,7 +173,7 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
         return _grid(core.nrow, core.ncol, MOVES, _lake_endings(core), _lake_marks(core))
     if isinstance(core, CliffWalkingEnv) and whole:
         goal = (Ending("reached the goal", said="reach the goal"),)
-        return _grid(*core.shape, ("up", "right", "down", "left"), goal, _cliff_marks(core))
+        return _grid(*core.shape, CLIFF_MOVES, goal, _cliff_marks(core))
     bins = _bins(env)
     if bins is not None:
         below = [layer for layer in layers(env)[1 + layers(env).index(bins) :] if type(layer) is not Clipped]

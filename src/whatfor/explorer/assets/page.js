@@ -141,7 +141,8 @@ function numbersOf(layout) {
 }
 function scaleOf(layout) {
   const numbers = numbersOf(layout);
-  const low = Math.min(0, ...numbers), high = Math.max(0, ...numbers);
+  let low = 0, high = 0; // a call with all of them as arguments fails where there are many
+  for (const number of numbers) { low = Math.min(low, number); high = Math.max(high, number); }
   const diverging = Boolean(leaves(layout)[0]?.diverging);
   return { low, high, size: Math.max(-low, high, diverging ? LEAST_DIFFERENCE : 0) || 1, diverging };
 }
