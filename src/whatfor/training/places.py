@@ -87,7 +87,7 @@ def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
 def _twin_or_reason(env: Any) -> World | str:
     try:
         return twin(env)
-    except NoTwin as why:
+    except ValueError as why:  # it has none, or its states are not countable without bins
         return str(why)
 
 
