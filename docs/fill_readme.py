@@ -54,7 +54,7 @@ def table(file: Path) -> str:
     result = json.loads(file.read_text())
     lines = ["| what | measured | target | |", "| --- | --- | --- | --- |"]
     for section, row in ((name, row) for name, rows in result["sections"].items() for row in rows):
-        if row["target"] is None and section not in ("start", "ledger"):
+        if row["target"] is None and section not in ("start", "ledger", "deep"):
             continue  # the whole list is what `make bench` prints
         what = row["what"].replace("|", chr(92) + "|")
         if section == "big":
