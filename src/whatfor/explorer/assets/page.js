@@ -14,7 +14,8 @@ const short = (number, signed) => {
 
 class Missing extends Error {}
 let held = null; // a report: {parts, root: {dropped, answers}}, opened where it is needed
-const asked = new Map(); // answers by request
+const asked = new Map(); // promises of answers by request
+const unsettled = new Set(); // those that are waited for
 const MOST_ASKED = 400;
 let leaving = new AbortController(); // ends the requests of a question that nobody waits for any more
 
@@ -56,22 +57,30 @@ function requestOf(what, given) { // as report.py writes it
   return what + "?" + names.map((name) => `${name}=${given[name]}`).join("&");
 }
 
-async function ask(what, given = {}) {
+function ask(what, given = {}) { // a promise of the answer; kept, so that nothing is asked twice
   const request = requestOf(what, given);
-  if (asked.has(request)) return asked.get(request);
-  let answer;
-  if (held) {
-    const answers = meant(meant(held.root).answers);
-    if (!Object.hasOwn(answers, request)) throw new Missing("not in this report");
-    answer = unpacked(answers[request]);
-  } else {
-    const kept = Object.entries(given).filter(([, one]) => one !== null && one !== undefined);
-    const reply = await fetch(`api/${what}?${new URLSearchParams(kept)}`, { signal: leaving.signal }).catch(() => { throw new Error("the server does not answer; is it still running?"); });
-    answer = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
-    if (answer.error) throw new Error(answer.error);
-  }
+  if (!asked.has(request)) keep(request, held ? opened(request) : fetched(what, given));
+  return asked.get(request);
+}
+function keep(request, answer) {
+  const mine = leaving;
   asked.set(request, answer);
+  answer.catch(() => { if (asked.get(request) === answer) asked.delete(request); });
+  mine.signal.addEventListener("abort", () => { if (unsettled.has(answer)) asked.delete(request); }); // whoever asks next asks anew
+  unsettled.add(answer);
+  answer.finally(() => unsettled.delete(answer)).catch(() => {});
   if (asked.size > MOST_ASKED) asked.delete(asked.keys().next().value);
+}
+async function opened(request) {
+  const answers = meant(meant(held.root).answers);
+  if (!Object.hasOwn(answers, request)) throw new Missing("not in this report");
+  return unpacked(answers[request]);
+}
+async function fetched(what, given) {
+  const kept = Object.entries(given).filter(([, one]) => one !== null && one !== undefined);
+  const reply = await fetch(`api/${what}?${new URLSearchParams(kept)}`, { signal: leaving.signal }).catch(() => { throw new Error("the server does not answer; is it still running?"); });
+  const answer = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
+  if (answer.error) throw new Error(answer.error);
   return answer;
 }
 
@@ -129,7 +138,10 @@ function coloured(number, scale, colour) {
 }
 
 function faint(number, scale) { return Math.abs(number) < Math.max(FAINT * scale.size, scale.diverging ? LEAST_DIFFERENCE / 2 : 0); } // nothing to read
-function cut(words, room, size = 6.6) { return words.length > room / size ? `${words.slice(0, Math.max(1, Math.floor(room / size) - 1))}…` : words; }
+function cut(words, room, size = 6.6) { // in the middle: what tells names apart is often their end
+  const most = Math.max(3, Math.floor(room / size)), tail = Math.floor(0.4 * most);
+  return words.length > most ? `${words.slice(0, most - tail - 1)}…${words.slice(-tail)}` : words;
+}
 
 function leaves(layout) { return layout.layout === "panels" ? layout.panels.flatMap(leaves) : [layout]; }
 function numbersOf(layout) {
@@ -439,7 +451,10 @@ async function show(change, anew = false) { // whether that could be shown; if n
 
 async function shown(mine, before, anew) {
   try {
-    const found = await ask("state", { state: now.state, as_of: now.as_of === about.checkpoints.at(-1) ? null : now.as_of });
+    const as_of = now.as_of === about.checkpoints.at(-1) ? null : now.as_of, { state, action, instead } = now;
+    const first = !held && instead === null && /^\d+$/.test(state) ? ask("answer", { question: "intention", state, action, as_of }) : null; // on its way already
+    const found = await ask("state", { state, as_of });
+    if (first && action === null) keep(requestOf("answer", { question: "intention", state, action: found.best, as_of }), first);
     if (mine !== turn) return false;
     here = found;
     now.state = found.key;
