@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -90,6 +92,54 @@ def test_endings_are_told_by_conditions_or_by_the_world() -> None:
 def test_bad_cells_are_refused_in_words(cells: object, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         cells_of(cells, BOX, None, np.zeros((2, 4)), n_actions=2).index(np.zeros((1, 4)))
+
+
+def always(seen: object) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("name", ["", " ", "a{b", "a}b", "0", "-1.5", "(1, 2)", " left", "far  left", 3])
+def test_a_concept_needs_a_name_that_can_be_read_again(name: object) -> None:
+    with pytest.raises(ValueError, match=r"^the concept .* needs another name: .*, e.g. \"moving left\"$") as refused:
+        Concepts({"near": always, name: always}).over(BOX, None, NOTHING)  # type: ignore[dict-item]
+    assert repr(name) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["speed > 0.5", "x: left", "v[0]", "a;b", "fast!", "Left", "2 left", "not left", "left"]
+)
+def test_other_names_of_concepts_are_read_again(name: str) -> None:
+    for more in ({}, {"up": always, "side": (always, ("Far", "0", "at 0", "{x}"))}):
+        labels = Concepts({name: always, **more}).over(BOX, None, NOTHING).labels
+        assert [labels.index(labels.words(cell)) for cell in range(labels.n_states)] == list(range(labels.n_states))
+
+
+@pytest.mark.parametrize(
+    ("concept", "says"),
+    [
+        ((always, ()), r"the concept 'side' has \(\) for its names or edges; write e.g. \(\"left\", \"right\"\)"),
+        ((always, 3), "the concept 'side' has 3 for its names or edges"),
+        ((always, "left"), "the concept 'side' has 'left' for its names or edges"),
+        ((always, ("left", "Left")), "the concept 'side' says 'Left' twice; write every name once"),
+        ((always, ("left", "")), "the concept 'side' says ''; write words"),
+        ((always, ("left", 1.0)), r"the edges of 'side' are \['left', 1.0\]; they must be finite numbers"),
+        ((always, ((1.0,), (1.0, 2.0))), "the edges of 'side' are .*; they must be finite numbers"),
+    ],
+)
+def test_names_and_edges_of_a_concept_must_make_cells(concept: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Concepts({"side": concept}).over(BOX, None, NOTHING)
+
+
+def test_two_concepts_have_two_names() -> None:
+    with pytest.raises(ValueError, match="two concepts have the name 'Left', small letters or large; choose two names"):
+        Concepts({"left": always, "Left": always}).over(BOX, None, NOTHING)
+
+
+@pytest.mark.parametrize("space", [spaces.MultiBinary(100), spaces.MultiDiscrete([10] * 30)])
+def test_more_cells_than_can_be_counted_are_refused_in_words(space: spaces.Space[Any]) -> None:
+    with pytest.raises(ValueError, match=r"at most|observations are not countable"):
+        States().over(space, None, NOTHING)
 
 
 def test_names_of_actions_must_fit() -> None:

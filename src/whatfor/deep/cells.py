@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,10 @@ from whatfor.worlds.gymnasium import action_names, binned, labels_of
 TOLD_BY_CONDITION = -1
 #: More cells than this are refused: a map of them says nothing any more.
 MOST_CELLS = 20_000
+#: Combinations of more bits than this are not counted: an index is an int64.
+MOST_BITS = 62
+#: What reads as an index or an observation, not as words.
+NUMBERS = re.compile(r"[\s\d.,()\[\]-]+")
 
 Seen = NDArray[Any]  # one observation
 Predicate = Callable[[Seen], Any]
@@ -89,6 +94,7 @@ class States:
         labels = self.labels or _named(space, env)
         if labels.n_states != math.prod(sizes):
             raise ValueError(f"the labels name {labels.n_states} states; {space} has {math.prod(sizes)}")
+        _few(labels)  # before strides, which more than an int64 counts would not fit in
 
         strides = Strides(start, np.array([math.prod(sizes[i + 1 :]) for i in range(len(sizes))], np.int64))
 
@@ -100,7 +106,7 @@ class States:
             numbers = np.array(np.unravel_index(cell, sizes)) + start
             return np.int64(numbers[0]) if isinstance(space, spaces.Discrete) else numbers.astype(space.dtype)
 
-        return _checked(Cells(labels, space, index, stands_for, True, {"kind": "states"}, strides=strides))
+        return Cells(labels, space, index, stands_for, True, {"kind": "states"}, strides=strides)
 
 
 @dataclass(frozen=True)
@@ -118,11 +124,15 @@ class Bins:
     def over(self, space: spaces.Space[Any], env: gym.Env[Any, Any] | None, visited: NDArray[Any]) -> Cells:
         """The cells of an environment's observations."""
         labels = labels_of(binned(env if env is not None else _Shown(space), self.bins, self.bounds))
-        return _checked(from_bins(labels, space))
+        return from_bins(_few(labels), space)
 
 
 def from_bins(labels: Labels, space: spaces.Space[Any]) -> Cells:
     """Cells from labels whose axes have edges."""
+    bins = isinstance(space, spaces.Box) and len(labels.axes) == math.prod(space.shape)
+    rising = all(len(axis.edges) == axis.size + 1 and (np.diff(axis.edges) > 0.0).all() for axis in labels.axes)
+    if not bins or not rising or labels.observed != "bins":
+        raise ValueError(f"the labels are not of bins of {space}")
 
     def stands_for(cell: int) -> Any:
         return np.asarray(labels.observation(cell), space.dtype)
@@ -169,6 +179,12 @@ def from_centres(
     actions: tuple[str, ...],
 ) -> Cells:
     """Cells of what is nearest to each centre; ``examples``: the observation that stands for each."""
+    shape = space.shape or ()
+    size, finite = math.prod(shape), np.isfinite(centres).all() and np.isfinite(spread).all()
+    if centres.shape != (len(examples), size) or spread.shape != (size,) or examples.shape[1:] != shape or not finite:
+        raise ValueError(f"the centres of clusters do not fit observations of {space}")
+    if (spread <= 0.0).any():
+        raise ValueError("the spread of clusters must be above zero")
     scaled, lengths = centres / spread, ((centres / spread) ** 2).sum(axis=1)
 
     def index(seen: NDArray[Any]) -> NDArray[np.int64]:
@@ -200,6 +216,7 @@ class Concepts:
         """The cells of an environment's observations."""
         if not self.concepts:
             raise ValueError('cells={} names no concept; give some, e.g. {"moving left": lambda seen: seen[1] < 0}')
+        _named_apart(list(self.concepts))
         axes, read, template = [], [], []
         for name, concept in self.concepts.items():
             axis, reader, said = _axis(name, concept)
@@ -214,7 +231,7 @@ class Concepts:
             return np.asarray(np.ravel_multi_index(tuple(np.array(numbers, np.int64)), shape), np.int64)
 
         recipe = {"kind": "concepts", "names": list(self.concepts)}
-        return _checked(Cells(labels, space, index, lambda _: None, False, recipe))
+        return Cells(_few(labels), space, index, lambda _: None, False, recipe)
 
 
 def cells_of(
@@ -267,9 +284,22 @@ def _axis(name: str, concept: Concept) -> tuple[Axis, Callable[[Seen], int], str
         raise ValueError(
             f"the concept {name!r} is {concept!r}; give a condition, (function, names) or (function, edges of its bins)"
         )
-    function, values = concept
+    function, given = concept
+    values = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else []
+    if not values:
+        raise ValueError(
+            f'the concept {name!r} has {given!r} for its names or edges; write e.g. ("left", "right") or (0.0, 1.0)'
+        )
     if all(isinstance(value, str) for value in values):
         names = tuple(str(value) for value in values)
+        odd = next((said for said in names if not _plain(said)), None)
+        if odd is not None:
+            raise ValueError(f"the concept {name!r} says {odd!r}; write words with one space between them")
+        twice = _twice(names)
+        if twice is not None:
+            raise ValueError(
+                f"the concept {name!r} says {twice!r} twice; write every name once, small letters or large"
+            )
 
         def named(seen: Seen) -> int:
             said = function(seen)
@@ -278,7 +308,10 @@ def _axis(name: str, concept: Concept) -> tuple[Axis, Callable[[Seen], int], str
             return names.index(said)
 
         return Axis(name, len(names), names), named, f"{name} {{{name}}}"
-    edges = np.asarray(values, np.float64)
+    try:
+        edges = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        edges = np.zeros(0)  # no numbers: refused with all that are no edges
     if edges.ndim != 1 or not len(edges) or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise ValueError(
             f"the edges of {name!r} are {values!r}; they must be finite numbers, each above the one before"
@@ -293,6 +326,30 @@ def _axis(name: str, concept: Concept) -> tuple[Axis, Callable[[Seen], int], str
         return bisect_right(bounds, said)
 
     return Axis(name, len(edges) + 1, words), bin_of, f"{name} {{{name}}}"
+
+
+def _named_apart(names: Sequence[Any]) -> None:
+    """Refuse names of concepts that could not be read out of a text again: states are asked for by their words."""
+    for name in names:
+        if not isinstance(name, str) or not _plain(name) or re.search("[{}]", name) or NUMBERS.fullmatch(name):
+            raise ValueError(
+                f"the concept {name!r} needs another name: words with one space between them, no braces and not only "
+                'a number, e.g. "moving left"'
+            )
+    twice = _twice(names)
+    if twice is not None:
+        raise ValueError(f"two concepts have the name {twice!r}, small letters or large; choose two names")
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    """The first name that was there before; small letters and large are the same, as they are when words are read."""
+    lower = [name.lower() for name in names]
+    return next((name for at, name in enumerate(names) if name.lower() in lower[:at]), None)
+
+
+def _plain(text: str) -> bool:
+    """Whether a text is words with one space between them; spaces are not told apart when words are read."""
+    return bool(text) and text == " ".join(text.split())
 
 
 def _heard(name: str, reader: Callable[[Seen], int], seen: Seen) -> int:
@@ -315,13 +372,14 @@ def _said(name: str, holds: Predicate, seen: Seen) -> bool:
     return bool(answer)
 
 
-def _checked(cells: Cells) -> Cells:
-    if cells.labels.n_states > MOST_CELLS:
+def _few(labels: Labels) -> Labels:
+    """Labels of cells, if there are not too many."""
+    if labels.n_states > MOST_CELLS:
         raise ValueError(
-            f"there would be {cells.labels.n_states:,} cells, and at most {MOST_CELLS:,} make sense: name fewer concepts or bins, "
+            f"there would be {labels.n_states:,} cells, and at most {MOST_CELLS:,} make sense: name fewer concepts or bins, "
             "or join several conditions in one function with names"
         )
-    return cells
+    return labels
 
 
 def _sizes(space: spaces.Space[Any]) -> tuple[tuple[int, ...], NDArray[np.int64]]:
@@ -329,7 +387,7 @@ def _sizes(space: spaces.Space[Any]) -> tuple[tuple[int, ...], NDArray[np.int64]
         return (int(space.n),), np.array([space.start], np.int64)
     if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
         return tuple(int(n) for n in space.nvec), np.asarray(space.start, np.int64)
-    if isinstance(space, spaces.MultiBinary) and isinstance(space.n, int | np.integer):
+    if isinstance(space, spaces.MultiBinary) and isinstance(space.n, int | np.integer) and space.n <= MOST_BITS:
         return (2,) * int(space.n), np.zeros(int(space.n), np.int64)
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.integer) and len(space.shape) == 1:
         sizes = tuple(int(n) for n in space.high.astype(np.int64) - space.low.astype(np.int64) + 1)
