@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
 import whatfor as wf
-from whatfor import folder
-from whatfor.deep import BeliefCallback, Bins, Clusters
+from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Clusters, run_of
+from whatfor.deep.cells import cells_of
 from whatfor.deep.saving import weights_in
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
@@ -111,27 +112,56 @@ def test_damaged_networks_are_refused(tmp_path: Path) -> None:
         wf.load(tmp_path / "run")
 
 
+def test_a_run_that_nobody_looked_at_comes_back(tmp_path: Path) -> None:
+    """Where nothing was visited, the gap to Q is infinite; where Q is, the correlation is no number."""
+    trust = lake().trust
+    assert trust is not None
+    odd = replace(trust, residual=np.inf, correlation=np.nan, by_visits=np.nan)
+    assert odd.grade == "poor"
+    run = _with_trust(odd)
+    run.save(tmp_path / "run")
+    back = wf.load(tmp_path / "run").trust
+    assert back is not None
+    assert back.to_json() == odd.to_json()
+    assert (back.residual, str(back.correlation), str(back.by_visits)) == (np.inf, "nan", "nan")
+
+
+def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
+    cells = cells_of(None, gym.spaces.Discrete(3), None, np.zeros(0), n_actions=2)
+
+    def worth(seen: Any) -> Any:
+        return np.zeros((len(seen), 2))
+
+    run = run_of(BeliefNetwork(cells, worth, discount=0.9), (np.zeros(0, int), np.zeros(0, int)))
+    run.save(tmp_path / "run")
+    assert str(wf.load(tmp_path / "run", agent=worth).intention(0)) == str(run.intention(0))
+
+
 @pytest.mark.parametrize(
-    "forged",
+    ("spoil", "says"),
     [
-        {"settings": {"sizes": {"state": [10**7], "action": [], "joint": [10**7]}}},
-        {"trust": {"correlation": "x"}},
-        {"updates": "many"},
-        {"normaliser": {"mean": [0.0], "scale": [0.0], "clip": 1.0}},
+        (lambda run: run.tables.fill(np.nan), r"Q-values are NaN or infinite in 16 of 16 states, .* learning_rate"),
+        (lambda run: run._beliefs._brought.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
+        (lambda run: run.settings.update(reward_scale=np.nan), r"settings.reward_scale is nan, so .* cannot be saved"),
     ],
-    ids=["sizes", "trust", "updates", "normaliser"],
+    ids=["Q", "beliefs", "settings"],
 )
-def test_forged_documents_are_refused(forged: dict[str, Any], tmp_path: Path) -> None:
+def test_what_cannot_be_saved_is_named_and_harms_nothing(spoil: Any, says: str, tmp_path: Path) -> None:
     lake().save(tmp_path / "run")
-    contents = folder.read(tmp_path / "run")
-    document = contents.documents["run"]
-    for name, value in forged.items():
-        held = document["network"][name]
-        document["network"][name] = {**held, **value} if isinstance(held, dict) else value
-    others = {"belief": ("safetensors", contents.others["belief"]), "agent": ("zip", contents.others["agent"])}
-    folder.write(tmp_path / "run", {"run": document}, contents.arrays, others)
-    with pytest.raises(wf.FolderError, match="belief network cannot be read"):
-        wf.load(tmp_path / "run")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}
+    run = _with_trust(lake().trust)
+    spoil(run)
+    with pytest.raises(ValueError, match=says):
+        run.save(tmp_path / "run")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
+
+
+def _with_trust(trust: Any) -> wf.Run:
+    """The lake's run again, for changes."""
+    run, belief = lake(), lake()._beliefs
+    assert isinstance(belief, BeliefNetwork)
+    still = belief.snapshot(belief.q_values)
+    return wf.Run(labels=run.labels, values=run.tables, beliefs=still, settings=dict(run.settings), trust=trust)
 
 
 def test_rewards_alone_can_be_normalised(tmp_path: Path) -> None:

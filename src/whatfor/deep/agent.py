@@ -16,11 +16,10 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper, VecMonitor, VecNormalize
 from stable_baselines3.dqn import DQN
-from stable_baselines3.dqn.policies import DQNPolicy
+from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import nn
 
 from whatfor.deep.normalising import Learning, Normaliser
-from whatfor.folder import FolderError
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -160,20 +159,11 @@ def described(model: DQN) -> dict[str, Any] | None:
     return {"layers": list(policy.net_arch), "activation": policy.activation_fn.__name__}
 
 
-def network_from(
-    told: dict[str, Any], weights: dict[str, torch.Tensor], space: spaces.Space[Any], n_actions: int
-) -> nn.Module:
-    """The Q-network of an agent, made again from what ``described`` said and from its weights."""
-    if told["activation"] not in ACTIVATIONS:
-        raise FolderError(f"the agent has an unknown activation: {told['activation']!r}")
-    options: dict[str, Any] = {
-        "net_arch": [int(n) for n in told["layers"]],
-        "activation_fn": ACTIVATIONS[told["activation"]],
-    }
-    policy = DQNPolicy(space, spaces.Discrete(n_actions), lambda _: 0.0, **options)
-    try:
-        policy.load_state_dict(weights)
-    except RuntimeError as error:
-        raise FolderError(f"the agent's weights do not fit its description: {error}") from error
-    policy.set_training_mode(False)
-    return policy.q_net
+def blank_network(layers: list[int], activation: str, space: spaces.Space[Any], n_actions: int) -> nn.Module:
+    """The Q-network of an agent as ``described`` says it is, without its weights: it takes no memory until it gets them."""
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"its activation is {activation!r}; there are {', '.join(ACTIVATIONS)}")
+    with torch.device("meta"):
+        flat = FlattenExtractor(space)
+        kind = ACTIVATIONS[activation]
+        return QNetwork(space, spaces.Discrete(n_actions), flat, flat.features_dim, layers, kind).eval()
