@@ -84,7 +84,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     ("network.settings.seed", 10**30, "belief network cannot be read"),
     ("network.settings.sizes.joint", [32.0], "its joint is"),
     ("network.trust", 5, "its trust is 5"),
-    ("network.trust.residual", "x", "its trust says 'x' of residual"),
+    ("network.trust.residual", "x", "its residual is 'x'"),
     ("network.trust.residual", None, "its residual is None"),
     ("network.updates", "many", "its updates is 'many'"),
     ("network.source", 3, "its source is 3"),
@@ -94,6 +94,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     ("network.space", {"kind": "box", "shape": [2], "dtype": "float32", "low": ["1", "nan"], "high": ["0", "0"]}, "read"),
     ("network.space", {"kind": "box", "shape": [1], "dtype": "U9", "low": ["0"], "high": ["1"]}, "no numbers"),
     ("network.normaliser", {"mean": [0.0, 0.0], "scale": [1.0, 1.0], "clip": 1.0}, "normalised by numbers"),
+    ("network.normaliser", {"mean": [0.0], "scale": [1.0], "clip": "nan"}, "normalised by numbers"),
     ("network.normaliser", {"mean": [], "scale": [0.0], "clip": 1.0}, "normalised by numbers"),
     ("settings.agent", {}, "agent cannot be read: nothing is said of its layers"),
     ("settings.agent", 5, "agent cannot be read: nothing is said of its layers"),
@@ -220,13 +221,13 @@ def test_no_network_is_made_that_the_files_do_not_hold(deep: Path, path: str, va
 
 
 @pytest.mark.usefixtures("no_large_layers")
-def test_a_larger_space_is_refused_where_cells_do_not_count_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("agent", [None, lambda seen: np.zeros((len(seen), 2))], ids=["its agent", "its beliefs"])
+def test_a_larger_space_is_refused_where_cells_do_not_count_it(tmp_path: Path, agent: Any) -> None:
     cart()[1].save(tmp_path)
-    forge_document(
-        tmp_path, lambda document: put(document, "network.space", {"kind": "discrete", "n": 10**9, "start": 0})
-    )
+    large = {"kind": "discrete", "n": 10**9, "start": 0}
+    forge_document(tmp_path, lambda document: put(document, "network.space", large))
     with pytest.raises(wf.FolderError, match=r"cannot be read: its .* is torch.float32 of the shape"):
-        wf.load(tmp_path, cells=ALL)
+        wf.load(tmp_path, cells=ALL, agent=agent)
 
 
 def zipped(**held: bytes) -> bytes:

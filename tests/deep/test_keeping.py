@@ -51,6 +51,8 @@ def test_concepts_are_given_again(tmp_path: Path) -> None:
         wf.load(tmp_path / "run")
     with pytest.raises(ValueError, match="cells= lacks 'fell left'"):
         wf.load(tmp_path / "run", cells=CONCEPTS)
+    with pytest.raises(ValueError, match="cells=3; give the dictionary of concepts and endings"):
+        wf.load(tmp_path / "run", cells=3)
     assert_same(run, wf.load(tmp_path / "run", cells={**CONCEPTS, **ENDINGS}), UPRIGHT)
 
 
@@ -61,8 +63,9 @@ def test_other_cells_come_back(cells: object, tmp_path: Path) -> None:
     assert_same(run, wf.load(tmp_path / "run"), UPRIGHT)
 
 
-def test_normalised_observations_come_back(tmp_path: Path) -> None:
-    vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0))
+@pytest.mark.parametrize("clip", [10.0, np.inf])
+def test_normalised_observations_come_back(clip: float, tmp_path: Path) -> None:
+    vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0), clip_obs=clip)
     beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
     model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]})
     model.learn(300, callback=beside)

@@ -74,8 +74,8 @@ def network_out(run: Run) -> tuple[dict[str, Any], Files]:
         "space": space_out(belief.cells.space),
         "updates": belief.updates,
         "source": belief.source,
-        "trust": None if run.trust is None else _trust_out(run.trust),
-        "normaliser": None if belief.normaliser is None else asdict(belief.normaliser.fixed()),
+        "trust": None if run.trust is None else _worded({k: v for k, v in vars(run.trust).items() if k != "labels"}),
+        "normaliser": None if belief.normaliser is None else _worded(asdict(belief.normaliser.fixed())),
     }
     _check_finite(run, document, tensors)
     files: Files = {"belief": ("safetensors", tensors_to({name: t.contiguous().cpu() for name, t in tensors.items()}))}
@@ -245,25 +245,27 @@ def _check_shapes(wanted: dict[str, torch.Tensor], held: dict[str, torch.Tensor]
             raise ValueError(f"its {name} is {there}, where its settings make it {right}")
 
 
-def _trust_out(trust: Trust) -> dict[str, Any]:
-    """What was found out about a network; of an agent that has diverged, some of it is no finite number."""
-    told = {name: x for name, x in vars(trust).items() if name != "labels"}
+def _worded(told: dict[str, Any]) -> dict[str, Any]:
+    """Numbers by name, with words for those that JSON has none for: an agent may have diverged, or not clip what it sees."""
     return {name: repr(float(x)) if isinstance(x, float) and not np.isfinite(x) else x for name, x in told.items()}
+
+
+def _number(told: dict[str, Any], name: str) -> float:
+    """A number that ``_worded`` may have written in words."""
+    said = _said(told, name, int, float, str)
+    if said not in NOT_FINITE and (isinstance(said, str) or not np.isfinite(said)):
+        raise ValueError(f"its {name} is {said!r}")
+    return float(said)
 
 
 def _trust_in(labels: Labels, told: dict[str, Any]) -> Trust:
     """What was found out about a network when it was saved."""
-
-    def number(name: str) -> float:
-        said = _said(told, name, int, float, str)
-        if said not in NOT_FINITE and (isinstance(said, str) or not np.isfinite(said)):
-            raise ValueError(f"its trust says {said!r} of {name}")
-        return float(said)
-
-    numbers = {name: number(name) for name in ("correlation", "residual", "value_range", "discount", "impossible")}
-    looked = {name: None if told.get(name) is None else number(name) for name in ("distance", "by_visits")}
-    counts = {name: _said(told, name, int) for name in ("pairs", "states", "updates")}
-    return Trust(labels, **numbers, **looked, **counts, source=_said(told, "source", str))  # type: ignore[arg-type]
+    numbers: dict[str, Any] = {
+        name: _number(told, name) for name in ("correlation", "residual", "value_range", "discount", "impossible")
+    }
+    numbers |= {name: None if told.get(name) is None else _number(told, name) for name in ("distance", "by_visits")}
+    numbers |= {name: _said(told, name, int) for name in ("pairs", "states", "updates")}
+    return Trust(labels, **numbers, source=_said(told, "source", str))
 
 
 def _examples_in(tensors: dict[str, torch.Tensor], space: Any, n_cells: int) -> dict[int, NDArray[Any]]:
@@ -401,9 +403,9 @@ def _normaliser_in(told: dict[str, Any] | None, space: spaces.Space[Any]) -> Fix
     if told is None:
         return None
     mean, scale = (np.array(_said(told, name, list), np.float64) for name in ("mean", "scale"))
-    clip, size = float(_said(told, "clip", int, float)), math.prod(space.shape or ())
-    numbers = (*mean.ravel(), *scale.ravel(), clip)
-    if not mean.shape == scale.shape == (size,) or not np.isfinite(numbers).all() or not (scale > 0.0).all():
+    clip, finite = _number(told, "clip"), np.isfinite(mean).all() and np.isfinite(scale).all()
+    fits = mean.shape == scale.shape == (math.prod(space.shape or ()),)
+    if not fits or not finite or not (scale > 0.0).all() or not clip > 0.0:
         raise ValueError("its observations are normalised by numbers that cannot be")
     return Fixed(tuple(mean.tolist()), tuple(scale.tolist()), clip)
 
