@@ -100,8 +100,8 @@ def _check_finite(run: Run, document: dict[str, Any], tensors: dict[str, torch.T
     odd = np.asarray((~np.isfinite(run.tables)).any(axis=(0, 2)))
     if odd.any():
         raise ValueError(
-            f"the agent's Q-values are NaN or infinite in {odd.sum()} of {len(odd)} states, so the run cannot be saved: it has "
-            "diverged. Ask it as it is, naming an action, or train again with a smaller learning_rate"
+            f"the agent's Q-values are NaN or infinite in {odd.sum()} of {len(odd)} states, so the run cannot be saved: its "
+            "learning has diverged. Train again with a smaller learning_rate, and save before it does"
         )
     for name, number in _numbers({"settings": run.settings, "network": document}):
         if not np.isfinite(number):
