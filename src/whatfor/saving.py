@@ -100,7 +100,7 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         need_torch()
         need_sb3()
         need_safetensors()
-        from whatfor.deep.saving import network_in
+        from whatfor.deep.loading import network_in
 
         network_in(run, document["network"], others, cells=cells, agent=agent)
     return run

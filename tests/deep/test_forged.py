@@ -22,7 +22,8 @@ from test_keeping import BOUNDS, Bomb
 import whatfor as wf
 from test_forgeries import contents, forge, forge_document, spots
 from whatfor.deep import Bins, Clusters
-from whatfor.deep.saving import AGAIN, weights_in
+from whatfor.deep.loading import weights_in
+from whatfor.deep.told import AGAIN
 
 #: Stands for: leave it out.
 GONE = object()

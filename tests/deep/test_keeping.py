@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 import whatfor as wf
 from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Clusters, run_of
 from whatfor.deep.cells import cells_of
-from whatfor.deep.saving import weights_in
+from whatfor.deep.loading import weights_in
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 BOUNDS = [(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)]
