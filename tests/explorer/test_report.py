@@ -213,6 +213,22 @@ def test_requests_know_their_parameters(taxi: Run) -> None:
     assert desk.ask("episode", {"key": "greedy:68", "as_of": "100"})["steps"][0]["state"] == "68"
 
 
+def test_a_contrast_with_an_action_that_was_never_tried_is_marked_so() -> None:
+    ledger = wf.Ledger(n_states=1, n_actions=3)
+    for action in (0, 1):
+        ledger.record(0, action, 1.0, None, step_size=0.5, discount=1.0)
+    desk = Desk(wf.Run(labels=wf.Labels.plain(1, 3), values=ledger.values(), ledger=ledger))
+    badges = {
+        pair: desk.ask("answer", {"question": "contrast", "state": "0", "action": pair[0], "instead": pair[1]})["badge"]
+        for pair in ("01", "02", "20")
+    }
+    assert {pair: told_["words"] for pair, told_ in badges.items()} == {
+        "01": "exact",
+        "02": "no experience",
+        "20": "no experience",
+    }
+
+
 @pytest.mark.parametrize(
     "learner",
     [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(trail=0.5), wf.DoubleQLearning()],

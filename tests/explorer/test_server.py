@@ -127,6 +127,7 @@ def test_this_machine_is_known_by_its_names() -> None:
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},  # another server of this machine
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -185,6 +186,15 @@ def test_kept_answers_are_bounded(taxi: Run) -> None:
         assert kept.size <= 50_000
     assert kept.find("state", {"state": "1"}) is None
     assert kept.make("state", {"state": "1"}) == first
+
+
+def test_a_place_among_those_that_wait_is_given_back(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.server.MOST_WAITING", 2)
+    with serving(taxi) as address, httpx.Client(base_url=address, timeout=20.0) as client:
+        for state in range(5):  # each is asked for the first time, so that it waits for its turn
+            assert client.get("api/state", params={"state": str(state)}).status_code == 200
+        for _ in range(5):
+            assert client.get("api/state", params={"state": "nowhere"}).status_code == 400
 
 
 def test_a_failure_says_no_secrets(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
