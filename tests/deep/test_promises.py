@@ -16,7 +16,9 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 from whatfor.deep import BeliefCallback, BeliefNetwork, learn_after
-from whatfor.deep.agent import sees_through
+from whatfor.deep.agent import reward_scale, sees_through
+from whatfor.deep.callback import falling
+from whatfor.deep.run import beyond
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 FALLEN = np.array([0.0, 0.0, -0.3, 0.0], np.float32)
@@ -82,6 +84,35 @@ def test_a_run_stays_what_it_was_while_the_normaliser_goes_on_learning() -> None
     assert beside.run.intention(UPRIGHT).to_json() != before
 
 
+def test_after_training_earnings_are_in_the_units_of_q_too() -> None:
+    model, _ = learned(normalised(), CONCEPTS, steps=300)
+    run = learn_after(model, CONCEPTS, steps=100, updates=20, sizes=SMALL)
+    tried = run.beliefs.tried() > 0  # type: ignore[attr-defined]
+    scale = reward_scale(model)
+    assert abs(scale - 1.0) > 0.1
+    np.testing.assert_allclose(run.beliefs.rewards()[tried], scale, rtol=1e-5)  # type: ignore[attr-defined]
+
+
+def test_values_are_held_against_rewards_as_q_learns_from_them() -> None:
+    model, beside = learned(normalised(), CONCEPTS)
+    run, (seen, done) = beside.run, beside.visited(2_000)
+    values = run.beliefs.q_values(seen)[np.arange(len(done)), done]  # type: ignore[attr-defined]
+    shares = [beyond(values, np.full(1, paid), 0.9) for paid in (1.0, reward_scale(model))]  # CartPole pays 1 a step
+    assert shares[0] != shares[1]
+    assert run.trust is not None
+    assert run.trust.impossible == shares[1]
+
+
+def test_exact_visits_are_no_measure_where_a_time_limit_is_an_end() -> None:
+    """They know no limit."""
+    for terminal in (False, True):
+        kept = {"handle_timeout_termination": not terminal}
+        beside = BeliefCallback(sizes=SMALL)
+        agent(gym.make("FrozenLake-v1"), replay_buffer_kwargs=kept).learn(60, callback=beside)
+        assert beside.run.trust is not None
+        assert (beside.run.trust.distance is None) == terminal
+
+
 # -- when they are learned ---------------------------------------------------------------------
 
 
@@ -124,6 +155,21 @@ def test_a_soft_sync_goes_part_of_the_way(monkeypatch: pytest.MonkeyPatch) -> No
     for before, after, online in ways:
         assert torch.allclose(after, 0.75 * before + 0.25 * online)
     assert any((before - online).abs().max() > 1e-3 for before, _, online in ways)
+
+
+def test_the_learning_rate_falls_as_training_goes_on() -> None:
+    rates: list[float] = []
+
+    def told(remaining: float) -> float:
+        rates.append(remaining)
+        return 0.01 + remaining
+
+    for rate, last in ((told, 0.01), (falling, 0.05 * 1e-3)):
+        beside = BeliefCallback(CONCEPTS, sizes=SMALL, learning_rate=rate)
+        agent().learn(50, callback=beside)
+        assert beside.belief is not None
+        assert beside.belief.optimiser.param_groups[0]["lr"] == pytest.approx(last)
+    assert rates == sorted(rates, reverse=True)
 
 
 # -- whose environment is played -----------------------------------------------------------------

@@ -229,6 +229,24 @@ def test_a_contrast_with_an_action_that_was_never_tried_is_marked_so() -> None:
     }
 
 
+def test_few_runs_of_earlier_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.desk.KEPT", 2)
+    ledger = wf.Ledger(n_states=1, n_actions=1)
+    for _ in range(4):
+        ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    desk = Desk(wf.Run(labels=wf.Labels.plain(1, 1), values=ledger.values(), ledger=ledger))
+    for episodes in (1, 2, 1, 3):
+        told_ = desk.ask("state", {"state": "0", "as_of": str(episodes)})
+        assert told_["values"] == [1.0 - 0.5**episodes]
+    assert list(desk._earlier) == [1, 3]  # those that were asked for last
+
+
+def test_times_to_look_back_to_are_close_together_where_most_is_learned(taxi: Run) -> None:
+    times = np.array(Desk(taxi).checkpoints())
+    assert (times[0], times[-1], len(times)) == (10, 2_000, 10)
+    np.testing.assert_allclose(times[1:] / times[:-1], 200 ** (1 / 9), rtol=0.05)
+
+
 @pytest.mark.parametrize(
     "learner",
     [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(trail=0.5), wf.DoubleQLearning()],
