@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from small_agents import CONCEPTS, ENDINGS, SMALL, learned
+from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, learned
 from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.env_util import make_vec_env
@@ -17,8 +17,10 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMoni
 
 from whatfor.deep import BeliefCallback, BeliefNetwork, learn_after
 from whatfor.deep.agent import reward_scale, sees_through
+from whatfor.deep.belief import MOST_NORM
 from whatfor.deep.callback import falling
-from whatfor.deep.run import beyond
+from whatfor.deep.optimiser import ClippedAdam
+from whatfor.deep.run import beyond, distance_to_exact
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 FALLEN = np.array([0.0, 0.0, -0.3, 0.0], np.float32)
@@ -35,10 +37,18 @@ def agent(env: Any = "CartPole-v1", kind: type[DQN] = DQN, **more: Any) -> DQN:
     return kind("MlpPolicy", env, seed=0, device="cpu", policy_kwargs={"net_arch": [8]}, **{**settings, **more})
 
 
-def network() -> BeliefNetwork:
+def network(**more: Any) -> BeliefNetwork:
     return BeliefNetwork.of(
         gym.make("CartPole-v1"), lambda seen: np.zeros((len(seen), 2)), CONCEPTS, endings=ENDINGS, discount=0.9,
-        sizes=SMALL, learning_rate=1e-2,
+        sizes=SMALL, learning_rate=1e-2, **more,
+    )  # fmt: skip
+
+
+def fall() -> SimpleNamespace:
+    """A batch of the last step of an episode."""
+    return SimpleNamespace(
+        observations=torch.as_tensor(UPRIGHT[None]), actions=[0], rewards=[1.0],
+        next_observations=torch.as_tensor(FALLEN[None]), dones=[1.0],
     )  # fmt: skip
 
 
@@ -47,12 +57,8 @@ def network() -> BeliefNetwork:
 
 def test_an_ending_is_told_by_the_last_observation_of_an_episode() -> None:
     belief = network()
-    batch = SimpleNamespace(
-        observations=torch.as_tensor(UPRIGHT[None]), actions=[0], rewards=[1.0],
-        next_observations=torch.as_tensor(FALLEN[None]), dones=[1.0],
-    )  # fmt: skip
     for _ in range(100):
-        belief.update(batch, [0])
+        belief.update(fall(), [0])
     assert belief.outcomes(belief.situation(UPRIGHT), 0)["fell left"] > 0.9
 
 
@@ -113,6 +119,16 @@ def test_exact_visits_are_no_measure_where_a_time_limit_is_an_end() -> None:
         assert (beside.run.trust.distance is None) == terminal
 
 
+def test_exact_visits_are_measured_state_by_state_however_many_are_asked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = lake()
+    apart, states = distance_to_exact(run.beliefs, run._placed(), run.policy)  # type: ignore[arg-type]
+    monkeypatch.setattr("whatfor.deep.run.PART", 2)
+    assert states > 4
+    assert distance_to_exact(run.beliefs, run._placed(), run.policy)[0] == pytest.approx(apart)  # type: ignore[arg-type]
+
+
 # -- when they are learned ---------------------------------------------------------------------
 
 
@@ -157,6 +173,16 @@ def test_a_soft_sync_goes_part_of_the_way(monkeypatch: pytest.MonkeyPatch) -> No
     assert any((before - online).abs().max() > 1e-3 for before, _, online in ways)
 
 
+@pytest.mark.parametrize(("optimiser", "order", "most"), [(None, 2, MOST_NORM), (ClippedAdam, np.inf, 1.0)])
+def test_gradients_are_bounded(optimiser: Any, order: float, most: float) -> None:
+    """In length; or number by number, as in the paper."""
+    belief, batch = network(optimiser=optimiser), fall()
+    batch.observations = torch.full((1, 4), 1e4)  # far from all that networks are made for
+    belief.update(batch, [0])
+    gradient = torch.cat([weight.grad.flatten() for weight in belief.online.parameters() if weight.grad is not None])
+    assert torch.linalg.vector_norm(gradient, order) == pytest.approx(most, rel=1e-4)
+
+
 def test_the_learning_rate_falls_as_training_goes_on() -> None:
     rates: list[float] = []
 
@@ -173,6 +199,12 @@ def test_the_learning_rate_falls_as_training_goes_on() -> None:
 
 
 # -- whose environment is played -----------------------------------------------------------------
+
+
+def test_an_episode_that_is_played_ends_by_the_name_that_was_given() -> None:
+    _, run = cart()
+    leaning = np.array([0.0, 0.0, 0.2, 3.0], np.float32)  # to the right, whatever it does
+    assert run.played(leaning).ending == "fell right"
 
 
 def test_an_environment_shows_what_the_agent_sees_through_normalising_only() -> None:

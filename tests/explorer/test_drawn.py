@@ -11,7 +11,7 @@ from browsing import START
 
 from whatfor.explanations import Explanation
 from whatfor.explorer.desk import ROLLOUTS
-from whatfor.layouts import Board, layout_of
+from whatfor.layouts import Board, Panels, layout_of
 from whatfor.pictures.scale import MAPS
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS
@@ -75,6 +75,22 @@ def test_bars_of_episodes_go_to_the_side_that_their_sign_says(site: str, opened:
     assert_drawn(bars, {f"episode {episode:,}, influence": amount for episode, amount in telling})
 
 
+def assert_coloured(cells: list[Any], board: Board, most: float) -> None:
+    """Cells say their numbers and are coloured as in Python's pictures, where the darkest colour is the largest number."""
+    assert len(cells) == board.rows * board.columns
+    for at, (said, colours) in enumerate(cells):
+        row, column = divmod(at, board.columns)
+        here = [layer.cells[row][column] for layer in board.layers]
+        told = [f"{layer.name} {0.0 if abs(x) < 5e-4 else x:.3f}" for layer, x in zip(board.layers, here, strict=True)]
+        assert said == f"row {row}, column {column}: {', '.join(told)}"
+        drawn = [[int(part) for part in colour[4:-1].split(",")] for colour in colours]
+        wanted = [
+            MAPS["signed"](0.5 + x / most / 2) if board.diverging else MAPS[layer.colour](x / most)
+            for layer, x in zip(board.layers, here, strict=True)
+        ]
+        np.testing.assert_allclose(drawn, 255 * np.array(wanted)[:, :3], atol=4)  # Matplotlib has 256 colours in all
+
+
 @pytest.mark.parametrize("question", ["contrast", "comparison"])
 def test_differences_are_coloured_as_in_python_pictures(site: str, opened: Any, taxi: Run, question: str) -> None:
     why: Explanation
@@ -84,20 +100,24 @@ def test_differences_are_coloured_as_in_python_pictures(site: str, opened: Any, 
         link, why, show = "", taxi.comparison(START, rollouts=ROLLOUTS), "difference"
     board = layout_of(why, show=show)
     assert isinstance(board, Board)
-    numbers = np.array([layer.cells for layer in board.layers])  # (layers, rows, columns)
+    numbers = np.array([layer.cells for layer in board.layers])
     most = np.abs(numbers).max()
     assert numbers.min() < -0.1 * most < 0.1 * most < numbers.max()  # both colours are needed
     page = opened(f"{site}#state={LABELS.index(START)}{link}")
-    cells = page.locator(f"#answer-{question} figure >> nth=1 >> svg").evaluate(CELLS)
-    assert len(cells) == board.rows * board.columns
-    for at, (said, colours) in enumerate(cells):
-        row, column = divmod(at, board.columns)
-        here = numbers[:, row, column]
-        told = [f"{layer.name} {0.0 if abs(x) < 5e-4 else x:.3f}" for layer, x in zip(board.layers, here, strict=True)]
-        assert said == f"row {row}, column {column}: {', '.join(told)}"
-        drawn = [[int(part) for part in colour[4:-1].split(",")] for colour in colours]
-        wanted = 255 * MAPS["signed"](0.5 + here / most / 2)[:, :3]
-        np.testing.assert_allclose(drawn, wanted, atol=4)  # Matplotlib has 256 colours between the two ends
+    assert_coloured(page.locator(f"#answer-{question} figure >> nth=1 >> svg").evaluate(CELLS), board, most)
+
+
+def test_maps_beside_each_other_have_one_scale(site: str, opened: Any, taxi: Run) -> None:
+    maps = layout_of(taxi.contrast(START, instead="east"))
+    assert isinstance(maps, Panels)
+    boards = [board for board in maps.panels if isinstance(board, Board)]
+    largest = [max(np.max(layer.cells) for layer in board.layers) for board in boards]
+    assert min(largest) < 0.7 * max(largest)  # each on a scale of its own would look otherwise
+    page = opened(f"{site}#state={LABELS.index(START)}&instead=2")
+    cells = page.locator("#answer-contrast figure >> nth=0 >> svg").evaluate(CELLS)
+    assert len(cells) == 25 * len(boards)
+    for i, board in enumerate(boards):
+        assert_coloured(cells[25 * i : 25 * (i + 1)], board, max(largest))
 
 
 def test_the_learning_curve_rises_where_returns_do(site: str, opened: Any, taxi: Run) -> None:

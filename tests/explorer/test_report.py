@@ -136,6 +136,9 @@ def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> No
     inside = re.search(r'srcdoc="([^"]*)"', shown)
     assert inside is not None
     assert len(held_in(html.unescape(inside[1]))["answers"]) > 100
+    sandbox = re.search(r'sandbox="([^"]*)"', shown)
+    assert sandbox is not None
+    assert not {"allow-same-origin", "allow-top-navigation", "allow-popups"} & set(sandbox[1].split())
     (tmp_path / "notebook.html").write_text(
         f"<!doctype html><link rel=icon href='data:,'><title>a notebook</title>{shown}"
     )
