@@ -12,7 +12,8 @@ from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, learned
 
 import whatfor as wf
 from whatfor.deep import BeliefCallback, learn_after
-from whatfor.explanations import Trust
+from whatfor.explanations import Intention, Trust
+from whatfor.explanations.phrases import Plan
 from whatfor.layouts import layout_of
 from whatfor.testing import check_beliefs
 
@@ -141,7 +142,7 @@ def test_an_observation_of_another_shape_is_no_cell() -> None:
             run.intention(wrong)
 
 
-def test_a_pair_that_no_batch_held_is_a_guess_and_is_said_to_be_one() -> None:
+def test_a_pair_that_no_batch_held_is_a_guess_and_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
     _, callback = learned("FrozenLake-v1", steps=130)
     run = callback.run
     state, action = (int(at) for at in np.argwhere(run.beliefs.tried()[:15] == 0)[0])  # type: ignore[attr-defined]
@@ -152,8 +153,13 @@ def test_a_pair_that_no_batch_held_is_a_guess_and_is_said_to_be_one() -> None:
     contrast = run.contrast(state, action)
     assert f"{run.labels.actions[action].capitalize()} was in no batch it learned from here" in str(contrast)
     assert run.trust is not None
-    if contrast.gap and run.trust.grade == "poor" and contrast.one.plan().said:
-        assert "because it expects" not in contrast.sentences()[0]
+    assert run.trust.grade == "poor"
+    monkeypatch.setattr(
+        Intention, "plan", lambda _: Plan("to reach the goal", reason=True)
+    )  # a reason, had it earned trust
+    first = contrast.sentences()[0]
+    assert first.endswith("; if its belief network were to be trusted, it expects to reach the goal.")
+    assert "because" not in first
 
 
 def test_an_environment_that_renders_is_known_all_the_same() -> None:

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-
-pytest.importorskip("stable_baselines3")
-
 from whatfor.beliefs import ExactBeliefs, value_iteration
 from whatfor.beliefs.protocol import Seeing, Situation
 from whatfor.deep.belief import BeliefNetwork

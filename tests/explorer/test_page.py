@@ -320,6 +320,26 @@ def test_the_focus_stays(site: str, opened: Any, taxi: Run) -> None:
     assert page.locator("#state").input_value() == LABELS.words(taxi.episode(START)[1][0])
 
 
+def test_arrow_keys_go_from_cell_to_cell(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{live}#state={LABELS.index(START)}")
+    page.locator("#board [data-row='0'][data-column='3']").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    settled(page)
+    state = taxi.labels.index("taxi at row 1, column 2; passenger at Y; destination R")
+    assert page.locator("#state").input_value() == LABELS.words(state)
+    assert values(page) == said(taxi.values[state], page)
+
+
+def test_a_link_to_the_question_can_be_copied(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{live}#state={LABELS.index(START)}&instead=2", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#link").click()
+    until(page, "document.getElementById('link').textContent === 'copied'")
+    again = opened(page.evaluate("navigator.clipboard.readText()"))
+    assert lead(again, "contrast") == taxi.contrast(START, instead="east").sentences()[0]
+
+
 def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Run) -> None:
     page = opened(report.as_uri())
     page.locator("#state").fill("taxi at row 4, column 4; passenger at R; destination G")

@@ -138,6 +138,9 @@ def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> No
     inside = re.search(r'srcdoc="([^"]*)"', shown)
     assert inside is not None
     assert len(held_in(html.unescape(inside[1]))["answers"]) > 100
+    sandbox = re.search(r'sandbox="([^"]*)"', shown)
+    assert sandbox is not None
+    assert not {"allow-same-origin", "allow-top-navigation", "allow-popups"} & set(sandbox[1].split())
     (tmp_path / "notebook.html").write_text(
         f"<!doctype html><link rel=icon href='data:,'><title>a notebook</title>{shown}"
     )
@@ -213,6 +216,40 @@ def test_requests_know_their_parameters(taxi: Run) -> None:
     with pytest.raises(ValueError, match="there is no request 'x'"):
         desk.ask("x", {})
     assert desk.ask("episode", {"key": "greedy:68", "as_of": "100"})["steps"][0]["state"] == "68"
+
+
+def test_a_contrast_with_an_action_that_was_never_tried_is_marked_so() -> None:
+    ledger = wf.Ledger(n_states=1, n_actions=3)
+    for action in (0, 1):
+        ledger.record(0, action, 1.0, None, step_size=0.5, discount=1.0)
+    desk = Desk(wf.Run(labels=wf.Labels.plain(1, 3), values=ledger.values(), ledger=ledger))
+    badges = {
+        pair: desk.ask("answer", {"question": "contrast", "state": "0", "action": pair[0], "instead": pair[1]})["badge"]
+        for pair in ("01", "02", "20")
+    }
+    assert {pair: told_["words"] for pair, told_ in badges.items()} == {
+        "01": "exact",
+        "02": "no experience",
+        "20": "no experience",
+    }
+
+
+def test_few_runs_of_earlier_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.desk.KEPT", 2)
+    ledger = wf.Ledger(n_states=1, n_actions=1)
+    for _ in range(4):
+        ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    desk = Desk(wf.Run(labels=wf.Labels.plain(1, 1), values=ledger.values(), ledger=ledger))
+    for episodes in (1, 2, 1, 3):
+        told_ = desk.ask("state", {"state": "0", "as_of": str(episodes)})
+        assert told_["values"] == [1.0 - 0.5**episodes]
+    assert list(desk._earlier) == [1, 3]  # those that were asked for last
+
+
+def test_times_to_look_back_to_are_close_together_where_most_is_learned(taxi: Run) -> None:
+    times = np.array(Desk(taxi).checkpoints())
+    assert (times[0], times[-1], len(times)) == (10, 2_000, 10)
+    np.testing.assert_allclose(times[1:] / times[:-1], 200 ** (1 / 9), rtol=0.05)
 
 
 @pytest.mark.parametrize(

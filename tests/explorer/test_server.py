@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,15 @@ def raw(live: str, request: bytes) -> str:
     """What is answered to bytes as they are."""
     host, port = live.removeprefix("http://").rstrip("/").split(":")
     got = b""
-    with socket.create_connection((host, int(port)), timeout=10) as sent, suppress(ConnectionError):
-        sent.sendall(request)
-        sent.shutdown(socket.SHUT_WR)
-        while more := sent.recv(65536):
-            got += more
+    with socket.create_connection((host, int(port)), timeout=10) as sent:
+        try:
+            sent.sendall(request)
+            sent.shutdown(socket.SHUT_WR)
+            while more := sent.recv(65536):
+                got += more
+        except OSError as error:
+            if error.errno not in (errno.ENOTCONN, errno.ECONNRESET, errno.EPIPE):  # it may hang up before the end
+                raise
     return got.decode(errors="replace")
 
 
@@ -127,6 +131,7 @@ def test_this_machine_is_known_by_its_names() -> None:
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},  # another server of this machine
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -172,6 +177,7 @@ def test_headers_lock_the_page_in(client: httpx.Client) -> None:
     assert reply.headers["x-content-type-options"] == "nosniff"
     assert reply.headers["x-frame-options"] == "DENY"
     assert reply.headers["cache-control"] == "no-store"
+    assert client.get("api/run").headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_kept_answers_are_bounded(taxi: Run) -> None:
@@ -185,6 +191,23 @@ def test_kept_answers_are_bounded(taxi: Run) -> None:
         assert kept.size <= 50_000
     assert kept.find("state", {"state": "1"}) is None
     assert kept.make("state", {"state": "1"}) == first
+
+
+def test_too_many_that_wait_are_told_to_ask_again(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.server.MOST_WAITING", 0)  # all places are taken
+    with serving(taxi) as address:
+        reply = httpx.get(f"{address}api/run")
+    assert reply.status_code == 503
+    assert "ask again" in reply.json()["error"]
+
+
+def test_a_place_among_those_that_wait_is_given_back(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.server.MOST_WAITING", 2)
+    with serving(taxi) as address, httpx.Client(base_url=address, timeout=20.0) as client:
+        for state in range(5):  # each is asked for the first time, so that it waits for its turn
+            assert client.get("api/state", params={"state": str(state)}).status_code == 200
+        for _ in range(5):
+            assert client.get("api/state", params={"state": "nowhere"}).status_code == 400
 
 
 def test_a_failure_says_no_secrets(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
