@@ -70,7 +70,7 @@ def test_explain_says_how_far_off_it_is(whatfor, taxi, tmp_path):
     run.save(tmp_path / "wrong")
     code, said, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
     assert code == 0
-    assert "off by 2.5e-01 from the agent's own value" in said.splitlines()[-1]
+    assert "off by 0.25 from the agent's own value" in said.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -300,16 +300,16 @@ def test_frozen_lake_ends_by_what_goal_and_holes_pay(rewards, names):
 
 
 @pytest.mark.parametrize(
-    "wrapped",
+    ("wrapped", "action"),
     [
-        lambda env: TransformObservation(env, lambda seen: 499 - seen, env.observation_space),
-        lambda env: TransformAction(env, lambda action: 5 - action, env.action_space),
+        (lambda env: TransformObservation(env, lambda seen: 499 - seen, env.observation_space), "south"),
+        (lambda env: TransformAction(env, lambda action: 5 - action, env.action_space), "action 0"),
     ],
 )
-def test_names_are_not_kept_where_a_wrapper_may_change_what_they_mean(wrapped):
+def test_names_are_not_kept_where_a_wrapper_may_change_what_they_mean(wrapped, action):
     labels = labels_of(wrapped(gym.make("Taxi-v4")))
     assert labels.words(68) == "state 68"
-    assert labels.actions[0] == "action 0"
+    assert labels.actions[0] == action
 
 
 def test_names_are_kept_where_only_rewards_change():

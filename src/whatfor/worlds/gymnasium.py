@@ -185,8 +185,9 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
 
 
 def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
-    """Names of an environment's actions; numbers where nobody has chosen any."""
-    known = ACTIONS.get(type(env.unwrapped).__name__, ())
+    """Names of an environment's actions; numbers where nobody has chosen any, or a wrapper may change what they mean."""
+    renamed = any(isinstance(layer, gym.ActionWrapper) for layer in layers(env))
+    known = () if renamed else ACTIONS.get(type(env.unwrapped).__name__, ())
     n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
     return known if len(known) == n_actions else tuple(f"action {a}" for a in range(n_actions))
 
