@@ -277,3 +277,12 @@ def test_letters_stand_where_the_world_has_them_and_ends_are_not_hatched(world):
     assert [at for at, name in marked.items() if name == "start"] == starts
     if world == "FrozenLake-v1":
         assert "".join(letter for letter, *_ in grid.marks).encode() == env.desc.tobytes().replace(b"F", b"")
+
+
+def test_the_picture_of_a_state_names_no_action():
+    from whatfor.layouts.places import picture_of
+
+    state = BLACKJACK.index("player 19, dealer 6, no usable ace")
+    picture, places = picture_of(BLACKJACK, state)
+    assert picture.title == "no usable ace"
+    assert places[picture.marked[0]][picture.marked[1]] == state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -62,7 +63,10 @@ def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:
     shown: Layout = map_of(labels, np.zeros((labels.n_states, labels.n_actions)), state=state)
     if isinstance(shown, Panels):
         at = next((i for i, panel in enumerate(shown.panels) if isinstance(panel, Grid) and panel.marked), 0)
-        return shown.panels[at], None if places is None else places[at]
+        panel = shown.panels[at]
+        if shown.column_heads == labels.actions:  # a state has no action
+            panel = replace(panel, title=shown.row_heads[at // shown.columns] if shown.row_heads else "")
+        return panel, None if places is None else places[at]
     if not isinstance(shown, Bars):
         return shown, places
     return _in_rows(labels, state) if len(labels.axes) == 1 and labels.n_states <= MOST_CELLS else (None, None)

@@ -99,9 +99,7 @@ const SCALES = {
 const look = () => SCALES[dark.matches ? "dark" : "light"];
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const FAINT = LOOK.faint;
-const LEAST_PANEL = 215; // pixels: in fewer nobody reads its numbers
-const LEAST_PANELS = 600; // the same of panels in panels
-const SMALLEST = 0.8; // no answer's picture is scaled down further: where it is wider than the screen, it can be moved
+const SMALLEST = 0.74; // no answer's picture is scaled down further: where it is wider than the screen, it can be moved
 const WRITTEN = 27; // pixels: a cell with room for its number; so many columns get it, however wide that makes them
 const MOST_WRITTEN = 20;
 const MOST_SLANTED = 12; // columns with long names: a name each, aslant; of more, every so many
@@ -347,10 +345,10 @@ function lines(layout, { small }) {
 
 function panels(layout, { scale, places, pick, small }) {
   const heads = layout.column_heads.length || layout.row_heads.length;
-  const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / (layout.panels.some((panel) => panel.layout === "panels") ? LEAST_PANELS : LEAST_PANEL))));
   const made = layout.panels.map((panel, i) => KINDS[panel.layout](layout.row_heads.length || layout.column_heads.length ? { ...panel, title: "" } : panel,
     { scale: layout.shared ? scale : scaleOf(panel), places: places?.[i], pick: places ? pick : null, small: true }));
   const wide = Math.max(...made.map((one) => one.width)) + 14, left = layout.row_heads.length ? 110 : 0, group = el("g");
+  const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / (SMALLEST * wide)))); // as many as can be read
   const above = small && layout.title ? 24 : 0;
   let y = above + (layout.column_heads.length ? 34 : 0);
   if (above) group.append(text(0, 16, layout.title, { "font-size": 17, "font-weight": 700 }));
@@ -371,7 +369,7 @@ const KINDS = { board, grid, bars, lines, panels };
 
 function drawn(layout, { places = null, pick = null, most, legible = true }) {
   const scale = scaleOf(layout), { group, width, height, legend } = KINDS[layout.layout](layout, { scale, places, pick, most });
-  const foot = legend.length ? 34 : 0, each = 100 + 7 * Math.max(0, ...legend.map(([name]) => name.length)), total = Math.max(width, legend.length * each);
+  const foot = legend.length ? 34 : 0, each = 104 + 7.4 * Math.max(0, ...legend.map(([name]) => name.length)), total = Math.max(width, legend.length * each);
   const svg = el("svg", { viewBox: `0 0 ${total} ${height + foot}`, width: Math.min(most, total), role: pick ? "group" : "img", "aria-label": [layout.title, leaves(layout)[0]?.quantity ?? leaves(layout)[0]?.axis, layout.caption].filter(Boolean).join(". ") || "the state" });
   if (legible) svg.style.minWidth = `${SMALLEST * total}px`;
   svg.append(group);
@@ -379,8 +377,8 @@ function drawn(layout, { places = null, pick = null, most, legible = true }) {
     const x = 4 + i * each, y = height + 6, steps = 24, low = scale.diverging ? -scale.size : 0;
     for (let k = 0; k < steps; k += 1) svg.append(el("rect", { x: x + k * 3.4, y, width: 3.6, height: 10, fill: coloured(low + ((scale.size - low) * k) / (steps - 1), scale, colour).fill }));
     svg.append(el("rect", { x, y, width: steps * 3.4, height: 10, fill: "none", stroke: look().line }),
-      text(x, y + 22, short(low), { "font-size": 10 }), text(x + steps * 3.4, y + 22, short(scale.size), { "font-size": 10, "text-anchor": "end" }),
-      text(x + steps * 3.4 + 6, y + 9, name, { "font-size": 11 }));
+      text(x, y + 23, short(low), { "font-size": 11 }), text(x + steps * 3.4, y + 23, short(scale.size), { "font-size": 11, "text-anchor": "end" }),
+      text(x + steps * 3.4 + 6, y + 9, name, { "font-size": 12 }));
   });
   return svg;
 }
