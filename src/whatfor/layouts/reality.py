@@ -13,6 +13,9 @@ from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.maps import Facets, map_of
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
 
+#: Visits that differ by less are drawn as the same: where belief agrees, nothing is to be coloured as if it were something.
+NO_DIFFERENCE = 5e-3
+
 
 def simulation(why: Simulation, *, facets: Facets = "all") -> Layout:
     """Where the rollouts went."""
@@ -39,6 +42,7 @@ def comparison(
     caption = why.labels.words(why.state)
     if show == "difference":
         apart = np.zeros_like(actual) if untried else why.believed.visits - actual
+        apart[np.abs(apart) < NO_DIFFERENCE] = 0.0
         unknown = why.believed.no_experience if untried else None
         quantity = "visits, believed less actual"
         return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state, facets=facets)  # fmt: skip

@@ -103,7 +103,6 @@ const SMALLEST = 0.74; // no answer's picture is scaled down further: where it i
 const WRITTEN = 27; // pixels: a cell with room for its number; so many columns get it, however wide that makes them
 const MOST_WRITTEN = 20;
 const MOST_SLANTED = 12; // columns with long names: a name each, aslant; of more, every so many
-const LEAST_DIFFERENCE = 0.01; // rounding is not to be coloured as if it were something
 let hatches = 0;
 
 function el(name, attributes = {}, ...children) {
@@ -135,7 +134,8 @@ function coloured(number, scale, colour) {
   return { fill: `rgb(${rgb})`, ink: 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 128 ? "#ffffff" : "#1d2126" };
 }
 
-function faint(number, scale) { return Math.abs(number) < Math.max(FAINT * scale.size, scale.diverging ? LEAST_DIFFERENCE / 2 : 0); } // nothing to read
+function faint(number, scale) { return Math.abs(number) < FAINT * scale.size; } // nothing to see
+function written(number, signed) { const words = short(number, signed); return /[1-9]/.test(words) ? words : ""; } // a zero says nothing
 function cut(words, room, size = 6.6) { // in the middle: what tells names apart is often their end
   const most = Math.max(3, Math.floor(room / size)), tail = Math.floor(0.4 * most);
   return words.length > most ? `${words.slice(0, most - tail - 1)}…${words.slice(-tail)}` : words;
@@ -154,7 +154,7 @@ function scaleOf(layout) {
   let low = 0, high = 0; // a call with all of them as arguments fails where there are many
   for (const number of numbers) { low = Math.min(low, number); high = Math.max(high, number); }
   const diverging = Boolean(leaves(layout)[0]?.diverging);
-  return { low, high, size: Math.max(-low, high, diverging ? LEAST_DIFFERENCE : 0) || 1, diverging };
+  return { low, high, size: Math.max(-low, high) || 1, diverging };
 }
 
 function hatched(svg) { // what is not known
@@ -203,7 +203,7 @@ function board(layout, { scale, places, pick, small }) {
           const { fill, ink } = coloured(numbers[i], scale, layer.colour);
           cell.append(el("polygon", { fill, points: corners[i].map(([u, v]) => `${x + u * size},${y + v * size}`).join(" ") }));
           if (!faint(numbers[i], scale)) {
-            cell.append(text(x + (i ? size - 4 : 4), y + (i ? size - 5 : 14), short(numbers[i], layout.diverging),
+            cell.append(text(x + (i ? size - 4 : 4), y + (i ? size - 5 : 14), written(numbers[i], layout.diverging),
               { "font-size": small ? 13 : 12, fill: ink, "text-anchor": i ? "end" : "start" }));
           }
         });
@@ -265,7 +265,7 @@ function grid(layout, { scale, places, pick, small, most }) {
     const hidden = layout.unknown?.[row][column] && faint(number, scale);
     const { fill, ink } = coloured(number, scale, "blue");
     one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
-    if (roomy && !faint(number, scale)) one.append(text(x + cell / 2, y + tall / 2 + 4, short(number, layout.diverging), { "text-anchor": "middle", "font-size": cell < 32 ? 10 : 11, fill: ink }));
+    if (roomy && !faint(number, scale)) one.append(text(x + cell / 2, y + tall / 2 + 4, written(number, layout.diverging), { "text-anchor": "middle", "font-size": cell < 32 ? 10 : 11, fill: ink }));
     const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
     if (letter) { // a number keeps the middle
       const empty = faint(number, scale) || !roomy;
