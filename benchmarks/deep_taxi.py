@@ -42,8 +42,7 @@ def measured(run: Run) -> dict[str, Any]:
     seen = np.stack([np.asarray(belief.example(s)) for s in states])
     visits, earnings = belief.rows(seen, policy[states])
     rows = [at for at, s in enumerate(states) if s in set(ending)]
-    true = np.stack([exact.visits(states[at], int(policy[states[at]])) for at in rows]) if rows else np.zeros((0, 1, 1))
-    apart = np.abs(visits[rows] - true).sum(axis=(1, 2)) / true.sum(axis=(1, 2)) if rows else np.array([np.inf])
+    apart = np.array([exact.off(visits[at], states[at], int(policy[states[at]])) for at in rows] or [np.inf])
     gaps = np.abs(earnings.sum(axis=(1, 2)) - run.values[states, policy[states]])
     pairs = np.argwhere(belief.tried() > 0)
     sums = np.concatenate(

@@ -130,8 +130,7 @@ def distance_to_exact(
     apart = []
     for part, (some, done) in enumerate(_parts(seen, best[asked])):
         for row, believed in enumerate(belief.rows(some, done)[0]):
-            true = exact.visits(asked[part * PART + row], int(done[row]))
-            apart.append(np.abs(believed - true).sum() / true.sum())
+            apart.append(exact.off(believed, asked[part * PART + row], int(done[row])))
     return float(np.mean(apart)), len(asked)
 
 

@@ -12,7 +12,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.explanations.explanation import FAINT, Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.measures import Measure
+from whatfor.explanations.measures import Measure, distance
 from whatfor.explanations.phrases import count
 from whatfor.explanations.ruler import Ruler
 from whatfor.explanations.simulation import Simulation
@@ -91,7 +91,7 @@ class Comparison(Explanation):
             exact=known,
             measures=tuple(measures),
             places=tuple(places),
-            distance=float(apart.sum() / max(believed.visits.sum() + actual.sum(), np.finfo(float).tiny)),
+            distance=distance(believed.visits, actual),
             tries=believed.tries,
             episodes=None if audit is None else ruler.episodes,
             unknown=None if audit is None else believed.never_known,

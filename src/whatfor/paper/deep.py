@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs import ExactBeliefs, SimulatedBeliefs, value_iteration
 from whatfor.explanations import Contrast, Intention, Trust
+from whatfor.explanations.measures import distance
 from whatfor.explanations.trust import CLOSE
 from whatfor.paper.agents import STABLE, steps_it_stands
 from whatfor.paper.cartpole import MISMATCH, ROLLOUTS, STATE, believed_and_simulated
@@ -142,21 +143,9 @@ def on_the_way(visits: NDArray[np.float64], here: int) -> int:
     return int((np.delete(visits, here, axis=0).sum(axis=1) >= ON_THE_WAY).sum())
 
 
-def distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    """Of visits: 0 the same, 1 nothing in common; as comparisons measure it.
-
-    >>> distance(np.array([[1.0, 1.0]]), np.array([[1.0, 0.0]])).__round__(2)
-    0.33
-    """
-    return float(np.abs(one - two).sum() / max(one.sum() + two.sum(), np.finfo(float).tiny))
-
-
 def _off_exact(run: Run, why: Intention) -> float:
     exact = ExactBeliefs("Taxi-v4", run.policy, discount=1.0)
-    if not exact.ends(why.state, why.action):
-        return np.inf
-    true = exact.visits(why.state, why.action)
-    return float(np.abs(why.visits - true).sum() / true.sum())
+    return exact.off(why.visits, why.state, why.action) if exact.ends(why.state, why.action) else np.inf
 
 
 def _really_back(run: Run, shown: Contrast) -> int | None:
