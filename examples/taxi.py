@@ -14,7 +14,8 @@ print(run)
 print(run.evaluate(episodes=100))
 print()
 
-why = run.intention("taxi at row 0, column 3; passenger at Y; destination R")
+asked = "taxi at row 0, column 3; passenger at Y; destination R"
+why = run.intention(asked)
 print(why)
 
 picture = Path("out/taxi.png")
@@ -23,5 +24,5 @@ wf.draw(why).savefig(picture, dpi=150)
 print(f"\nThe belief on the board: {picture}")
 
 page = Path("out/taxi.html")
-run.report(page, episodes=5)
+run.report(page, states=[asked, 107, 269, 387])
 print(f"Question it yourself, in a browser: {page}")

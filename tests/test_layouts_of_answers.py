@@ -212,3 +212,12 @@ def test_what_has_no_layout_says_what_has():
 
     with pytest.raises(TypeError, match="no layout of Guess; there are layouts of Intention, Contrast"):
         layout_of(Guess())
+
+
+def test_where_no_episode_stands_out_none_is_drawn():
+    """A sure way, learned again and again: to forget one episode would change nothing."""
+    run = wf.train("CliffWalking-v1", wf.QLearning(), episodes=500, seed=0)
+    why = run.provenance(36)
+    assert not why.telling(10)
+    assert isinstance(layout_of(why), Lines)
+    assert all(one["influence"] == 0.0 for one in why.by_episode(60))

@@ -171,3 +171,13 @@ def test_replayed_episodes_are_what_happened(taxi):
     assert sum(update.reward for update in updates) == taxi.history.returns[episode]
     with pytest.raises(ValueError, match="episodes 0 to 4999"):
         taxi.ledger.episode(5_000)
+
+
+def test_of_two_actions_that_it_would_not_take_nothing_else_is_said():
+    """It moves south; that 'east' beats 'north' does not make it move east."""
+    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+    run = wf.train("Taxi-v4", learner, episodes=5_000, seed=0)
+    first = run.contrast(START, "north", "east").sentences()[0]
+    assert "it would take 'south'; of these two, 'east' is better than 'north'" in first
+    assert "moves" not in first
+    assert "it moves south rather than 'east'" in run.contrast(START, "south", "east").sentences()[0]

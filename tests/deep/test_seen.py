@@ -92,3 +92,21 @@ def test_a_batch_of_another_shape_is_refused() -> None:
     )
     with pytest.raises(ValueError, match=r"observations have the shape \(3, 5\)"):
         callback.belief.update(batch, none)
+
+
+def test_numbers_in_words_are_an_observation_everywhere() -> None:
+    """As many concepts as an observation has numbers: the text must not be read as their values."""
+    four = {
+        name: (lambda seen, at=at: bool(seen[at] > 0.5))
+        for at, name in enumerate(("far", "fast", "tilted", "swinging"))
+    }
+    _, callback = learned("CartPole-v1", four)
+    run = callback.run
+    seen = np.array([0.0, 0.9, 0.1, 0.0])
+    for text in ("[0, 0.9, 0.1, 0]", "0 0.9 0.1 0", "(0,0.9,0.1,0)"):
+        assert run.intention(text).value == run.intention(seen).value
+        assert run.labels.values(int(run.situated(text))) == (0, 1, 0, 0)
+    with pytest.raises(ValueError, match=r"shape \(4,\), not \(3,\)"):
+        run.intention("[0, 0, 0]")
+    with pytest.raises(ValueError, match="not a list of numbers"):
+        run.intention("[0, 0, 0, -]")

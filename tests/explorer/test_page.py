@@ -428,3 +428,16 @@ def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -
     assert page.locator(f"#answer-intention {hatched}").count() == 25
     assert page.locator(f"#answer-comparison figure >> nth=0 >> {hatched}").count() == 25, "believed, not actual"
     assert page.locator(f"#answer-comparison figure >> nth=1 >> {hatched}").count() == 25
+
+
+def test_of_a_link_on_an_open_page_the_rest_is_shown_too(live: str, browser: Any, taxi: Run) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    other = taxi.episode(START)[3][0]
+    page.goto(f"{live}#state={other}")
+    settled(page)
+    page.goto(f"{live}#state={LABELS.index(START)}&as_of=99999")
+    until(page, "document.getElementById('problem').textContent")
+    settled(page)
+    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    context.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -301,8 +302,10 @@ class BeliefNetwork:
     def situation(self, state: Any) -> Situation:
         """A cell with the observation that is asked about: an observation, or words or an index with one that stands for it.
 
-        Where observations are whole numbers, a number is an observation.
+        Where observations are whole numbers, a number is an observation; and so are words that are several numbers.
         """
+        if isinstance(state, str) and not self.cells.whole:
+            state = _observed(state)
         shape, seen = self.cells.space.shape or (), not self.cells.whole and not isinstance(state, str | Situation)
         if seen and (np.shape(state) == shape or (shape == () and np.shape(state) == (1,))):
             observation = np.reshape(np.asarray(state, np.float64), shape)
@@ -418,6 +421,18 @@ def joined(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     return torch.cat(parts) if isinstance(parts[0], Tensor) else np.concatenate(parts)
+
+
+def _observed(text: str) -> Any:
+    """An observation, where a text is a list of numbers; else the text."""
+    numbers = re.fullmatch(r"\s*[\[(]?([-+.,\s\deE]*?)[\])]?\s*", text)
+    parts = re.split(r"[\s,]+", numbers[1].strip(" ,")) if numbers else []
+    if len(parts) > 1 or text.strip().startswith("["):
+        try:
+            return np.array([float(part) for part in parts] or [np.nan])
+        except ValueError:
+            raise ValueError(f"{text[:80]!r} is not a list of numbers") from None
+    return text
 
 
 def _numpy(numbers: Any) -> NDArray[Any]:

@@ -93,16 +93,27 @@ class Contrast(Difference):
     def _decided(self, here: str) -> list[str]:
         """Which is better, and what each is for."""
         better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
-        why, instead = better.plan(), worse.plan()
+        why = better.plan()
         name = self.labels.actions[worse.action]
         hedged = "" if self.one.trust is None else self.one.trust.hedged()
+        best = int(better.values.argmax())
+        if better.value < better.values[best] - better.tie:  # it takes neither
+            then = f": {hedged or 'then '}it expects {why.said}" if why.said else ""
+            lines = [
+                f"In {here!r}, it would take {self.labels.actions[best]!r}; of these two, "
+                f"{self.labels.actions[better.action]!r} is better than {name!r}{then}."
+            ]
+            return lines + self._less(better, worse)
         decides = self._one_cost() if better is self.one and not hedged else ""
         expected = expecting(why._replace(reason=why.reason and not decides), hedged)
         lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{decides}{expected}."]
-        less = f"{name.capitalize()} is worth {abs(self.gap):.4f} less"
-        lines.append(
-            less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")
-        )
+        return lines + self._less(better, worse)
+
+    def _less(self, better: Intention, worse: Intention) -> list[str]:
+        """What the worse one expects, and how sure all that is."""
+        why, instead = better.plan(), worse.plan()
+        less = f"{self.labels.actions[worse.action].capitalize()} is worth {abs(self.gap):.4f} less"
+        lines = [less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")]
         if self.unsettled:
             lines.append(
                 f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."

@@ -92,6 +92,7 @@ class Provenance(Explanation):
         if len(self.episodes) == 0:
             return []
         weights, influence = (np.bincount(self.episodes, weights=what) for what in (self.weights, self.influence))
+        influence[np.abs(influence) <= self._noise] = 0.0
         heaviest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
         return [{"episode": int(n), "weight": float(weights[n]), "influence": float(influence[n])} for n in heaviest]
 

@@ -170,6 +170,8 @@ def _provenance(why: Provenance) -> Layout:
     )
     x, gathered = _gathered(why)
     lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
+    if not telling:  # none stands out
+        return replace(lines, title=title, caption=why.labels.words(why.state))
     return Panels(
         title=title,
         caption=why.labels.words(why.state),

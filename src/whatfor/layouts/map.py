@@ -43,8 +43,8 @@ class Map:
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
         """States, by axes, where no action has any experience though one could act: their zeros say nothing."""
-        if self.unknown is None:
-            return None
+        if self.unknown is None or self.unknown.all():  # nothing at all is known, there neither
+            return None if self.unknown is None else np.ones(self.labels.shape, np.bool_)
         closed = [mark.state for mark in self.labels.marks if mark.closed]
         acted_in = ~np.isin(np.arange(self.labels.n_states), closed)
         return np.reshape(self.unknown.all(axis=1) & acted_in, self.labels.shape)

@@ -195,12 +195,12 @@ function board(layout, { scale, places, pick, small }) {
     for (let column = 0; column < layout.columns; column += 1) {
       const x = left + column * size, y = top + row * size, cell = el("g");
       const numbers = layout.layers.map((layer) => layer.cells[row][column]);
-      const hidden = layout.unknown?.[row][column] && numbers.every((number) => faint(number, scale));
-      if (hidden) cell.append(el("rect", { x, y, width: size, height: size, fill: unknown }));
-      else {
+      const never = layout.unknown?.[row][column], hidden = never && numbers.every((number) => faint(number, scale));
+      if (never) cell.append(el("rect", { x, y, width: size, height: size, fill: unknown }));
+      if (!hidden) {
         const corners = [[[0, 0], [1, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]];
         layout.layers.forEach((layer, i) => {
-          const { fill, ink } = coloured(numbers[i], scale, layer.colour);
+          const { fill, ink } = never ? { fill: "none", ink: "currentColor" } : coloured(numbers[i], scale, layer.colour);
           cell.append(el("polygon", { fill, points: corners[i].map(([u, v]) => `${x + u * size},${y + v * size}`).join(" ") }));
           if (!faint(numbers[i], scale)) {
             cell.append(text(x + (i ? size - 4 : 4), y + (i ? size - 5 : 14), written(numbers[i], layout.diverging),
@@ -259,19 +259,19 @@ function grid(layout, { scale, places, pick, small, most }) {
   const width = left + columns * cell + beside + 6, height = top + rows * tall + below + 24;
   const group = el("g"), cells = el("g"), roomy = cell >= WRITTEN, shown = layout.numbers.flat().some((number) => number !== 0);
   const unknown = layout.unknown && layout.unknown.flat().some(Boolean) ? hatched(group) : null;
-  if (small && layout.title) group.append(text(left, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
+  if (small && layout.title) group.append(text(4, 15, layout.title, { "font-size": 14, "font-weight": 600 }));
   layout.numbers.forEach((numbers, row) => numbers.forEach((number, column) => {
     const x = left + column * cell, y = top + row * tall, one = el("g");
-    const hidden = layout.unknown?.[row][column] && faint(number, scale);
-    const { fill, ink } = coloured(number, scale, "blue");
-    one.append(el("rect", { x, y, width: cell, height: tall, fill: hidden ? unknown : fill, stroke: look().line, "stroke-width": 0.6 }));
+    const never = layout.unknown?.[row][column], hidden = never && faint(number, scale);
+    const { fill, ink } = never ? { fill: unknown, ink: "currentColor" } : coloured(number, scale, "blue");
+    one.append(el("rect", { x, y, width: cell, height: tall, fill, stroke: look().line, "stroke-width": 0.6 }));
     if (roomy && !faint(number, scale)) one.append(text(x + cell / 2, y + tall / 2 + 4, written(number, layout.diverging), { "text-anchor": "middle", "font-size": cell < 32 ? 10 : 11, fill: ink }));
     const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
-    if (letter) { // a number keeps the middle
+    if (letter && (faint(number, scale) || cell >= 36)) { // a number keeps the middle
       const empty = faint(number, scale) || !roomy;
-      one.append(text(x + (empty ? cell / 2 : 8), y + (empty ? tall / 2 + 5 : 12), letter, { "text-anchor": "middle", "font-size": empty ? Math.min(14, cell / 2) : 10, "font-weight": 700, fill: hidden ? "currentColor" : ink, opacity: 0.7 }));
+      one.append(text(x + (empty ? cell / 2 : 8), y + (empty ? tall / 2 + 5 : 12), letter, { "text-anchor": "middle", "font-size": empty ? Math.min(14, cell / 2) : 10, "font-weight": 700, fill: ink, opacity: 0.7 }));
     }
-    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}${name ? ` (${name})` : ""}${hidden ? ": no experience" : shown ? `: ${fixed(number)}` : ""}`.trim();
+    const words = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}${name ? ` (${name})` : ""}${hidden ? ": no experience" : shown ? `: ${fixed(number)}${never ? ", though it has no experience there" : ""}` : ""}`.trim();
     one.append(el("title", {}, words));
     const here = layout.marked && layout.marked[0] === row && layout.marked[1] === column;
     if (pick && places && keyOf(places[row][column]) !== null) pickable(one, row, column, places[row][column], `${words}; ask about this state`, here, pick);
@@ -347,7 +347,8 @@ function panels(layout, { scale, places, pick, small }) {
   const heads = layout.column_heads.length || layout.row_heads.length;
   const made = layout.panels.map((panel, i) => KINDS[panel.layout](layout.row_heads.length || layout.column_heads.length ? { ...panel, title: "" } : panel,
     { scale: layout.shared ? scale : scaleOf(panel), places: places?.[i], pick: places ? pick : null, small: true }));
-  const wide = Math.max(...made.map((one) => one.width)) + 14, left = layout.row_heads.length ? 110 : 0, group = el("g");
+  const titles = heads ? [] : layout.panels.map((panel) => 8 + 8.4 * (panel.title?.length ?? 0)); // titles take their room, too
+  const wide = Math.max(...made.map((one) => one.width), ...titles) + 14, left = layout.row_heads.length ? 110 : 0, group = el("g");
   const many = heads ? layout.columns : Math.max(1, Math.min(layout.columns, Math.floor($("answers").clientWidth / (SMALLEST * wide)))); // as many as can be read
   const above = small && layout.title ? 24 : 0;
   let y = above + (layout.column_heads.length ? 34 : 0);
@@ -585,13 +586,13 @@ function stop() {
   if (playing === null) return;
   clearTimeout(playing.timer);
   playing = null;
-  $("play").textContent = "▶▶";
+  $("play").textContent = "play";
   $("play").setAttribute("aria-pressed", "false");
 }
 function play() {
   if (playing !== null) { stop(); return; }
   if (!episode?.steps.length) return;
-  $("play").textContent = "❚❚";
+  $("play").textContent = "pause";
   $("play").setAttribute("aria-pressed", "true");
   const mine = (playing = { timer: null });
   const on = async (step) => {
@@ -746,7 +747,7 @@ async function begin() {
   $("name").textContent = about.name;
   $("about").textContent = [about.learner, about.episodes && `${about.episodes.toLocaleString("en")} episodes`, about.updates && `${about.updates.toLocaleString("en")} updates`,
     `${about.states.toLocaleString("en")} states`, about.trust && about.trust.sentences.join(" ")].filter(Boolean).join(" · ");
-  $("held").textContent = held ? `A report: it holds what was asked when it was made; ${unpacked(meant(held.root).dropped).join("; ")}.` : "Live: answers are made when they are asked for.";
+  $("held").textContent = held ? `A report: it holds what was asked when it was made; ${unpacked(meant(held.root).dropped).join("; ")}. "whatfor explore" answers everything, live.` : "Live: answers are made when they are asked for.";
   $("state").placeholder = about.example;
   $("states").append(...statesHeld().filter((one) => answeredFor().has(one.key)).map((one) => html("option", { value: one.seen ?? one.words })));
   if (about.checkpoints.length) $("time").max = about.checkpoints.length - 1;
@@ -774,11 +775,11 @@ async function follow(link, { episodes = [], anew = false } = {}) {
   else {
     const first = { state: steps[step]?.state ?? statesHeld()[0]?.key ?? "0", action: steps[step]?.action ?? null };
     const asking = state === null ? { ...wanted, ...first, ...(link.action !== undefined && link.state === undefined ? { action: wanted.action } : {}) } : wanted;
-    for (const less of [{}, { as_of: null }, { ...first, instead: null, as_of: null }]) {
+    const less = [{}, ...(asking.as_of === null ? [] : [{ as_of: null }]), ...(here ? [] : [{ ...first, instead: null, as_of: null }])];
+    for (const change of less) { // until something can be shown
       const mine = turn + 1;
-      if (await show({ ...asking, ...less }, anew) || turn !== mine) break;
+      if (await show({ ...asking, ...change }, anew) || turn !== mine) break;
       if (!wrong.includes($("problem").textContent)) wrong.push($("problem").textContent);
-      if (here) break;
     }
   }
   if (wrong.length) problem(wrong.join(". "));
