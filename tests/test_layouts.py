@@ -269,11 +269,14 @@ def test_letters_stand_where_the_world_has_them_and_ends_are_not_hatched(world):
     labels = labels_of(env)
     entered = {to for by in env.P.values() for entries in by.values() for _, to, _, ended in entries if not ended}
     closed = set(range(labels.n_states)) - entered
-    grid = map_of(labels, some(labels), unknown=np.ones((labels.n_states, labels.n_actions), bool))
-    assert {int(at) for at in np.flatnonzero(~np.array(grid.unknown))} == closed
+    unknown = np.ones((labels.n_states, labels.n_actions), bool)
+    assert np.all(map_of(labels, some(labels), unknown=unknown).unknown), "where nothing at all is known, there neither"
+    starts = np.flatnonzero(env.initial_state_distrib).tolist()
+    unknown[starts] = False
+    grid = map_of(labels, some(labels), unknown=unknown)
+    assert {int(at) for at in np.flatnonzero(~np.array(grid.unknown))} == closed | {*starts}
     marked = {row * len(grid.columns) + column: name for _, row, column, name in grid.marks}
     assert {at for at, name in marked.items() if name != "start"} == closed
-    starts = np.flatnonzero(env.initial_state_distrib).tolist()
     assert [at for at, name in marked.items() if name == "start"] == starts
     if world == "FrozenLake-v1":
         assert "".join(letter for letter, *_ in grid.marks).encode() == env.desc.tobytes().replace(b"F", b"")
