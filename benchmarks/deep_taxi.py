@@ -18,13 +18,12 @@ import tyro
 from whatfor.beliefs import ExactBeliefs, value_iteration
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.paper.deep import PRINTED, values_off
-from whatfor.paper.deep_agents import TAXI_FULL, TAXI_SMALL, Inputs, Preset, train_taxi
+from whatfor.paper.deep_agents import PRESETS, Inputs, Preset, train_heads
 from whatfor.paper.taxi import Case
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS
 
 RESULT = Path(__file__).with_name("deep_taxi.json")
-PRESETS = {"full": TAXI_FULL, "small": TAXI_SMALL}
 
 
 def measured(run: Run) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def main(
     change: tuple[str, ...] = (),
 ) -> None:
     """Train and measure; ``change``: settings of the preset to change, as name=number."""
-    chosen: Preset = PRESETS[preset]
+    chosen: Preset = PRESETS[preset]["taxi"]
     for text in change:
         name, _, number = text.partition("=")
         old = getattr(chosen, name)
@@ -99,7 +98,7 @@ def main(
         chosen = replace(chosen, **{name: new})
     for seed in seeds:
         begun = time.perf_counter()
-        run = train_taxi(chosen, inputs=inputs, head=head, seed=seed, device=device)
+        run = train_heads("taxi", chosen, (head,), inputs=inputs, seed=seed, device=device)[head]
         found = {
             "preset": preset, "head": head, "inputs": inputs, "seed": seed, "device": _named(device), "settings": asdict(chosen),
             "seconds": round(time.perf_counter() - begun, 1), **measured(run),

@@ -84,3 +84,22 @@ def test_the_json_form_is_as_documented():
         form = getattr(run, question)(START, **more.get(question, {})).to_json()
         assert form["question"] == question
         assert list(form) == keys
+
+
+def test_what_the_deep_page_says_of_costs_was_measured():
+    page = (ROOT / "docs" / "deep.md").read_text()
+    rows = json.loads((ROOT / "benchmarks" / "results.json").read_text())["sections"]["deep"]
+    ratios = {
+        how: [row["value"] for row in rows if how in row["what"]]
+        for how in ("an update at every step", "in an update every 4 steps", "all defaults")
+    }
+    least, most = min(ratios["an update at every step"]), max(ratios["an update at every step"])
+    assert f"only {least:.1f} to {most:.1f} times as fast" in page
+    assert all(2.0 <= ratio < 3.2 for ratio in ratios["in an update every 4 steps"]), "two to three times"
+    assert all(ratio < 2.0 for ratio in ratios["all defaults"]), "less than double"
+    larger = {
+        row["what"].split(",")[0]: row["detail"]["beside"]["belief"] / row["detail"]["beside"]["agent"]
+        for row in rows
+        if "paper nets" in row["what"]
+    }
+    assert f"{larger['Taxi']:.0f} (Taxi) to {larger['CartPole']:.0f} times (CartPole) as large as Q's" in page

@@ -19,6 +19,17 @@ from whatfor.concepts import Concept, judged, picked
 ENDINGS = ("timed out", "terminated")
 
 
+def numbers_in(text: str) -> list[float]:
+    """The numbers of a text that is nothing but numbers, in brackets or not; else none.
+
+    >>> numbers_in("[0.5, -1e-3]"), numbers_in("row 1")
+    ([0.5, -0.001], [])
+    """
+    number = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+    found = re.fullmatch(rf"[\s(\[]*({number}(?:[\s,]+{number})*)[\s)\]]*", text)
+    return [float(part) for part in re.split(r"[\s,]+", found[1])] if found else []
+
+
 @dataclass(frozen=True)
 class Axis:
     """One number that a state is made of."""
@@ -324,10 +335,9 @@ class Labels:
 
     def _parsed(self, text: str) -> int:
         """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
-        numbers = re.fullmatch(r"[\s(\[]*(-?\d+(?:\.\d+)?(?:[\s,]+-?\d+(?:\.\d+)?)*)[\s)\]]*", text)
+        numbers = numbers_in(text)
         if numbers:
-            parts = [float(x) for x in re.split(r"[\s,]+", numbers[1])]
-            return self.index(parts if len(parts) > 1 else parts[0])
+            return self.index(numbers if len(numbers) > 1 else numbers[0])
         words, _ = self._said(text)
         at = {
             axis.name: self._found(axis, words[f"axis{i}"]) for i, axis in enumerate(self.axes) if f"axis{i}" in words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -251,21 +252,23 @@ class OwnBuffer(ReplayBuffer):
     """Which could count how often it is sampled."""
 
 
-def refused(model: DQN, says: str) -> None:
+def in_dictionaries() -> DQN:
+    env = gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1"), flatten=False)
+    return DQN("MultiInputPolicy", env, device="cpu", buffer_size=100)
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: agent(kind=OwnTraining), r"OwnTraining has a train\(\) of its own"),
+        (lambda: agent(replay_buffer_class=OwnBuffer), "the replay buffer is a OwnBuffer"),
+        (in_dictionaries, "observations are dictionaries; flatten them"),
+    ],
+    ids=["a train of its own", "another replay buffer", "dictionaries"],
+)
+def test_what_cannot_be_explained_is_refused(made: Callable[[], DQN], says: str) -> None:
+    model = made()
     with pytest.raises(ValueError, match=says):
         model.learn(10, callback=BeliefCallback(CONCEPTS))
     with pytest.raises(ValueError, match=says):
         learn_after(model, CONCEPTS)
-
-
-def test_a_train_of_its_own_is_refused() -> None:
-    refused(agent(kind=OwnTraining), r"OwnTraining has a train\(\) of its own")
-
-
-def test_a_replay_buffer_of_another_kind_is_refused() -> None:
-    refused(agent(replay_buffer_class=OwnBuffer), "the replay buffer is a OwnBuffer")
-
-
-def test_observations_in_dictionaries_are_refused() -> None:
-    env = gym.wrappers.TimeAwareObservation(gym.make("CartPole-v1"), flatten=False)
-    refused(DQN("MultiInputPolicy", env, device="cpu", buffer_size=100), "observations are dictionaries; flatten them")

@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from unpacking import unpack
 
-from whatfor.explorer.packing import pack, rounded, unpack
+from whatfor.explorer.packing import pack, rounded
 
 WORDS = st.sampled_from(
     ["a", "~r", "~m", "~t", "a name that is long enough to be held once", "~another name that is long enough"]

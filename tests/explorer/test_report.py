@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from browsing import START, lead, said, settled, values
 from gymnasium import spaces
+from unpacking import unpack
 
 import whatfor as wf
 from whatfor.explorer.desk import Desk, plain
-from whatfor.explorer.packing import unpack
 from whatfor.explorer.report import request_of, told
 from whatfor.layouts import layout_of
 from whatfor.layouts.places import places_of

@@ -20,6 +20,7 @@ from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import nn
 
 from whatfor.deep.normalising import Learning, Normaliser
+from whatfor.worlds.gymnasium import changed
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -113,8 +114,6 @@ def _unwrapped(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | Non
 def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:
     """Another environment of the same kind and settings; None: it cannot be made."""
     import gymnasium as gym
-
-    from whatfor.worlds.gymnasium import changed
 
     with contextlib.suppress(gym.error.Error, TypeError, ValueError, AttributeError):
         made = gym.make(spec if env is None else env.spec)  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -23,7 +22,7 @@ from whatfor.deep.heads import HEADS, Head, Step
 from whatfor.deep.inputs import flat_size, one_hot, read
 from whatfor.deep.network import Expected, Network, Sizes
 from whatfor.deep.normalising import Normaliser
-from whatfor.labels import Labels
+from whatfor.labels import Labels, numbers_in
 
 #: (B, ...) observations as the environment shows them -> (B, A) what the agent thinks its actions are worth.
 QValues = Callable[[NDArray[Any]], NDArray[Any]]
@@ -425,14 +424,10 @@ def joined(parts: list[Any]) -> Any:
 
 def _observed(text: str) -> Any:
     """An observation, where a text is a list of numbers; else the text."""
-    numbers = re.fullmatch(r"\s*[\[(]?([-+.,\s\deE]*?)[\])]?\s*", text)
-    parts = re.split(r"[\s,]+", numbers[1].strip(" ,")) if numbers else []
-    if len(parts) > 1 or text.strip().startswith("["):
-        try:
-            return np.array([float(part) for part in parts] or [np.nan])
-        except ValueError:
-            raise ValueError(f"{text[:80]!r} is not a list of numbers") from None
-    return text
+    numbers, listed = numbers_in(text), text.strip().startswith("[")
+    if listed and not numbers:
+        raise ValueError(f"{text[:80]!r} is not a list of numbers")
+    return np.array(numbers) if listed or len(numbers) > 1 else text
 
 
 def _numpy(numbers: Any) -> NDArray[Any]:

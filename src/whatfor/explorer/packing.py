@@ -1,6 +1,6 @@
 """JSON made small: numbers to six digits, matrices without their zeros, and what is said twice is held once.
 
-``pack`` makes plain JSON; the page's script has the reverse of it, and ``unpack`` here is what the tests hold it against.
+``pack`` makes plain JSON; the page's script has the reverse of it.
 An object with a key that begins with "~" says how something was packed:
 
     {"~m": [rows, columns, places, numbers]}   a matrix, what is not named is 0; places count along the rows
@@ -42,42 +42,6 @@ def pack(thing: Any) -> str:
     """
     packing = _Packing()
     return packing.written(packing.folded(thing))
-
-
-def unpack(text: str) -> Any:
-    """What was packed, but for the digits.
-
-    >>> unpack(pack({"rows": [{"a": 1, "~": None}, {"a": 2, "~": 0.1}]}))
-    {'rows': [{'a': 1, '~': None}, {'a': 2, '~': 0.1}]}
-    """
-    packed = json.loads(text)
-    parts = packed["parts"]
-
-    def meant(thing: Any) -> Any:
-        return meant(parts[thing["~r"]]) if isinstance(thing, dict) and "~r" in thing else thing
-
-    def opened(thing: Any) -> Any:
-        thing = meant(thing)
-        if isinstance(thing, list):
-            return [opened(one) for one in thing]
-        if not isinstance(thing, dict):
-            return thing
-        how, of = next(iter(thing.items()), ("", None))
-        if not how.startswith("~"):
-            return {name: opened(one) for name, one in thing.items()}
-        of = [meant(one) for one in meant(of)]
-        if how == "~t":
-            names, columns = opened(of[0]), opened(of[1])
-            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        if how == "~o":
-            return {opened(name): opened(one) for name, one in of}
-        rows, columns, *told = of
-        flat: list[Any] = [mark == "1" for mark in told[0]] if how == "~b" else [0] * (rows * columns)
-        for place, number in zip(*told, strict=True) if how == "~m" else ():
-            flat[place] = number
-        return [flat[row * columns : (row + 1) * columns] for row in range(rows)]
-
-    return opened(packed["root"])
 
 
 @dataclass

@@ -43,11 +43,14 @@ class Map:
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
         """States, by axes, where no action has any experience though one could act: their zeros say nothing."""
-        if self.unknown is None or self.unknown.all():  # nothing at all is known, there neither
-            return None if self.unknown is None else np.ones(self.labels.shape, np.bool_)
+        if self.unknown is None:
+            return None
+        nowhere = np.reshape(self.unknown.all(axis=1), self.labels.shape)
+        if nowhere.all():  # nothing at all is known, there neither
+            return nowhere
         closed = [mark.state for mark in self.labels.marks if mark.closed]
         acted_in = ~np.isin(np.arange(self.labels.n_states), closed)
-        return np.reshape(self.unknown.all(axis=1) & acted_in, self.labels.shape)
+        return nowhere & np.reshape(acted_in, self.labels.shape)
 
     def grid(
         self,

@@ -231,18 +231,6 @@ def device_of(name: DeviceName) -> str:
     return "cuda" if there and name != "cpu" else "cpu"
 
 
-def train_taxi(
-    preset: Preset = TAXI_SMALL,
-    *,
-    inputs: Inputs = "one-hot",
-    head: HeadName = "faithful",
-    seed: int = 0,
-    device: str = "cpu",
-) -> Run:
-    """Taxi's DQN and its beliefs, without a discount."""
-    return train_heads("taxi", preset, (head,), inputs=inputs, seed=seed, device=device)[head]
-
-
 def train_heads(
     name: WorldName,
     preset: Preset,

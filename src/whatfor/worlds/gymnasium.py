@@ -83,7 +83,10 @@ def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
         return [env]
     try:
         first = gym.make(env.spec)
-        return [env, first, *(gym.make(env.spec) for _ in range(n - 2))] if changed(env, first) is None else [env]
+        if changed(env, first) is None:
+            return [env, first, *(gym.make(env.spec) for _ in range(n - 2))]
+        first.close()
+        return [env]
     except (gym.error.Error, TypeError, ValueError):
         return [env]
 

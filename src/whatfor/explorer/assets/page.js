@@ -15,7 +15,7 @@ const short = (number, signed) => {
 class Missing extends Error {}
 let held = null; // a report: {parts, root: {dropped, answers}}, opened where it is needed
 const asked = new Map(); // promises of answers by request
-const unsettled = new Set(); // those that are waited for
+const unsettled = new Set(); // requests that are waited for
 const MOST_ASKED = 400;
 let leaving = new AbortController(); // ends the requests of a question that nobody waits for any more
 
@@ -63,12 +63,9 @@ function ask(what, given = {}) { // a promise of the answer; kept, so that nothi
   return asked.get(request);
 }
 function keep(request, answer) {
-  const mine = leaving;
   asked.set(request, answer);
-  answer.catch(() => { if (asked.get(request) === answer) asked.delete(request); });
-  mine.signal.addEventListener("abort", () => { if (unsettled.has(answer)) asked.delete(request); }); // whoever asks next asks anew
-  unsettled.add(answer);
-  answer.finally(() => unsettled.delete(answer)).catch(() => {});
+  unsettled.add(request);
+  answer.then(() => unsettled.delete(request), () => { if (asked.get(request) === answer) asked.delete(request); });
   if (asked.size > MOST_ASKED) asked.delete(asked.keys().next().value);
 }
 async function opened(request) {
@@ -419,6 +416,8 @@ let about = null, here = null, episode = null, turn = 0, playing = null;
 function nextTurn() {
   leaving.abort();
   leaving = new AbortController();
+  for (const request of unsettled) asked.delete(request); // whoever asks again, asks anew
+  unsettled.clear();
   $("answers").setAttribute("aria-busy", "true");
   return (turn += 1);
 }
