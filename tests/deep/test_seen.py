@@ -110,3 +110,21 @@ def test_numbers_in_words_are_an_observation_everywhere() -> None:
         run.intention("[0, 0, 0]")
     with pytest.raises(ValueError, match="not a list of numbers"):
         run.intention("[0, 0, 0, -]")
+
+
+def test_an_environment_that_fails_when_it_is_tried_is_compared_as_it_is() -> None:
+    from whatfor.worlds.gymnasium import changed
+
+    class Fails(gym.Env[int, int]):
+        observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
+
+        def __init__(self) -> None:
+            self.level = 1
+
+        def reset(self, **_: object) -> tuple[int, dict[str, object]]:
+            raise RuntimeError("no simulator here")
+
+    one = Fails()
+    assert changed(one, Fails()) is None
+    one.level = 2
+    assert changed(one, Fails()) == "level"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -166,16 +166,13 @@ class Desk:
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
             return {"episodes": begun(self.episodes) if self._begins else latest(self.run, self.episodes)}
-        titles: list[str] = []
+        offered, times = [], Counter[str]()
         for key in self.playable:  # an agent that sees more than its cells may begin twice in one
             words = title_of(self.run, key)
-            times = 1 + sum(title == words or title.startswith(f"{words} (") for title in titles)
-            titles.append(words if times == 1 else f"{words} ({times})")
-        return {
-            "episodes": [
-                {"key": f"greedy:{key}", "title": title} for key, title in zip(self.playable, titles, strict=True)
-            ]
-        }
+            times[words] += 1
+            again = f" ({times[words]})" if times[words] > 1 else ""
+            offered.append({"key": f"greedy:{key}", "title": words + again})
+        return {"episodes": offered}
 
     def _episode(self, given: Mapping[str, str]) -> dict[str, Any]:
         kind, _, key = given.get("key", "").partition(":")
@@ -195,17 +192,22 @@ class Desk:
         except Exception:  # an environment that cannot be made again, or whatever else a stranger's does
             return []
 
-    @cached_property
+    @property
     def playable(self) -> list[str]:
-        """Those of them that an episode can go on from: of given ones, each is tried."""
-        return [key for key in self.starts if self._given is None or self._refusal(key) is None]
+        """Those of them that an episode can go on from."""
+        return [key for key in self.starts if self._refusals.get(key) is None]
 
-    @cached_property
+    @property
     def unplayable(self) -> str | None:
         """Why it cannot be played; None: it can."""
-        tried = (self.starts if self._given else self.starts[:1]) or ["0"]
-        refusals = [self._refusal(key) for key in tried]
+        refusals = list(self._refusals.values())
         return None if None in refusals else refusals[0]
+
+    @cached_property
+    def _refusals(self) -> dict[str, str | None]:
+        """Of given starts, each is tried; of those that were found, the first."""
+        tried = (self.starts if self._given else self.starts[:1]) or ["0"]
+        return {key: self._refusal(key) for key in tried}
 
     def _refusal(self, key: str) -> str | None:
         """Why nothing can be played from a state; None: it can."""

@@ -54,7 +54,8 @@ def place_of(
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
-    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str))
+    # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
+    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or type(env.unwrapped) not in KNOWN)
     if bins is not None:
         env = binned(env, bins, bounds)
     labels, limit = labels_of(env), time_limit(env)
@@ -147,7 +148,7 @@ def _place(
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
-    """How to make an environment again, where that can be said without code; ``fresh``: nobody can have changed it yet."""
+    """How to make an environment again, where that can be said without code; ``fresh``: it is not asked whether somebody has changed it."""
     spec = env.spec
     seen: dict[str, Any] = {
         "bins": None if bins is None else np.asarray(bins, dtype=int).tolist(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import gymnasium as gym
@@ -103,11 +104,12 @@ def changed(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
     """
     before = _settings(fresh)
     fresh.action_space.seed(0)
-    for seed in range(2):
-        fresh.reset(seed=seed)
-        for _ in range(FEW):
-            if any(fresh.step(fresh.action_space.sample())[2:4]):
-                break
+    with suppress(Exception):  # whatever a stranger's environment does; then all its attributes are settings
+        for seed in range(2):
+            fresh.reset(seed=seed)
+            for _ in range(FEW):
+                if any(fresh.step(fresh.action_space.sample())[2:4]):
+                    break
     after, given = _settings(fresh), _settings(env)
     settings = (name for name, value in before.items() if after.get(name) == value)
     return next((name for name in settings if given.get(name) != before[name]), None)
