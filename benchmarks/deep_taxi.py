@@ -17,11 +17,11 @@ import tyro
 
 from whatfor.beliefs import ExactBeliefs, value_iteration
 from whatfor.deep.belief import BeliefNetwork
-from whatfor.paper.deep import PRINTED, values_off
+from whatfor.paper.deep import PRINTED, job_left, values_off
 from whatfor.paper.deep_agents import PRESETS, Inputs, Preset, train_heads
 from whatfor.paper.taxi import Case
 from whatfor.runs import Run
-from whatfor.worlds.taxi import LABELS
+from whatfor.worlds.taxi import ABOARD
 
 RESULT = Path(__file__).with_name("deep_taxi.json")
 
@@ -31,8 +31,8 @@ def measured(run: Run) -> dict[str, Any]:
     belief = run.beliefs
     assert isinstance(belief, BeliefNetwork)
     best = value_iteration("Taxi-v4", discount=1.0)
-    states = [s for s in range(500) if LABELS.values(s)[2] != LABELS.values(s)[3]]  # 400: not yet delivered
-    starts = [s for s in states if LABELS.values(s)[2] < 4]  # 300: the passenger waits
+    states = np.flatnonzero(job_left(run)).tolist()  # 400
+    starts = [s for s in states if run.labels.values(s)[2] != ABOARD]  # 300: the passenger waits
     policy = run.values.argmax(axis=1)
     exact = ExactBeliefs("Taxi-v4", policy, discount=1.0)
     ending = [s for s in states if exact.ends(s, int(policy[s]))]
