@@ -1,0 +1,46 @@
+"""Limits on what a file or a question may use; each can be raised with an environment variable."""
+
+from __future__ import annotations
+
+import os
+
+#: By name, the largest number allowed. ``WHATFOR_MAX_STATES=20000000`` raises the limit on states.
+DEFAULTS = {
+    "bytes": 8 << 30,  # of the files of one run
+    "states": 10_000_000,  # of one environment or run
+    "steps": 50_000_000,  # played to answer one question, or allowed in one episode
+    "rollouts": 1_000_000,  # played to answer one question
+    "seconds": 60,  # for one answer of the live explorer
+}
+
+
+def limit(name: str) -> int:
+    """The largest number allowed, by default or as the environment variable says.
+
+    >>> limit("rollouts")
+    1000000
+    """
+    variable = _variable(name)
+    given = os.environ.get(variable)
+    if given is None:
+        return DEFAULTS[name]
+    if not given.isdecimal() or int(given) < 1:
+        raise ValueError(f"{variable} is {given!r}; set it to a whole number of at least 1, or unset it")
+    return int(given)
+
+
+def check_limit(name: str, number: int, what: str) -> None:
+    """Raise ``ValueError`` where a number is above its limit; the message says how to raise the limit.
+
+    >>> check_limit("rollouts", 3_000_000, "this simulation")
+    Traceback (most recent call last):
+    ValueError: this simulation needs 3,000,000 rollouts, and the limit is 1,000,000. To allow it, set WHATFOR_MAX_ROLLOUTS=3000000
+    """
+    if number > limit(name):
+        raise ValueError(
+            f"{what} needs {number:,} {name}, and the limit is {limit(name):,}. To allow it, set {_variable(name)}={number}"
+        )
+
+
+def _variable(name: str) -> str:
+    return f"WHATFOR_MAX_{name.upper()}"

@@ -1,0 +1,49 @@
+"""Plain text: what names may contain, and how any text is made safe to print."""
+
+from __future__ import annotations
+
+import re
+
+#: Characters that a terminal or a page would act on instead of showing: control characters, line separators,
+#: marks that change the direction of writing, and halves of surrogate pairs.
+UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSAFE = re.compile(f"[{UNSAFE}]")
+_UNSAFE_IN_LINES = re.compile(f"(?![\n\t])[{UNSAFE}]")
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is one line of characters that can be shown.
+
+    >>> is_plain("passenger at Y"), is_plain("two\\nlines"), is_plain("\\x1b[31mred")
+    (True, False, False)
+    """
+    return _UNSAFE.search(text) is None
+
+
+def check_plain(what: str, text: object) -> None:
+    """Raise ``ValueError`` unless ``text`` is one line of plain text.
+
+    >>> check_plain("an action's name", "go\\x07")
+    Traceback (most recent call last):
+    ValueError: an action's name is 'go\\x07'; write it as one line of plain text, without control characters
+    """
+    if not isinstance(text, str) or not is_plain(text):
+        raise ValueError(f"{what} is {text!r}; write it as one line of plain text, without control characters")
+
+
+def printable(text: str) -> str:
+    """A text with every unsafe character written as an escape; lines and tabs stay.
+
+    >>> printable("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    return _UNSAFE_IN_LINES.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line.
+
+    >>> one_line("it failed:\\n  twice")
+    'it failed: twice'
+    """
+    return printable(" ".join(text.split()))
