@@ -59,10 +59,10 @@ def train(
     from pathlib import Path
 
     import whatfor as wf
-    from whatfor.folder import files_before
+    from whatfor.folder import holds_run
     from whatfor.worlds.gymnasium import made
 
-    if files_before(Path(out)) and not replace:  # told before the work, not after it
+    if holds_run(Path(out)) and not replace:  # told before the work, not after it
         raise ValueError(f"{out} holds a run already; choose another folder, or add --replace")
 
     kinds: dict[str, Callable[..., Any]] = {

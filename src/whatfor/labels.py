@@ -8,15 +8,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.concepts import Concept, judged, picked
+from whatfor.limits import check_limit
+from whatfor.text import check_plain
 
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
+#: What ``Labels.observed`` may be: what the world shows.
+OBSERVED = ("index", "tuple", "array", "bins")
+#: Axes that the pictures of a kind of world rely on, each with its size (None: any).
+KIND_AXES: dict[str, dict[str, int | None]] = {
+    "taxi": {"row": 5, "column": 5, "passenger": 5, "destination": 4},
+    "blackjack": {"player": 32, "dealer": 11, "ace": 2},
+    "cartpole": {"cart": None, "speed": None, "pole": None, "swing": None},
+    "grid": {"row": None, "column": None},
+}
 
 
 def numbers_in(text: str) -> list[float]:
@@ -39,6 +52,27 @@ class Axis:
     values: tuple[str, ...] = ()  # words of each value; none: the number itself
     start: int = 0  # the observation's smallest value
     edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
+
+    def __post_init__(self) -> None:
+        for text in (self.name, *self.values):
+            check_plain("a name of an axis or of its values", text)
+        for what, number in (("size", self.size), ("start", self.start)):
+            if not is_whole(number):
+                raise ValueError(f"the {what} of axis {self.name!r} is {number!r}; give a whole number")
+        if self.size < 1:
+            raise ValueError(f"axis {self.name!r} has {self.size} values; it needs at least one")
+        if self.values and len(self.values) != self.size:
+            raise ValueError(
+                f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
+            )
+        if self.edges and not (
+            len(self.edges) == self.size + 1
+            and all(map(math.isfinite, self.edges))
+            and all(low < high for low, high in pairwise(self.edges))
+        ):
+            raise ValueError(
+                f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
+            )
 
     def word(self, at: int) -> str:
         """The value in words."""
@@ -77,6 +111,16 @@ class Ending:
     said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
     bad: bool = False  # nobody would act for its sake
 
+    def __post_init__(self) -> None:
+        check_plain("an ending's name", self.name)
+        check_plain(f"what ending {self.name!r} says", self.said)
+        if self.action is not None and not is_whole(self.action):
+            raise ValueError(f"the action of ending {self.name!r} is {self.action!r}; give its index, or None for any")
+        if self.reward is not None and not math.isfinite(self.reward):
+            raise ValueError(
+                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
+            )
+
     def fits(self, action: int, reward: float) -> bool:
         """Whether an episode that ended so has this name."""
         return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
@@ -90,6 +134,10 @@ class Milestone:
     value: str
     said: str  # what the agent does then, with {axis} of the state before in it
 
+    def __post_init__(self) -> None:
+        for text in (self.axis, self.value, self.said):
+            check_plain("a word of a milestone", text)
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -99,6 +147,12 @@ class Mark:
     letter: str
     name: str  # what it is: "hole"
     closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.state):
+            raise ValueError(f"a mark has a state's index, a letter and a name, not {self}")
+        for text in (self.letter, self.name):
+            check_plain("the letter and the name of a mark", text)
 
 
 @dataclass(frozen=True)
@@ -121,19 +175,34 @@ class Labels:
     marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
-        said = (*self.verbs, *(ending.said for ending in self.endings), *(m.said for m in self.milestones))
-        if not isinstance(self.verbs, tuple) or not all(isinstance(text, str) for text in said):
-            raise ValueError("verbs, and what endings and milestones say, are texts")
-        for mark in self.marks:
-            if not (isinstance(mark.state, int) and isinstance(mark.letter, str) and isinstance(mark.name, str)):
-                raise ValueError(f"a mark has a state's index, a letter and a name, not {mark}")
-            self.checked(mark.state)
+        if not self.axes or not self.actions:
+            raise ValueError("labels need at least one axis and one action")
+        for text in (*self.actions, *self.verbs, self.template, self.kind):
+            check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
+        check_limit("states", self.n_states, "this world")
+        if self.observed not in OBSERVED:
+            raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
+        if self.observed == "bins" and not all(axis.edges for axis in self.axes):
+            raise ValueError("bins have edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
+        for ending in self.endings:
+            if ending.action is not None and not 0 <= ending.action < len(self.actions):
+                raise ValueError(f"ending {ending.name!r} is of action {ending.action}; there are {len(self.actions)}")
         for milestone in self.milestones:
             if milestone.axis not in names:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
+        for mark in self.marks:
+            self.checked(mark.state)
+        wanted = KIND_AXES.get(self.kind)
+        if wanted is not None and not (
+            names == [*wanted]
+            and all(size in (None, axis.size) for axis, size in zip(self.axes, wanted.values(), strict=True))
+        ):
+            raise ValueError(f"labels of kind {self.kind!r} have the axes {', '.join(wanted)} of that world")
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -401,31 +470,26 @@ class Labels:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "axes": [vars(axis) for axis in self.axes],
-            "actions": list(self.actions),
-            "template": self.template,
-            "endings": [vars(ending) for ending in self.endings],
-            "kind": self.kind,
-            "observed": self.observed,
-            "verbs": list(self.verbs),
-            "milestones": [vars(milestone) for milestone in self.milestones],
-            "marks": [vars(mark) for mark in self.marks],
-        }
+        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.generic.item)  # NumPy's numbers as Python's
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Labels:
-        """The labels that ``to_json`` wrote."""
-        return cls(
-            axes=tuple(
-                Axis(a["name"], a["size"], tuple(a["values"]), a["start"], tuple(a["edges"])) for a in data["axes"]
-            ),
-            actions=tuple(data["actions"]),
-            template=data["template"],
-            endings=tuple(Ending(**ending) for ending in data["endings"]),
-            kind=data["kind"],
-            observed=data["observed"],
-            verbs=tuple(data["verbs"]) if isinstance(data["verbs"], list) else data["verbs"],
-            milestones=tuple(Milestone(**milestone) for milestone in data["milestones"]),
-            marks=tuple(Mark(**mark) for mark in data["marks"]),
-        )
+        """The labels that ``to_json`` wrote.
+
+        >>> Labels.from_json(Labels.plain(3, 2).to_json()) == Labels.plain(3, 2)
+        True
+        """
+        try:
+            return msgspec.convert(data, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"these are no labels: {error}") from None
+
+
+def is_whole(number: object) -> bool:
+    """Whether something is a whole number, of Python or NumPy; True and False are none.
+
+    >>> is_whole(3), is_whole(3.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(number, numbers_abc.Integral) and not isinstance(number, (bool, np.bool_))

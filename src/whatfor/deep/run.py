@@ -46,10 +46,11 @@ def run_of(
         "learner": {"name": "own loop", **(learner or {}), "discount": belief.settings.discount},
         "engine": "python",
         "time_limit": time_limit,
-        "environment": {} if env is None else recipe_of(env, None, None),
         "agent": agent,
         "reward_scale": reward_scale,
     }
+    if env is not None:
+        settings["environment"] = recipe_of(env, None, None)
     if place is not None:
         settings |= {"world": place.recipe, "max_steps": place.max_steps}
     values = values_of(belief)
