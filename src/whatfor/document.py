@@ -9,7 +9,7 @@ import math
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from whatfor.labels import Labels
 from whatfor.limits import check_limit
@@ -35,8 +35,8 @@ class Strict(Struct, frozen=True, forbid_unknown_fields=True):
 class Binned(Strict, frozen=True):
     """How continuous observations were put into bins."""
 
-    bins: Positive | list[Positive] | None = None
-    bounds: Bounds | None = None
+    bins: Positive | list[Positive] | None
+    bounds: Bounds | None
 
     def __post_init__(self) -> None:
         if isinstance(self.bins, list):
@@ -60,15 +60,15 @@ class ChainWorld(Strict, frozen=True, tag_field="kind", tag="chain"):
 class CartPoleWorld(Binned, frozen=True, tag_field="kind", tag="cartpole"):
     """``whatfor.worlds.cartpole(...)``."""
 
-    max_steps: Positive | None = None
+    max_steps: Positive | None
 
 
 class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     """An environment that ``gymnasium.make`` creates again."""
 
-    id: Text = ""
-    options: dict[str, Any] = {}
-    max_steps: Positive | None = None
+    id: Text
+    options: dict[str, Any]
+    max_steps: Positive | None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,10 +79,10 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
 class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     """An environment that cannot be made again without its owner, and why."""
 
-    why: Text = ""
-    id: Text = ""
-    options: dict[str, Any] = {}
-    max_steps: Positive | None = None
+    why: Text
+    id: Text | UnsetType = UNSET
+    options: dict[str, Any] | UnsetType = UNSET
+    max_steps: Positive | UnsetType | None = UNSET
 
 
 World = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
@@ -132,12 +132,12 @@ class Learner(Strict, frozen=True):
     """A learner's name, and its parameters where it is one of the built-in ones."""
 
     name: Text
-    step_size: float | Schedule | None = None
-    discount: Unit | None = None
-    exploration: float | Schedule | None = None
-    initial: float | None = None
-    trail: Unit | None = None
-    draw: Literal["episode", "step"] | None = None
+    step_size: float | Schedule | UnsetType = UNSET
+    discount: Unit | UnsetType = UNSET
+    exploration: float | Schedule | UnsetType = UNSET
+    initial: float | UnsetType = UNSET
+    trail: Unit | UnsetType = UNSET
+    draw: Literal["episode", "step"] | UnsetType = UNSET
 
 
 class Replay(Strict, frozen=True):
@@ -159,20 +159,20 @@ class Network(Strict, frozen=True):
 class Settings(Strict, frozen=True):
     """How a run was made. A custom training loop may leave out all of it."""
 
-    learner: Learner | None = None
-    seed: Annotated[int, Meta(ge=0)] | None = None
-    time_limit: Literal["bootstrap", "terminal"] | None = None
-    replay: Replay | None = None
-    engine: Literal["python", "compiled"] | None = None
-    engine_reason: Text | None = None
-    max_steps: Positive | None = None
-    world: World | None = None
-    environment: World | None = None
-    agent: Network | None = None
-    reward_scale: float | None = None
+    learner: Learner | UnsetType = UNSET
+    seed: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    time_limit: Literal["bootstrap", "terminal"] | UnsetType = UNSET
+    replay: Replay | UnsetType | None = UNSET
+    engine: Literal["python", "compiled"] | UnsetType = UNSET
+    engine_reason: Text | UnsetType = UNSET
+    max_steps: Positive | UnsetType = UNSET
+    world: World | UnsetType = UNSET
+    environment: World | UnsetType = UNSET
+    agent: Network | UnsetType | None = UNSET
+    reward_scale: float | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if self.max_steps is not None:
+        if isinstance(self.max_steps, int):
             check_limit("steps", self.max_steps, "an episode of this run")
 
 
