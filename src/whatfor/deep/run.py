@@ -30,7 +30,6 @@ def run_of(
     history: History | None = None,
     learner: dict[str, Any] | None = None,
     time_limit: str = "bootstrap",
-    agent: dict[str, Any] | None = None,
     rewards: NDArray[Any] | None = None,
     reward_scale: float = 1.0,
 ) -> Run:
@@ -47,7 +46,6 @@ def run_of(
         "engine": "python",
         "time_limit": time_limit,
         "environment": {} if env is None else recipe_of(env, None, None),
-        "agent": agent,
         "reward_scale": reward_scale,
     }
     if place is not None:
