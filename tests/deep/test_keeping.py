@@ -1,11 +1,7 @@
-"""Deep runs on disk: safetensors, JSON, the agent's own zip; and nothing in them is run."""
+"""Deep runs on disk: npz, JSON and safetensors."""
 
 from __future__ import annotations
 
-import io
-import json
-import pickle
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +17,6 @@ from stable_baselines3.common.vec_env import VecNormalize
 import whatfor as wf
 from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Clusters, run_of
 from whatfor.deep.cells import cells_of
-from whatfor.deep.loading import weights_in
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 BOUNDS = [(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)]
@@ -38,7 +33,7 @@ def test_a_countable_run_comes_back_the_same(tmp_path: Path) -> None:
     run.save(tmp_path / "run")
     assert_same(run, wf.load(tmp_path / "run"), 0)
     kinds = {path.suffix for path in (tmp_path / "run").iterdir()}
-    assert kinds == {".json", ".npz", ".safetensors", ".zip"}
+    assert kinds == {".json", ".npz", ".safetensors"}
     again = wf.load(tmp_path / "run")
     again.save(tmp_path / "again")  # a loaded run can be kept too
     assert_same(run, wf.load(tmp_path / "again"), 0)
@@ -95,16 +90,6 @@ class Bomb:
 
     def __reduce__(self) -> object:
         return (open, (self.path, "w"))
-
-
-def test_a_zip_with_code_in_it_is_refused_and_not_run(tmp_path: Path) -> None:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as packed:
-        packed.writestr("policy.pth", pickle.dumps(Bomb(tmp_path / "ran")))
-        packed.writestr("data", json.dumps({"policy_class": {":serialized:": "gASVAAAA"}}))
-    with pytest.raises(wf.FolderError, match="refused"):
-        weights_in(file.getvalue())
-    assert not (tmp_path / "ran").exists()
 
 
 def test_damaged_networks_are_refused(tmp_path: Path) -> None:

@@ -340,10 +340,13 @@ class BeliefNetwork:
 
     def values_at(self, state: int) -> NDArray[np.float64]:
         """(A,) What the agent itself thinks its actions are worth there."""
-        worth: NDArray[np.float64] = np.asarray(self.q_values(np.asarray(self._standing_for(state))[None]), np.float64)[
-            0
-        ]
-        return worth
+        observation = np.asarray(self._standing_for(state))[None]
+        values: NDArray[np.float64] = np.asarray(self.q_values(observation), np.float64)
+        if values.shape != (1, self.labels.n_actions):
+            raise ValueError(
+                f"the agent's Q-values of one observation have the shape {values.shape}; they must have {(1, self.labels.n_actions)}"
+            )
+        return values[0]
 
     def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) What the agent does, greedily."""
@@ -397,8 +400,13 @@ class BeliefNetwork:
 
     def _row(self, state: int, action: int) -> tuple[NDArray[np.float64], ...]:
         observation = np.asarray(self._standing_for(state))[None]
-        visits, earnings, endings = self._asked(observation, [self.labels.action(action)])
-        return visits[0], earnings[0], endings[0]
+        row = tuple(part[0] for part in self._asked(observation, [self.labels.action(action)]))
+        if not all(np.isfinite(part).all() for part in row):
+            raise ValueError(
+                f"the belief network's answer in {self.labels.words(int(state))!r} is not finite: its learning has diverged. "
+                "Train again with a smaller learning_rate"
+            )
+        return row
 
     def _asked(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], ...]:
         seen = np.asarray(observations)

@@ -192,8 +192,12 @@ def from_centres(
     scaled, lengths = centres / spread, ((centres / spread) ** 2).sum(axis=1)
 
     def index(seen: NDArray[Any]) -> NDArray[np.int64]:
-        flat = np.asarray(seen, np.float64).reshape(len(seen), -1) / spread
-        return np.asarray((lengths - 2.0 * flat @ scaled.T).argmin(axis=1), np.int64)
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                flat = np.asarray(seen, np.float64).reshape(len(seen), -1) / spread
+                return np.asarray((lengths - 2.0 * flat @ scaled.T).argmin(axis=1), np.int64)
+        except FloatingPointError:
+            raise ValueError("an observation is too far from every cluster to say which is the nearest") from None
 
     words = tuple(f"{n} around ({', '.join(f'{x:.2g}' for x in centre[:6])})" for n, centre in enumerate(centres))
     labels = Labels((Axis("cluster", len(centres), words),), actions)

@@ -161,6 +161,8 @@ def _agent_in(
         return None
     from whatfor.deep.agent import blank_network
 
+    if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) and np.any(space.start):
+        raise ValueError(f"its observations start at {space.start}, where its agent's start at 0")
     check_layers([*part.layers, labels.n_actions], weights)
     blank = blank_network(part.layers, part.activation, space, labels.n_actions)
     check_same(prefixed("agent", blank.state_dict()), prefixed("agent", weights))
