@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
+from whatfor.deep import private
 from whatfor.deep.private import gradient_norm, progress_remaining, scale_gradients, steps_taken
 
 
@@ -29,7 +32,9 @@ def test_pytorch_has_its_functions_on_lists() -> None:
     scaled = hasattr(torch, "_foreach_mul_")
     if scaled:
         scale_gradients(gradients, torch.tensor(0.5))
-        scaled = torch.equal(gradients[0], torch.tensor([1.5, 0.0])) and torch.equal(gradients[1], torch.tensor([[2.0]]))
+        scaled = torch.equal(gradients[0], torch.tensor([1.5, 0.0])) and torch.equal(
+            gradients[1], torch.tensor([[2.0]])
+        )
     check("torch._foreach_mul_", "torch", scaled, "multiplies every tensor of a list in place")
 
 
@@ -69,12 +74,7 @@ def test_the_message_names_the_version(name: str) -> None:
 
 
 def test_private_names_are_used_in_one_file() -> None:
-    import re
-    from pathlib import Path
-
-    import whatfor.deep.private
-
-    private = Path(whatfor.deep.private.__file__)
+    own = Path(private.__file__)
     used = re.compile(r"torch\._\w+|model\._\w+|_dqn\._\w+|spaces\._\w+|gym\._\w+|policy\._\w+|buffer\._\w+")
-    found = {f.name: hits for f in private.parent.glob("*.py") if (hits := used.findall(f.read_text()))}
-    assert set(found) == {private.name}
+    found = {f.name: hits for f in own.parent.glob("*.py") if (hits := used.findall(f.read_text()))}
+    assert set(found) == {own.name}

@@ -346,7 +346,8 @@ class BeliefNetwork:
             raise ValueError(
                 f"the agent's Q-values of one observation have the shape {values.shape}; they must have {(1, self.labels.n_actions)}"
             )
-        return values[0]
+        worth: NDArray[np.float64] = values[0]
+        return worth
 
     def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) What the agent does, greedily."""

@@ -54,7 +54,8 @@ def run_of(
     run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings)
     run._place, run._env = place, env
     known = None if time_limit == "terminal" else place  # a table knows no limit
-    run.trust = trust_in(belief, visited, known, run.policy, rewards)
+    with np.errstate(over="ignore", invalid="ignore"):  # Q-values that diverged make trust poor, and no warning
+        run.trust = trust_in(belief, visited, known, run.policy, rewards)
     return run
 
 
