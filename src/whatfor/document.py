@@ -149,13 +149,6 @@ class Replay(Strict, frozen=True):
     warmup: Natural | None
 
 
-class Network(Strict, frozen=True):
-    """What it takes to make an agent's network again."""
-
-    layers: list[Positive]
-    activation: Text
-
-
 class Settings(Strict, frozen=True):
     """How a run was made. A custom training loop may leave out all of it."""
 
@@ -168,7 +161,6 @@ class Settings(Strict, frozen=True):
     max_steps: Positive | UnsetType = UNSET
     world: World | UnsetType = UNSET
     environment: World | UnsetType = UNSET
-    agent: Network | UnsetType | None = UNSET
     reward_scale: float | UnsetType = UNSET
 
     def __post_init__(self) -> None:

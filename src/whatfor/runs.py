@@ -167,9 +167,9 @@ class Run:
 
     def _worth(self, index: int) -> NDArray[np.float64]:
         worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
-        if np.isnan(worth).any():
+        if not np.isfinite(worth).all():
             raise ValueError(
-                f"the agent's values in {self.labels.words(index)!r} are not numbers (NaN): its learning has diverged, so there is nothing it expects"
+                f"the agent's values in {self.labels.words(index)!r} are NaN or infinite: its learning has diverged, so there is nothing it expects"
             )
         return worth
 

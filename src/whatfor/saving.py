@@ -100,8 +100,7 @@ def _contents_of(run: Run) -> Contents:
         need_safetensors()
         from whatfor.deep.saving import network_out
 
-        said["network"], files = network_out(run)
-        tensors = {name: data for name, (_, data) in files.items()}
+        said["network"], tensors = network_out(run)
     try:
         return Contents({"run": document.encode(said)}, groups, tensors)
     except (TypeError, ValueError, msgspec.MsgspecError) as error:

@@ -21,7 +21,7 @@ from whatfor.worlds.gymnasium import binned, made
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:
-    from whatfor.deep.belief import HeadName, LossName
+    from whatfor.deep.document import HeadName, LossName
     from whatfor.runs import Run
 
 Inputs = Literal["one-hot", "raw"]
