@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 
 from whatfor.layouts import Bars, Series
 from whatfor.pictures.cells import UNKNOWN, titled
+from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
 from whatfor.pictures.walk import Place
 
@@ -19,17 +20,17 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
     for at, series in enumerate(bars.series):
         middle = (at - (len(bars.series) - 1) / 2) * thick
         _row(ax, bars, series, [i + middle for i in range(len(bars.names))], thick, COLOURS[at % len(COLOURS)])
-    ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8)
+    ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8, **PLAIN)
     ax.set_ylim(max(len(bars.names), 1) - 0.5, -0.5)
     room = 0.14 * (scale.high - scale.low or 1.0)  # for the numbers beside the bars
     ax.set_xlim(scale.low - room if scale.low < 0 else 0.0, scale.high + room)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=8)
-    ax.set_xlabel(bars.axis, fontsize=9)
+    ax.set_xlabel(bars.axis, fontsize=9, **PLAIN)
     titled(ax, bars.title, bars.caption, place.depth)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if len(bars.series) > 1:
-        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if bars.names:
         ax.axvline(0.0, color="#444444", linewidth=0.8)
     else:
