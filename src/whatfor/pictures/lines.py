@@ -17,9 +17,10 @@ STYLES = ("-", "--", ":", "-.")
 
 def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw lines on an axes, with a band where an interval is known."""
+    handles = []
     for at, series in enumerate(lines.series):
         colour, style = COLOURS[at % len(COLOURS)], STYLES[at % len(STYLES)]
-        ax.plot(lines.x, series.numbers, color=colour, linestyle=style, linewidth=1.6, label=series.name)
+        handles += ax.plot(lines.x, series.numbers, color=colour, linestyle=style, linewidth=1.6)
         if series.low is not None and series.high is not None:
             ax.fill_between(lines.x, series.low, series.high, color=colour, alpha=0.2, linewidth=0)
     room = 0.05 * (scale.high - scale.low or 1.0)
@@ -32,4 +33,4 @@ def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Place) -> None:
     titled(ax, lines.title, lines.caption, place.depth)
     ax.spines[["top", "right"]].set_visible(False)
     if len(lines.series) > 1:
-        legend(ax)
+        legend(ax, handles, (series.name for series in lines.series))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,7 +11,8 @@ from matplotlib.axes import Axes
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 
-def legend(ax: Axes, **options: Any) -> None:
-    """A legend of plain text."""
-    for text in ax.legend(fontsize=8, frameon=False, **options).get_texts():
-        text.set(**PLAIN)
+def legend(ax: Axes, handles: Sequence[Any], names: Iterable[str], **options: Any) -> None:
+    """A legend of plain text; the names are set afterwards, since Matplotlib leaves out those that begin with "_"."""
+    made = ax.legend(handles, ["name"] * len(handles), fontsize=8, frameon=False, **options)
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.set(text=name, **PLAIN)
