@@ -4,14 +4,41 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
+PYTEST := -m pytest -n 2 --dist worksteal
+UV := $(or $(shell command -v uv),$(BIN)/uv)
+# The versions of Python that `make test-python` runs the tests with.
+PYTHONS := 3.12 3.13
 
-.PHONY: demo test lint bench paper paper-deep calibration readme screenshots clean
+.PHONY: demo test test-bounds test-lowest test-python browser lint bench paper paper-deep calibration readme screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
 
-test: $(WHOLE)  ## all tests and doctests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+test: $(WHOLE)  ## all tests and doctests; those of the page need a browser, and are skipped where there is none
+	$(BIN)/python $(PYTEST)
+
+test-bounds: $(WHOLE)  ## all tests once more, with every index into compiled code checked
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python $(PYTEST)
+
+test-lowest: python-3.11  ## all tests with Python 3.11 and the oldest versions that pyproject.toml allows
+	rm -rf .venv-lowest
+	$(UV) venv --quiet --python 3.11 .venv-lowest
+	$(UV) pip install --quiet --python .venv-lowest --resolution lowest-direct --group test --editable ".[all]"
+	.venv-lowest/bin/python $(PYTEST)
+
+test-python: $(PYTHONS:%=python-%) $(PYTHONS:%=test-python-%)  ## all tests with Python 3.12 and 3.13
+
+test-python-%: python-%
+	rm -rf .venv-$*
+	$(UV) venv --quiet --python $* .venv-$*
+	$(UV) pip install --quiet --python .venv-$* --constraint constraints.txt --group test --editable ".[all]"
+	.venv-$*/bin/python $(PYTEST)
+
+python-%: $(UV)  # the interpreters first: a missing one is reported before the work
+	@$(UV) python find --no-python-downloads $* || { echo "Python $* is missing; get it with: $(UV) python install $*"; exit 1; }
+
+browser: $(WHOLE)  ## a browser for the tests, where none is found: Debian's package as root, else Playwright's download
+	$(BIN)/python tests/explorer/browsers.py
 
 lint: $(WHOLE)  ## style, types, and the direction of imports
 	$(BIN)/ruff check .
@@ -19,7 +46,7 @@ lint: $(WHOLE)  ## style, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(WHOLE)  ## the ratios in the README, measured in one run
+bench: $(WHOLE)  ## the ratios in the README, measured in one run (needs a browser)
 	$(BIN)/python benchmarks/bench.py
 
 paper: $(WHOLE)  ## the paper's tabular figures, trained, drawn and checked, into out/paper
@@ -35,7 +62,7 @@ readme: $(WHOLE)  ## put what the commands print into the README and the pages, 
 	$(BIN)/python docs/fill_readme.py
 	cp out/taxi.png out/deep_acrobot.png out/deep_acrobot_comparison.png docs/images/
 
-screenshots: $(WHOLE)  ## pictures of the explorer, for the README and its page (needs chromium)
+screenshots: $(WHOLE)  ## pictures of the explorer, for the README and its page (needs a browser)
 	$(BIN)/python docs/screenshots.py
 
 $(READY): pyproject.toml constraints.txt
@@ -44,10 +71,13 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[plot]"
 	touch $(READY)
 
+$(BIN)/uv: | $(READY)
+	$(BIN)/python -m pip install --quiet uv
+
 # What deep agents, tests and linters need besides: PyTorch alone is larger than all the rest.
 $(WHOLE): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable ".[all]"
 	touch $(WHOLE)
 
 clean:
-	rm -rf $(VENV) out build dist
+	rm -rf $(VENV) .venv-lowest .venv-3.* out build dist

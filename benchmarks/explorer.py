@@ -59,7 +59,8 @@ def _report(run: wf.Run, folder: Path, scale: int) -> list[Row]:
 
 def _clicks(run: wf.Run, folder: Path, clicks: int) -> list[Row]:
     sys.path.insert(0, str(ROOT / "tests" / "explorer"))
-    from browsing import START, chromium, settled
+    from browsers import chromium
+    from browsing import START, settled
 
     run.save(folder / "run")
     start = run.labels.index(START)

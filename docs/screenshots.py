@@ -10,7 +10,8 @@ import whatfor as wf
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "explorer"))
-from browsing import START, chromium, settled  # noqa: E402
+from browsers import chromium  # noqa: E402
+from browsing import START, settled  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 

@@ -14,6 +14,30 @@ from saved import trained
 from whatfor import cli
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests that look at a page in a browser have a marker: -m "not browser" leaves them out."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line, the last, how many tests were skipped for want of a browser, and how to get one."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    without = [report for report in skipped if "browser" in report.keywords]
+    if without:  # the line stands for those of -ra
+        terminalreporter.stats["skipped"] = [report for report in skipped if report not in without]
+    yield
+    if without:
+        terminalreporter.stats["skipped"] = skipped
+        reasons = sorted({report.longrepr[2].removeprefix("Skipped: ") for report in without})
+        terminalreporter.write_line(
+            f"{len(without)} tests skipped: {'; '.join(reasons)}. To run them: make browser, then make test"
+        )
+
+
 @pytest.fixture
 def run():
     return trained()

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import Question, Show, ask, concepts_in, exploration_in, option_in, step_size_in
+from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
+from whatfor.terminal import complain, describe, finish, prepare, say
+from whatfor.text import file_name
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -60,10 +62,11 @@ def train(
 
     import whatfor as wf
     from whatfor.folder import holds_run
-    from whatfor.worlds.gymnasium import made
+    from whatfor.pictures.files import check_writable
 
-    if holds_run(Path(out)) and not replace:  # told before the work, not after it
+    if holds_run(Path(out)) and not replace:  # before the work, not after it
         raise ValueError(f"{out} holds a run already; choose another folder, or add --replace")
+    check_writable(out)
 
     kinds: dict[str, Callable[..., Any]] = {
         "q-learning": wf.QLearning,
@@ -81,7 +84,7 @@ def train(
             raise ValueError(f"--option is for Gymnasium environments; {env} has none")
         world = getattr(wf.worlds, env)()
     else:
-        world = made(env, dict(option_in(text) for text in option))
+        world = environment_in(env, option)
     if len(bounds) % 2:
         raise ValueError(f"--bounds takes a low and a high for each number; {len(bounds)} numbers were given")
     pairs = list(zip(bounds[::2], bounds[1::2], strict=True)) or None
@@ -102,11 +105,11 @@ def train(
         raise ValueError(f"{stopped} What there is was saved to {out}") from stopped
     run.save(out)
     last = run.history.returns[-100:]
-    print(f"{run}")
-    print(f"engine {run.engine}: {run.engine_reason}")
+    say(run)
+    say(f"engine {run.engine}: {run.engine_reason}")
     if len(last):
-        print(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
-    print(f"saved to {out}")
+        say(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
+    say(f"saved to {out}")
 
 
 def explain(
@@ -148,7 +151,7 @@ def explain(
         _loaded(run, as_of, cells), state, action, question,
         instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
     )  # fmt: skip
-    print(dumps(answer.to_json(), indent=2, ensure_ascii=False) if json else answer)
+    say(dumps(answer.to_json(), indent=2) if json else answer)
 
 
 def draw(
@@ -204,7 +207,7 @@ def draw(
             instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
         )  # fmt: skip
         save(wf.draw(layout_of(answer, **({} if show is None else {"show": show}))), path)
-    print(f"drawn to {path}")
+    say(f"drawn to {path}")
 
 
 def report(
@@ -224,8 +227,6 @@ def report(
         states: A state to begin an episode in, instead of the starts; may be given several times.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
-    from pathlib import Path
-
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
     from whatfor.pictures.files import checked
@@ -236,10 +237,10 @@ def report(
         out,
         episodes=episodes,
         states=states,
-        name=Path(run).resolve().name,
+        name=file_name(run),
         heard=_heard("report"),
     )
-    print(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    say(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def explore(
@@ -259,11 +260,9 @@ def explore(
         browser: Open the page in the browser.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
-    from pathlib import Path
-
     from whatfor.explorer.server import explore as serve
 
-    serve(_loaded(run, None, cells), name=Path(run).resolve().name, host=host, port=port, browser=browser)
+    serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
 
 
 def _heard(what: str) -> Callable[[float], None] | None:
@@ -305,12 +304,14 @@ def paper(
 
     from whatfor.paper import DeepAgents, reproduce
     from whatfor.paper.deep import EXAMPLES
+    from whatfor.pictures.files import check_writable
 
     if not deep:
         for name, given in (("preset", preset), ("device", device), ("inputs", inputs), ("both-heads", both_heads)):
             if given:
                 raise ValueError(f"--{name} is for deep agents: add --deep")
     target = Path(out or ("out/paper-deep" if deep else "out/paper"))
+    check_writable(target)  # before the work, not after it
     agents = None
     if deep:
         given_or: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
@@ -319,34 +320,47 @@ def paper(
     checks = [(figure.id, check) for figure in figures for check in figure.checks]
     for id, check in checks:
         if not check.met:
-            print(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
-    print(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
+            say(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
+    say(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
     for name, run in agents.made.items() if agents is not None else ():
         state = quote(run.labels.words(run.labels.index(EXAMPLES[name])))
-        print(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
+        say(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
 
 
 def main() -> None:
-    """Run the command line; a wrong word gets one line, not a traceback."""
+    """Run the command line; what goes wrong with words and files gets one line, not a traceback."""
     import warnings
 
-    warnings.showwarning = lambda message, *_, **__: print(f"whatfor: {message}", file=sys.stderr)
+    prepare()
+    warnings.showwarning = lambda message, *_, **__: complain(message)
+    try:
+        try:
+            _command()
+        finally:
+            finish()
+    except BrokenPipeError:  # the reader of the output has gone, as head does
+        sys.exit(1)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        sys.exit(130)
+    except OSError as error:
+        complain(describe(error))
+        sys.exit(2)
+    except Exception as error:
+        if not isinstance(error, ValueError | ImportError) and not type(error).__module__.startswith("gymnasium"):
+            raise
+        complain(error)
+        sys.exit(2)
+
+
+def _command() -> None:
     if sys.argv[1:] == ["--version"]:
         from whatfor import __version__
 
-        print(f"whatfor {__version__}")
+        say(f"whatfor {__version__}")
         return
-    try:
-        commands: dict[str, Callable[..., None]] = {
-            "train": train, "explain": explain, "draw": draw, "report": report, "explore": explore, "paper": paper,
-        }  # fmt: skip
+    commands: dict[str, Callable[..., None]] = {
+        "train": train, "explain": explain, "draw": draw, "report": report, "explore": explore, "paper": paper,
+    }  # fmt: skip
 
-        tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)
-    except (ValueError, ImportError) as error:
-        print(f"whatfor: {error}", file=sys.stderr)
-        sys.exit(2)
-    except Exception as error:
-        if type(error).__module__.startswith("gymnasium"):
-            print(f"whatfor: {error}", file=sys.stderr)
-            sys.exit(2)
-        raise
+    tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -111,8 +112,20 @@ def option_in(text: str) -> tuple[str, Any]:
         raise ValueError(f"--option takes name=value, not {text!r}")
     try:
         return name, json.loads(value.lower() if value in ("True", "False", "None") else value)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return name, value
+
+
+def environment_in(id: str, options: Sequence[str]) -> Any:
+    """The environment that an id names, created with its options; an error in creating it is one line."""
+    from whatfor.worlds.gymnasium import made
+
+    given = dict(option_in(text) for text in options)
+    try:
+        return made(id, given)
+    except Exception as error:
+        said = "".join(f" --option {text}" for text in options)
+        raise ValueError(f"{id} cannot be created{said and ' with' + said}: {type(error).__name__}: {error}") from error
 
 
 def concepts_in(text: str) -> Any:

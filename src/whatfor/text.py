@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 #: Characters that a terminal or a page would act on instead of showing: control characters, line separators,
@@ -47,3 +48,12 @@ def one_line(text: str) -> str:
     'it failed: twice'
     """
     return printable(" ".join(text.split()))
+
+
+def file_name(path: str | os.PathLike[str]) -> str:
+    """The last part of a path as one line of text, whatever encoding the system uses for names of files.
+
+    >>> file_name("runs/taxi"), file_name(os.fsdecode("runs/p\u00f6nk".encode()))
+    ('taxi', 'p\u00f6nk')
+    """
+    return one_line(os.fsencode(os.path.basename(os.path.realpath(path))).decode("utf-8", "replace"))

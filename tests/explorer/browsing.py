@@ -1,13 +1,10 @@
-"""What tests, benchmarks and screenshots of the page share: a browser, a server in a thread, and what the page says."""
+"""What tests, benchmarks and screenshots of the page share: a server in a thread, and what the page says."""
 
 from __future__ import annotations
 
-import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -17,31 +14,6 @@ from whatfor.explorer.server import app_of
 from whatfor.runs import Run
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
-
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@contextmanager
-def chromium() -> Iterator[Any]:
-    """The system's Chromium, headless."""
-    from playwright.sync_api import sync_playwright
-
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        raise RuntimeError(
-            "the page is looked at in a real browser: install Debian's package chromium (apt-get install chromium)"
-        )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 class serving:

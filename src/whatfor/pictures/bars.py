@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 
 from whatfor.layouts import Bars, Series
 from whatfor.pictures.cells import UNKNOWN, titled
+from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
 from whatfor.pictures.walk import Place
 
@@ -16,20 +18,22 @@ COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
 def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw bars on an axes, the first on top."""
     thick = 0.8 / len(bars.series)
+    handles = []
     for at, series in enumerate(bars.series):
         middle = (at - (len(bars.series) - 1) / 2) * thick
-        _row(ax, bars, series, [i + middle for i in range(len(bars.names))], thick, COLOURS[at % len(COLOURS)])
-    ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8)
+        places = [i + middle for i in range(len(bars.names))]
+        handles.append(_row(ax, bars, series, places, thick, COLOURS[at % len(COLOURS)]))
+    ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8, **PLAIN)
     ax.set_ylim(max(len(bars.names), 1) - 0.5, -0.5)
     room = 0.14 * (scale.high - scale.low or 1.0)  # for the numbers beside the bars
     ax.set_xlim(scale.low - room if scale.low < 0 else 0.0, scale.high + room)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=8)
-    ax.set_xlabel(bars.axis, fontsize=9)
+    ax.set_xlabel(bars.axis, fontsize=9, **PLAIN)
     titled(ax, bars.title, bars.caption, place.depth)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if len(bars.series) > 1:
-        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        legend(ax, handles, (series.name for series in bars.series), loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if bars.names:
         ax.axvline(0.0, color="#444444", linewidth=0.8)
     else:
@@ -37,9 +41,9 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
         ax.text(0.5, 0.5, "nothing stands out", transform=ax.transAxes, ha="center", va="center", color="#666666")
 
 
-def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float, colour: str) -> None:
+def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float, colour: str) -> BarContainer:
     """The bars of one series, what is not known hatched and grey."""
-    drawn = ax.barh(places, series.numbers, height=thick, color=colour, label=series.name)
+    drawn = ax.barh(places, series.numbers, height=thick, color=colour)
     for patch, nothing in zip(drawn, bars.unknown or (), strict=False):
         if nothing:
             patch.set(linewidth=0.8, **UNKNOWN)
@@ -59,3 +63,4 @@ def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float
             (-3 if number < 0 else 3, 0), textcoords="offset points", ha="right" if number < 0 else "left",
             va="center", fontsize=7.5,
         )  # fmt: skip
+    return drawn

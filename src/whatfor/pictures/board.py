@@ -7,6 +7,7 @@ from matplotlib.patches import Polygon, Rectangle
 
 from whatfor.layouts import Board, Layer
 from whatfor.pictures.cells import frame, hatch, titled
+from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import SQUARE
 from whatfor.pictures.walk import Place, key_of
@@ -38,7 +39,7 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
     _ticks(ax, board, place)
     for words, colour in reversed(board_bars(board)) if place.alone else ():  # the last one added stands nearest
         bar = ax.figure.colorbar(mappable(board, scale, colour), ax=ax, shrink=0.75, pad=0.02, aspect=28)
-        bar.set_label(words, fontsize=9)
+        bar.set_label(words, fontsize=9, **PLAIN)
 
 
 def _ticks(ax: Axes, board: Board, place: Place) -> None:
@@ -48,7 +49,7 @@ def _ticks(ax: Axes, board: Board, place: Place) -> None:
         return
     ax.set_xticks([i + 0.5 for i in range(board.columns)], [str(i) for i in range(board.columns)])
     ax.set_yticks([i + 0.5 for i in range(board.rows)], [str(i) for i in range(board.rows)])
-    ax.set_xlabel("\n".join(part for part in ("column", key_of(board)) if part))
+    ax.set_xlabel("\n".join(part for part in ("column", key_of(board)) if part), **PLAIN)
     ax.set_ylabel("row")
 
 
@@ -83,6 +84,6 @@ def _mark(ax: Axes, board: Board, letter: str, row: int, column: int, size: floa
     colour = "#1f4fd1" if letter == board.passenger else "#c4161c" if letter == board.destination else "#666666"
     # In the corner that the two halves leave free, so that no number is covered.
     ax.text(
-        column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=size, fontweight="bold", color="white",
+        column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=size, fontweight="bold", color="white", **PLAIN,
         bbox={"boxstyle": "round,pad=0.18", "facecolor": colour, "edgecolor": "none"},
     )  # fmt: skip

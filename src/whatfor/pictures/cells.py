@@ -8,6 +8,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from whatfor.layouts.shapes import Mask
+from whatfor.pictures.plain import PLAIN
 
 #: How what is not known looks: grey, which is no number's colour, and hatched.
 UNKNOWN = {"facecolor": "#ececec", "edgecolor": "#a8a8a8", "hatch": "////"}
@@ -41,4 +42,4 @@ def frame(ax: Axes, at: tuple[int, int] | None, depth: int, corner: float = 0.0)
 def titled(ax: Axes, title: str, caption: str, depth: int) -> None:
     """Title and caption above an axes."""
     text = "\n".join(part for part in (title, caption) if part)
-    ax.set_title(text, fontsize=(10, 9, 7)[depth])
+    ax.set_title(text, fontsize=(10, 9, 7)[depth], **PLAIN)

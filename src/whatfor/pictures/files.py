@@ -26,7 +26,18 @@ def checked(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) ->
         raise ValueError(f"there is no folder {target.parent}; make it first: mkdir -p {target.parent}")
     if target.is_dir():
         raise ValueError(f"{target} is a folder; name a file")
+    check_writable(target.parent)
     return target
+
+
+def check_writable(folder: str | os.PathLike[str]) -> None:
+    """Raise ``ValueError`` unless files can be put into a folder, or the folder can be made."""
+    path = Path(folder).absolute()
+    there = next(one for one in (path, *path.parents) if os.path.lexists(one))
+    if not there.is_dir():
+        raise ValueError(f"{folder} cannot be a folder: {there} is a file; choose another place")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"{there} cannot be written to; choose another folder, or change who may write there")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -39,9 +50,13 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A file to write, in the same folder, which takes the place of ``path`` when all has gone well."""
-    fresh = path.with_name(f".{path.name}.{uuid4().hex}")
+    fresh = path.with_name(f".whatfor-{uuid4().hex}")
     try:
         yield fresh
         os.replace(fresh, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # the file that was asked for
     finally:
         fresh.unlink(missing_ok=True)

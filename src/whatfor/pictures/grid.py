@@ -7,6 +7,7 @@ from matplotlib.ticker import NullLocator
 
 from whatfor.layouts import Grid, Series
 from whatfor.pictures.cells import frame, hatch, titled
+from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import across, cell_side, down
 from whatfor.pictures.walk import Place, key_of
@@ -37,6 +38,7 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
         ax.text(
             column - aside, row - aside, letter, ha="center", va="center", fontsize=(1 - aside) * size,
             fontweight="bold", color="#777777" if scale.faint(number) else readable_on(colours(norm(number))),
+            **PLAIN,
         )  # fmt: skip
     if grid.beside is not None:
         _beside(ax, grid, grid.beside, scale)
@@ -45,10 +47,10 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
     _ticks(ax, grid, place)
     titled(ax, grid.title, grid.caption, place.depth)
     if place.depth == 0:
-        ax.set_xlabel("\n".join(part for part in (grid.column_axis, key_of(grid)) if part), fontsize=9)
+        ax.set_xlabel("\n".join(part for part in (grid.column_axis, key_of(grid)) if part), fontsize=9, **PLAIN)
     if place.alone:
         bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
-        bar.set_label(grid.quantity, fontsize=9)
+        bar.set_label(grid.quantity, fontsize=9, **PLAIN)
 
 
 def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:
@@ -65,6 +67,7 @@ def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:
         textcoords="offset points",
         va="top",
         fontsize=8,
+        **PLAIN,
     )
 
 
@@ -87,13 +90,14 @@ def _ticks(ax: Axes, grid: Grid, place: Place) -> None:
     if place.bottom:
         step, stand = across(grid.columns, wide, place.depth)
         shown = range(0, len(grid.columns), step)
-        ax.set_xticks(shown, [grid.columns[i] for i in shown], fontsize=size, rotation=90 if stand else 0)
-        ax.set_xlabel(grid.column_axis, fontsize=size + 1)
+        words = [grid.columns[i] for i in shown]
+        ax.set_xticks(shown, words, fontsize=size, rotation=90 if stand else 0, **PLAIN)
+        ax.set_xlabel(grid.column_axis, fontsize=size + 1, **PLAIN)
     else:
         ax.xaxis.set_major_locator(NullLocator())
     if place.left:
         shown = range(0, len(grid.rows), down(grid.rows, high))
-        ax.set_yticks(shown, [grid.rows[i] for i in shown], fontsize=size)
-        ax.set_ylabel(grid.row_axis, fontsize=size + 1)
+        ax.set_yticks(shown, [grid.rows[i] for i in shown], fontsize=size, **PLAIN)
+        ax.set_ylabel(grid.row_axis, fontsize=size + 1, **PLAIN)
     else:
         ax.yaxis.set_major_locator(NullLocator())

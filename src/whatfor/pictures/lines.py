@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from whatfor.layouts import Lines
 from whatfor.pictures.bars import COLOURS
 from whatfor.pictures.cells import titled
+from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
 from whatfor.pictures.walk import Place
 
@@ -16,19 +17,20 @@ STYLES = ("-", "--", ":", "-.")
 
 def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Place) -> None:
     """Draw lines on an axes, with a band where an interval is known."""
+    handles = []
     for at, series in enumerate(lines.series):
         colour, style = COLOURS[at % len(COLOURS)], STYLES[at % len(STYLES)]
-        ax.plot(lines.x, series.numbers, color=colour, linestyle=style, linewidth=1.6, label=series.name)
+        handles += ax.plot(lines.x, series.numbers, color=colour, linestyle=style, linewidth=1.6)
         if series.low is not None and series.high is not None:
             ax.fill_between(lines.x, series.low, series.high, color=colour, alpha=0.2, linewidth=0)
     room = 0.05 * (scale.high - scale.low or 1.0)
     ax.set_ylim(scale.low - room if scale.low < 0 else 0.0, scale.high + room)
-    ax.set_xlabel(lines.x_axis, fontsize=9)
-    ax.set_ylabel(lines.y_axis, fontsize=9)
+    ax.set_xlabel(lines.x_axis, fontsize=9, **PLAIN)
+    ax.set_ylabel(lines.y_axis, fontsize=9, **PLAIN)
     ax.tick_params(labelsize=8)
     ax.xaxis.set_major_locator(MaxNLocator(5))  # long numbers need room
     ax.xaxis.set_major_formatter("{x:,.0f}")
     titled(ax, lines.title, lines.caption, place.depth)
     ax.spines[["top", "right"]].set_visible(False)
     if len(lines.series) > 1:
-        ax.legend(fontsize=8, frameon=False)
+        legend(ax, handles, (series.name for series in lines.series))

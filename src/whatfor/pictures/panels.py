@@ -12,6 +12,7 @@ from whatfor.pictures.bars import draw_bars
 from whatfor.pictures.board import board_bars, draw_board
 from whatfor.pictures.grid import draw_grid
 from whatfor.pictures.lines import draw_lines
+from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import Scale, mappable
 from whatfor.pictures.sizes import BAR_WIDTH, GAP, colour_bars, header_height, inches, size_of, tracks
 from whatfor.pictures.walk import Place, inside, key_of, leaves
@@ -67,16 +68,18 @@ def _room(ax: Axes) -> SubplotSpec:
 
 def _header(ax: Axes, panels: Panels, depth: int) -> None:
     ax.set_axis_off()
-    title = ax.text(0.5, 1.0, panels.title, ha="center", va="top", fontsize=(11, 9, 8)[depth], transform=ax.transAxes)
+    title = ax.text(
+        0.5, 1.0, panels.title, ha="center", va="top", fontsize=(11, 9, 8)[depth], transform=ax.transAxes, **PLAIN
+    )
     title.set_in_layout(False)  # room was made for it; were it longer, it would squeeze all else
     ax.annotate(
         panels.caption, (0.5, 0.0), (0, -3), xycoords=title, textcoords="offset points",
-        ha="center", va="top", fontsize=(9, 8, 7)[depth], in_layout=False,
+        ha="center", va="top", fontsize=(9, 8, 7)[depth], in_layout=False, **PLAIN,
     )  # fmt: skip
     if depth == 0:
         ax.text(
             0.5, 0.0, key_of(panels), ha="center", va="bottom", fontsize=8, color="#555555",
-            transform=ax.transAxes, in_layout=False,
+            transform=ax.transAxes, in_layout=False, **PLAIN,
         )  # fmt: skip
 
 
@@ -84,11 +87,11 @@ def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Place) -> Non
     """Headings of columns and rows, instead of a title for every panel."""
     size = (9, 8, 6)[place.depth]
     if panels.column_heads:
-        ax.set_title(panels.column_heads[column] if row == 0 else "", fontsize=size)
+        ax.set_title(panels.column_heads[column] if row == 0 else "", fontsize=size, **PLAIN)
         if panels.columns > 2 and column != panels.columns // 2:  # narrow ones say it once for all
             ax.set_xlabel("")
     if panels.row_heads and place.left and column == 0:
-        ax.set_ylabel(f"{panels.row_heads[row]}\n{ax.get_ylabel()}", fontsize=size)
+        ax.set_ylabel(f"{panels.row_heads[row]}\n{ax.get_ylabel()}", fontsize=size, **PLAIN)
 
 
 def _colour_bars(figure: Any, leaf: Board | Grid, scale: Scale, places: list[SubplotSpec]) -> None:
@@ -98,5 +101,5 @@ def _colour_bars(figure: Any, leaf: Board | Grid, scale: Scale, places: list[Sub
             place.subgridspec(3, 3, height_ratios=[0.05, 0.9, 0.05], width_ratios=[0.02, 0.35, 0.63])[1, 1]
         )
         bar = figure.colorbar(mappable(leaf, scale, colour), cax=side)
-        bar.set_label(words, fontsize=8)
+        bar.set_label(words, fontsize=8, **PLAIN)
         bar.ax.tick_params(labelsize=7)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.labels import Axis, Ending, Labels
+from whatfor.worlds.private import has_sutton_barto_reward
 from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
 from whatfor.worlds.world import NO_TABLE, World
 
@@ -53,7 +54,7 @@ def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: 
     edges = np.full((4, max(len(row) for row in inner)), np.inf)
     for row, filled in zip(edges, inner, strict=True):
         row[: len(filled)] = filled
-    barto = bool(env._sutton_barto_reward)
+    barto = has_sutton_barto_reward(env)
     cart = Cart(
         gravity=float(env.gravity),
         masspole=float(env.masspole),

@@ -29,6 +29,7 @@ from whatfor.worlds.blackjack import LABELS as BLACKJACK
 from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import NAMES, cart_world, edges_of, interval_words
 from whatfor.worlds.cartpole import labels_of as cartpole_labels
+from whatfor.worlds.private import cliff_cells, max_episode_steps
 from whatfor.worlds.table import table
 from whatfor.worlds.taxi import LABELS as TAXI
 from whatfor.worlds.world import World
@@ -213,7 +214,7 @@ def _lake_marks(core: FrozenLakeEnv) -> tuple[Mark, ...]:
 
 def _cliff_marks(core: CliffWalkingEnv) -> tuple[Mark, ...]:
     """Start, goal and the cliff, from which one is put back to the start."""
-    cliff = (Mark(int(at), "C", "cliff", closed=True) for at in np.flatnonzero(core._cliff))
+    cliff = (Mark(int(at), "C", "cliff", closed=True) for at in cliff_cells(core))
     goal = np.prod(core.shape) - 1
     return Mark(int(core.start_state_index), "S", "start"), *cliff, Mark(int(goal), "G", "goal", closed=True)
 
@@ -294,7 +295,7 @@ def _bins(env: gym.Env[Any, Any]) -> Any:
 
 def time_limit(env: gym.Env[Any, Any]) -> int | None:
     """The time limit of an environment, where a wrapper sets one."""
-    limits = [layer._max_episode_steps for layer in layers(env) if isinstance(layer, TimeLimit)]
+    limits = [max_episode_steps(layer) for layer in layers(env) if isinstance(layer, TimeLimit)]
     return min(limits) if limits else None
 
 

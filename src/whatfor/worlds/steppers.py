@@ -11,6 +11,7 @@ import numpy as np
 from whatfor.kernels.recursion import GOES_ON
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
+from whatfor.worlds.private import random_generator
 from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
 from whatfor.worlds.world import World, ending_code
 
@@ -97,7 +98,7 @@ class EnvStepper:
 
     def state(self) -> dict[str, Any]:
         """All that decides what the world will do next."""
-        generator = getattr(self.env.unwrapped, "_np_random", None)
+        generator = random_generator(self.env)
         begun = self._seed is None
         return {"begun": begun, "generator": generator.bit_generator.state if begun and generator is not None else None}
 
