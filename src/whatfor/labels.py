@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
 
 #: The names of the two endings every world has.
@@ -222,6 +223,8 @@ class Labels:
         if isinstance(observation, str):
             return self._parsed(observation)
         if np.ndim(observation) == 0:
+            if isinstance(observation, (bool, np.bool_)):
+                raise ValueError(f"{observation!r} is not a state. {self._example()}")
             self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             if start and not start <= observation < start + self.n_states:
@@ -235,6 +238,8 @@ class Labels:
                 f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
             )
         if self.observed == "bins":
+            if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
+                raise ValueError(f"{observation!r} holds something that is not a number. {self._example()}")
             return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
@@ -252,20 +257,27 @@ class Labels:
         [0, 1]
         """
         flat = np.asarray(observations).reshape(len(observations), -1)
+        if flat.shape[1] != len(self.axes):
+            raise ValueError(
+                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self._example()}"
+            )
         bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
 
     def action(self, action: int | str) -> int:
         """The index of an action given as index or name."""
-        if isinstance(action, str) and not action.strip().isdigit():
+        if type(action) is int and 0 <= action < len(self.actions):
+            return action
+        if isinstance(action, str) and not action.strip().isdecimal():
             names = [name.lower() for name in self.actions]
             if action.strip().lower() not in names:
                 raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
             return names.index(action.strip().lower())
-        if not 0 <= int(action) < self.n_actions:
+        index = int(action) if isinstance(action, str) else whole("an action's index", action)
+        if not 0 <= index < self.n_actions:
             numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
-        return int(action)
+        return index
 
     def ending(self, action: int, reward: float) -> str | None:
         """The name of an episode's end, where there is one."""
@@ -321,17 +333,19 @@ class Labels:
         return states.ravel()
 
     def _whole(self, numbers: Sequence[Any]) -> None:
+        """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""
         for number in numbers:
-            if not isinstance(number, (numbers_abc.Real, np.ndarray)):
+            if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
                 raise ValueError(f"{number!r} is not a state. {self._example()}")
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
                 raise ValueError(f"{number} is not a whole number. {self._example()}")
 
     def checked(self, index: int) -> int:
         """The index itself, if there is such a state."""
+        index = whole("a state's index", index)
         if not 0 <= index < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
-        return int(index)
+        return index
 
     def _parsed(self, text: str) -> int:
         """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""

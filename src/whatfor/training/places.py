@@ -9,6 +9,8 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
+from whatfor.checks import whole
+from whatfor.limits import check_limit
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
 from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, changed, labels_of, made, time_limit, twin
@@ -25,7 +27,7 @@ def place_of(
     """A place to play in, with the engine that fits."""
     if engine not in ("auto", "python", "compiled"):
         raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
-    if max_steps is not None and max_steps < 1:
+    if max_steps is not None and whole("max_steps", max_steps) < 1:
         raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
     if bounds is not None and bins is None:
         raise ValueError("bounds= says where bins lie; say how many there are with bins=")
@@ -143,8 +145,11 @@ def _place(
     own: int | None,
     given: int | None,
 ) -> Place:
-    limits = [limit for limit in (own, given) if limit is not None]
-    return Place(labels, world, env, engine, reason, recipe, int(min(limits)) if limits else LONGEST)
+    limits = [whole("max_steps", limit, 1) for limit in (own, given) if limit is not None]
+    longest = min(limits) if limits else LONGEST
+    check_limit("steps", longest, "an episode of max_steps")
+    check_limit("states", labels.n_states, "this environment")
+    return Place(labels, world, env, engine, reason, recipe, longest)
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
