@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.checks import flag, number, whole
+from whatfor.checks import array_of, flag, number, whole
 from whatfor.episodes import origins_of, starts_of
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
@@ -450,7 +450,7 @@ def _refuse(reward: float, **shares: float) -> NoReturn:
 def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> NDArray[np.float64] | None:
     if initial is None:
         return None
-    tables = np.array(initial, dtype=np.float64)  # a copy: the caller may go on changing its own
+    tables = array_of("initial", initial, "iuf", "finite numbers").astype(np.float64)  # a copy
     try:
         np.broadcast_to(tables, shape)
     except ValueError:

@@ -27,8 +27,10 @@ def place_of(
     """A place to play in, with the engine that fits."""
     if engine not in ("auto", "python", "compiled"):
         raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
-    if max_steps is not None and whole("max_steps", max_steps) < 1:
-        raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
+    if max_steps is not None:
+        if whole("max_steps", max_steps) < 1:
+            raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
+        check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
         raise ValueError("bounds= says where bins lie; say how many there are with bins=")
     if isinstance(world, World):
@@ -56,10 +58,10 @@ def place_of(
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
+    seen_through = env if bins is None else binned(env, bins, bounds)
     # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or type(env.unwrapped) not in KNOWN)
-    if bins is not None:
-        env = binned(env, bins, bounds)
+    env = seen_through
     labels, limit = labels_of(env), time_limit(env)
     if engine == "python":
         return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
