@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
 from whatfor.limits import check_limit
 from whatfor.text import check_plain
@@ -56,11 +57,8 @@ class Axis:
     def __post_init__(self) -> None:
         for text in (self.name, *self.values):
             check_plain("a name of an axis or of its values", text)
-        for what, number in (("size", self.size), ("start", self.start)):
-            if not is_whole(number):
-                raise ValueError(f"the {what} of axis {self.name!r} is {number!r}; give a whole number")
-        if self.size < 1:
-            raise ValueError(f"axis {self.name!r} has {self.size} values; it needs at least one")
+        whole(f"the size of axis {self.name!r}", self.size, 1)
+        whole(f"the start of axis {self.name!r}", self.start)
         if self.values and len(self.values) != self.size:
             raise ValueError(
                 f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
@@ -114,8 +112,8 @@ class Ending:
     def __post_init__(self) -> None:
         check_plain("an ending's name", self.name)
         check_plain(f"what ending {self.name!r} says", self.said)
-        if self.action is not None and not is_whole(self.action):
-            raise ValueError(f"the action of ending {self.name!r} is {self.action!r}; give its index, or None for any")
+        if self.action is not None:
+            whole(f"the action of ending {self.name!r}", self.action)
         if self.reward is not None and not math.isfinite(self.reward):
             raise ValueError(
                 f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
@@ -149,8 +147,7 @@ class Mark:
     closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
 
     def __post_init__(self) -> None:
-        if not is_whole(self.state):
-            raise ValueError(f"a mark has a state's index, a letter and a name, not {self}")
+        whole("the state of a mark", self.state)
         for text in (self.letter, self.name):
             check_plain("the letter and the name of a mark", text)
 
@@ -291,6 +288,8 @@ class Labels:
         if isinstance(observation, str):
             return self._parsed(observation)
         if np.ndim(observation) == 0:
+            if isinstance(observation, (bool, np.bool_)):
+                raise ValueError(f"{observation!r} is not a state. {self._example()}")
             self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             if start and not start <= observation < start + self.n_states:
@@ -304,6 +303,8 @@ class Labels:
                 f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
             )
         if self.observed == "bins":
+            if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
+                raise ValueError(f"{observation!r} holds something that is not a number. {self._example()}")
             return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
@@ -321,20 +322,27 @@ class Labels:
         [0, 1]
         """
         flat = np.asarray(observations).reshape(len(observations), -1)
+        if flat.shape[1] != len(self.axes):
+            raise ValueError(
+                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self._example()}"
+            )
         bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
 
     def action(self, action: int | str) -> int:
         """The index of an action given as index or name."""
-        if isinstance(action, str) and not action.strip().isdigit():
+        if type(action) is int and 0 <= action < len(self.actions):
+            return action
+        if isinstance(action, str) and not action.strip().isdecimal():
             names = [name.lower() for name in self.actions]
             if action.strip().lower() not in names:
                 raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
             return names.index(action.strip().lower())
-        if not 0 <= int(action) < self.n_actions:
+        index = int(action) if isinstance(action, str) else whole("an action's index", action)
+        if not 0 <= index < self.n_actions:
             numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
-        return int(action)
+        return index
 
     def ending(self, action: int, reward: float) -> str | None:
         """The name of an episode's end, where there is one."""
@@ -390,17 +398,19 @@ class Labels:
         return states.ravel()
 
     def _whole(self, numbers: Sequence[Any]) -> None:
+        """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""
         for number in numbers:
-            if not isinstance(number, (numbers_abc.Real, np.ndarray)):
+            if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
                 raise ValueError(f"{number!r} is not a state. {self._example()}")
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
                 raise ValueError(f"{number} is not a whole number. {self._example()}")
 
     def checked(self, index: int) -> int:
         """The index itself, if there is such a state."""
+        index = whole("a state's index", index)
         if not 0 <= index < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
-        return int(index)
+        return index
 
     def _parsed(self, text: str) -> int:
         """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
@@ -484,12 +494,3 @@ class Labels:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
             raise ValueError(f"these are no labels: {error}") from None
-
-
-def is_whole(number: object) -> bool:
-    """Whether something is a whole number, of Python or NumPy; True and False are none.
-
-    >>> is_whole(3), is_whole(3.0), is_whole(True)
-    (True, False, False)
-    """
-    return isinstance(number, numbers_abc.Integral) and not isinstance(number, (bool, np.bool_))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import secrets
 import warnings
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from whatfor.checks import whole
 from whatfor.history import History
 from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
@@ -65,7 +65,7 @@ def train(
     >>> run.values[0].tolist(), run.engine
     ([2.0, 2.0], 'compiled')
     """
-    episodes = operator.index(episodes)
+    episodes = whole("episodes", episodes)
     if episodes < 0:
         raise ValueError(f"episodes is {episodes}; it cannot be negative")
     if isinstance(world, Run):
@@ -86,7 +86,7 @@ def train(
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
-    seed = secrets.randbits(32) if seed is None else operator.index(seed)
+    seed = secrets.randbits(32) if seed is None else whole("seed", seed)
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must not be negative")
     session = Session.fresh(
