@@ -19,6 +19,7 @@ from whatfor.learners.replay import Replay
 from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.runs import Run
+from whatfor.text import one_line
 from whatfor.training.places import Bins, Bounds, Engine, place_of
 from whatfor.training.session import Listener, Session
 
@@ -153,7 +154,7 @@ def _trained(
     stopped = None
     if error is not None:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
-        stopped = f"{what} in episode {done + len(history)} of {done + episodes}"
+        stopped = f"{one_line(what, 1_000)} in episode {done + len(history)} of {done + episodes}"
     if session.ledger is not None:
         session.ledger.freeze()
     run = Run(

@@ -16,8 +16,8 @@ from whatfor.learners.protocol import Transition
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TRAIL, Log, Memory, Rule
 from whatfor.ledger import Ledger
 
-#: Steps for which room is made at a time.
-AHEAD = 1 << 15
+#: Updates for which room is made at a time, and at least so many steps.
+AHEAD, MIN_AHEAD = 1 << 15, 16
 
 
 class TabularAgent:
@@ -115,8 +115,9 @@ class TabularAgent:
         """Room for the steps to come: uniform numbers, lines (perhaps ``expected`` in all), places for experience."""
         stored = int(self.memory.counters[STORED])
         per_step = max(1, self.rule.batch)
+        ahead = max(MIN_AHEAD, AHEAD // per_step)
         self.tape.cursor[0] = self.memory.counters[CURSOR]
-        self.tape.need(AHEAD * most_draws(self.rule) + stored)
+        self.tape.need(ahead * most_draws(self.rule) + stored)
         self.memory.counters[CURSOR] = self.tape.cursor[0]
         memory = self.memory._replace(uniforms=self.tape.uniforms)
         if self.rule.method == TRAIL or self.rule.batch:
@@ -134,7 +135,7 @@ class TabularAgent:
             store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
             store.expect("discount", self.rule.discount)
             store.expect("trail", self.rule.trail)
-            store.reserve(AHEAD * per_step + stored, AHEAD, expected)
+            store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
             self.lowest = ending_place(len(self.ledger.endings) - 1)
         self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1

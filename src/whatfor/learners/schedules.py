@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.checks import whole
+from whatfor.text import one_line
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def to_json(value: Any) -> Any:
         return value
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else float(value)
-    return {"kind": "other", "words": repr(value)}
+    return {"kind": "other", "words": one_line(repr(value), 1_000)}
 
 
 def from_json(value: Any) -> Any:
