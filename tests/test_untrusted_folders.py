@@ -216,6 +216,29 @@ def test_a_save_waits_for_another_one_and_says_so_when_it_takes_too_long(run, ke
     assert_same(wf.load(kept), later)
 
 
+@pytest.mark.parametrize("name", [folders.PART, folders.JOURNAL, folders.LOCK])
+def test_links_and_pipes_in_a_folder_are_not_written_through(kept, tmp_path, name):
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    for put_there in (lambda file: file.symlink_to(precious), os.mkfifo):
+        (kept / name).unlink(missing_ok=True)
+        put_there(kept / name)
+        if name == folders.LOCK:
+            with pytest.raises(wf.FolderError, match="is not a plain file: delete it"):
+                small(5).save(kept)
+        else:
+            small(5).save(kept)
+            assert len(wf.load(kept).ledger) == 5
+        assert precious.read_text() == "precious"
+
+
+def test_a_message_is_one_line_of_bounded_length(kept):
+    forge_document(kept, lambda d: d["labels"].update(axes=d["labels"]["axes"] * 10_000))
+    with pytest.raises(wf.FolderError) as raised:
+        wf.load(kept)
+    assert len(str(raised.value)) <= 1_000
+
+
 def test_only_files_that_a_manifest_or_journal_named_are_deleted(kept):
     """attack.md 7: files of another save look just like ours."""
     planted = [kept / name for name in ("ledger-0123456789abcdef.npz", "run-0123456789abcdef.json", "notes.txt")]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
+from whatfor.text import one_line
 
 FORMAT = 4
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
@@ -31,6 +32,8 @@ PART = f".{MANIFEST}.part"
 RUN_FILE = re.compile(r"(run|arrays|ledger|belief)-[0-9a-f]{16}\.(json|npz|safetensors)")
 #: Manifests and journals are short; documents hold names and settings.
 MAX_MANIFEST_BYTES, MAX_DOCUMENT_BYTES = 1 << 20, 1 << 28
+#: Characters of an error's message.
+MAX_MESSAGE = 1_000
 #: How long a save waits for another one, in seconds.
 PATIENCE = 10.0
 #: How often a reader starts again when the run is replaced while it reads.
@@ -38,7 +41,10 @@ MAX_READS = 50
 
 
 class FolderError(ValueError):
-    """A run folder that cannot be read or written, and why."""
+    """A run folder that cannot be read or written, and why: one line, however much a damaged file makes it say."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message, MAX_MESSAGE))
 
 
 class Contents(NamedTuple):
@@ -107,6 +113,8 @@ def read(path: str | os.PathLike[str]) -> Contents:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Wait until no other save is at work in a folder."""
+    if (folder / LOCK).is_symlink() or ((folder / LOCK).exists() and not (folder / LOCK).is_file()):
+        raise FolderError(f"{folder / LOCK} is not a plain file: delete it, or choose another folder")
     lock = FileLock(folder / LOCK, timeout=PATIENCE)
     try:
         lock.acquire()
@@ -166,7 +174,8 @@ def _write_entry(file: Path, write: Callable[[IO[bytes]], Any]) -> dict[str, Any
 
 
 def _write_file(file: Path, data: bytes) -> None:
-    with file.open("wb") as opened:
+    file.unlink(missing_ok=True)
+    with file.open("xb") as opened:  # never through a link or into a pipe that was put there
         opened.write(data)
         _flush(opened)
 
