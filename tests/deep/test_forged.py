@@ -262,7 +262,7 @@ def test_nothing_is_unpickled() -> None:  # attack.md 5
 
 
 def agent_zip(policy: bytes) -> bytes:
-    """An agent as Stable-Baselines3 writes it, which earlier versions kept in a folder."""
+    """An agent as Stable-Baselines3 writes it, which earlier versions saved in a folder."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as packed:
         packed.writestr("policy.pth", policy)
@@ -398,14 +398,14 @@ def ask_everything(run: wf.Run, state: Any) -> list[str]:
         layout_of(found)
         return json.dumps(found.to_json(), allow_nan=False) + str(found)
 
-    asked: list[Callable[[], Any]] = [
+    questions: list[Callable[[], Any]] = [
         lambda: run.intention(state),
         lambda: run.contrast(state),
         lambda: run.outcomes(state),
         lambda: run.simulation(state, rollouts=3),
         lambda: run.comparison(state, rollouts=3),
     ]
-    return [answer(ask) for ask in asked]
+    return [answer(ask) for ask in questions]
 
 
 @pytest.mark.parametrize(
