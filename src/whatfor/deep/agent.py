@@ -160,7 +160,7 @@ def copy_of(model: DQN) -> AgentCopy | None:
     try:
         blank = blank_network(copied.layers, copied.activation, model.observation_space, n_actions)
         check_same(blank.state_dict(), copied.weights)
-    except ValueError:  # its layers were changed after it was made
+    except ValueError:  # its layers are not those of its description
         return None
     return copied
 

@@ -69,7 +69,9 @@ def _agent(parts: Parts, labels: Labels, given: Any) -> tuple[QValues, AgentCopy
 
         check_model(given, parts.space, labels.n_actions)
         own = q_values_of(given)
-        q_values = own if normalise is None or seeing(given) is not None else lambda seen: own(normalise(seen))
+        q_values = (
+            own if normalise is None or seeing(given) is not None else lambda observations: own(normalise(observations))
+        )
         return q_values, copy_of(given)
     if parts.agent is None:
         raise ValueError(
@@ -88,9 +90,9 @@ def _rebuilt(agent: AgentCopy, parts: Parts, n_actions: int, normalise: Fixed | 
         net.load_state_dict(agent.weights, assign=True)
 
     def q_values(observations: NDArray[Any]) -> NDArray[Any]:
-        seen = observations if normalise is None else normalise(observations)
+        inputs = observations if normalise is None else normalise(observations)
         with torch.no_grad():
-            values: torch.Tensor = net(torch.as_tensor(seen))
+            values: torch.Tensor = net(torch.as_tensor(inputs))
         return values.numpy()
 
     return q_values

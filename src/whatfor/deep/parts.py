@@ -131,11 +131,11 @@ def parts_of(labels: Labels, data: Any, files: Mapping[str, bytes]) -> Parts:
 
 def _check_network(settings: schema.Settings, labels: Labels, space: spaces.Space[Any], tensors: Tensors) -> Sizes:
     """The sizes of the network's layers, if the file holds such a network."""
-    told = settings.sizes
-    sizes = Sizes(tuple(told.state), None if told.action is None else tuple(told.action), tuple(told.joint))
+    given = settings.sizes
+    sizes = Sizes(tuple(given.state), None if given.action is None else tuple(given.action), tuple(given.joint))
     online, pairs = below("online", tensors), labels.n_states * labels.n_actions
     body = {name: tensor for name, tensor in online.items() if name.count(".") > 1}  # the heads have no number
-    check_layers([*told.state, *(told.action or []), *told.joint], body)
+    check_layers([*given.state, *(given.action or []), *given.joint], body)
     n_inputs = labels.n_states if settings.reads == "cell" else flat_size(space)
     endings = 1 + len(set(labels.ending_names))  # "terminated" is the one without a name
     with torch.device("meta"):  # which takes no memory, whatever the document says

@@ -72,8 +72,8 @@ def tensors_of(belief: BeliefNetwork) -> Tensors:
 
 
 def _trust_out(trust: Trust) -> schema.TrustNumbers:
-    held = {name: value for name, value in vars(trust).items() if name != "labels"}
-    return schema.TrustNumbers(**{name: as_json(x) if isinstance(x, float) else x for name, x in held.items()})
+    numbers = {name: value for name, value in vars(trust).items() if name != "labels"}
+    return schema.TrustNumbers(**{name: as_json(x) if isinstance(x, float) else x for name, x in numbers.items()})
 
 
 def _check_finite(run: Run, tensors: Tensors) -> None:

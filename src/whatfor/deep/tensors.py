@@ -64,11 +64,11 @@ def arrays_below(prefix: str, tensors: Mapping[str, Tensor], names: Iterable[str
 def check_same(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
     """Refuse tensors with other names, types or shapes than wanted."""
 
-    def shown(tensor: Tensor | None) -> str:
+    def describe(tensor: Tensor | None) -> str:
         return "missing" if tensor is None else f"{tensor.dtype} of the shape {tuple(tensor.shape)}"
 
     for name, blank in wanted.items():
-        there, right = shown(found.get(name)), shown(blank)
+        there, right = describe(found.get(name)), describe(blank)
         if there != right:
             raise ValueError(f"its {name} is {there}, where its settings make it {right}")
     check_known(set(wanted), found)
