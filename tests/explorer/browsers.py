@@ -78,7 +78,7 @@ def _start(playwright: Any) -> Any:
             return playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=START_MS)
         except Error:
             broken.append(path)
-    raise NoBrowser(f"no browser ({', '.join(broken)} does not start)" if broken else "no browser")
+    raise NoBrowser(f"no browser ({', '.join(broken)} did not start)" if broken else "no browser")
 
 
 def found() -> str | None:
