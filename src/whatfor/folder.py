@@ -174,7 +174,8 @@ def _write_entry(file: Path, write: Callable[[IO[bytes]], Any]) -> dict[str, Any
 
 
 def _write_file(file: Path, data: bytes) -> None:
-    file.unlink(missing_ok=True)
+    if os.path.lexists(file):
+        file.unlink()
     with file.open("xb") as opened:  # never through a link or into a pipe that was put there
         opened.write(data)
         _flush(opened)

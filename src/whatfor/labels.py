@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
 from whatfor.limits import check_limit
+from whatfor.parsing import AxisWords, StateParser, numbers_in
 from whatfor.text import check_plain
 
 #: The names of the two endings every world has.
@@ -31,17 +32,6 @@ KIND_AXES: dict[str, dict[str, int | None]] = {
     "cartpole": {"cart": None, "speed": None, "pole": None, "swing": None},
     "grid": {"row": None, "column": None},
 }
-
-
-def numbers_in(text: str) -> list[float]:
-    """The numbers of a text that is nothing but numbers, in brackets or not; else none.
-
-    >>> numbers_in("[0.5, -1e-3]"), numbers_in("row 1")
-    ([0.5, -0.001], [])
-    """
-    number = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-    found = re.fullmatch(rf"[\s(\[]*({number}(?:[\s,]+{number})*)[\s)\]]*", text)
-    return [float(part) for part in re.split(r"[\s,]+", found[1])] if found else []
 
 
 @dataclass(frozen=True)
@@ -75,28 +65,6 @@ class Axis:
     def word(self, at: int) -> str:
         """The value in words."""
         return self.values[at] if self.values else str(at + self.start)
-
-    def find(self, word: str) -> int | None:
-        """The value that a word means, or None."""
-        wanted = word.strip().lower()
-        names = [value.lower() for value in self.values]
-        if wanted in names:
-            return names.index(wanted)
-        ends = [at for at, name in enumerate(names) if name.split()[-1:] == [wanted]]
-        if len(ends) == 1:  # "Y" for "at Y"
-            return ends[0]
-        try:
-            at = int(wanted) - self.start
-        except ValueError:
-            return None
-        return at if 0 <= at < self.size else None
-
-    @property
-    def said(self) -> str:
-        """A pattern of everything that means one of this axis's values."""
-        words = {value.lower() for value in self.values} | {value.lower().split()[-1] for value in self.values}
-        known = [re.escape(word) for word in sorted(words, key=len, reverse=True) if self.find(word) is not None]
-        return rf"(?:{'|'.join([*known, '-?[0-9]+'])})(?![\w.°])"
 
 
 @dataclass(frozen=True)
@@ -383,17 +351,14 @@ class Labels:
 
     def _region(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
         """(S,) The states of which a text is true; every piece of it must be understood."""
-        words, rest = self._said(text)
+        words, rest = self._parser.read(text)
         unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
         if unread or not words:
             what = f"{' '.join(unread)!r} in {text!r} is not understood" if unread else f"{text!r} says nothing"
             axes = "; ".join(self._choices(axis) for axis in self.axes)
             raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
         states = np.zeros(self.shape, np.bool_)
-        at = [
-            self._found(axis, words[f"axis{i}"]) if f"axis{i}" in words else slice(None)
-            for i, axis in enumerate(self.axes)
-        ]
+        at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
         states[tuple(at)] = True
         return states.ravel()
 
@@ -417,57 +382,24 @@ class Labels:
         numbers = numbers_in(text)
         if numbers:
             return self.index(numbers if len(numbers) > 1 else numbers[0])
-        words, _ = self._said(text)
-        at = {
-            axis.name: self._found(axis, words[f"axis{i}"]) for i, axis in enumerate(self.axes) if f"axis{i}" in words
-        }
-        for axis in self.axes:  # what is said wrongly is told before what is not said
-            if axis.name not in at:
+        words, _ = self._parser.read(text)
+        at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
+        for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
+            if i not in at:
                 raise ValueError(f"{text!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
-        return int(np.ravel_multi_index([at[axis.name] for axis in self.axes], self.shape))
+        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.shape))
 
-    def _found(self, axis: Axis, word: str) -> int:
+    def _found(self, at: int, word: str) -> int:
         """The value of an axis that a word means."""
-        value = axis.find(word)
+        axis, value = self.axes[at], self._parser.axes[at].find(word)
         if value is None:
             raise ValueError(f"{axis.name} cannot be {word!r}; {self._choices(axis)}. {self._example()}")
         return value
 
-    def _said(self, text: str) -> tuple[dict[str, str], str]:
-        """What a text says of each axis, as the template has it or freely, and what of it was not read."""
-        pattern = re.escape(" ".join(self._template.split()).lower())
-        for i, axis in enumerate(self.axes):
-            pattern = pattern.replace(re.escape(f"{{{axis.name}}}".lower()), f"(?P<axis{i}>.+?)")
-        found = re.fullmatch(pattern.replace(r"\ ", r"\s+"), text.strip().lower())
-        return (found.groupdict(), "") if found else self._searched(text.lower())
-
-    def _searched(self, text: str) -> tuple[dict[str, str], str]:
-        """What a free text says of each axis. Every piece of it is read once, so that nothing is said of two axes."""
-        words: dict[str, str] = {}
-
-        def take(i: int, found: re.Match[str] | None) -> None:
-            nonlocal text
-            if found and f"axis{i}" not in words:
-                words[f"axis{i}"] = found[1]
-                text = text[: found.start()] + ";" + text[found.end() :]
-
-        for i, axis in enumerate(self.axes):  # its name, or what stands before it in the template, and a value
-            names = "|".join(re.escape(name) for name in (self._leads.get(axis.name), axis.name.lower()) if name)
-            take(i, re.search(rf"(?<!\w)(?:{names})\s*[=:]?\s*(?:at\s+)?({axis.said})", text))
-        values = {value.lower() for axis in self.axes for value in axis.values if not value.isdigit()}
-        for value in sorted(values, key=len, reverse=True):  # a value that only one axis has
-            owners = [i for i, axis in enumerate(self.axes) if value in [word.lower() for word in axis.values]]
-            if len(owners) == 1:
-                take(owners[0], re.search(rf"(?<![\w.-])({re.escape(value)})(?![\w.°])", text))
-        for i, axis in enumerate(self.axes):  # what is no value, for the error
-            take(i, re.search(rf"(?<!\w){re.escape(axis.name.lower())}\s*[=:]?\s*([^\s,;=]+)", text))
-        return words, text
-
     @cached_property
-    def _leads(self) -> dict[str, str]:
-        """What stands before each value in the template: "taxi at row", "column", ..."""
-        found = re.findall(r"([^{}]*){(.*?)}", self._template)
-        return {name: before.strip(" ,;:").lower() for before, name in found}
+    def _parser(self) -> StateParser:
+        axes = [AxisWords(axis.name, axis.size, axis.values, axis.start) for axis in self.axes]
+        return StateParser(axes, self._template)
 
     def _choices(self, axis: Axis) -> str:
         words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]

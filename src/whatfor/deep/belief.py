@@ -25,7 +25,8 @@ from whatfor.deep.inputs import flat_size, one_hot, read
 from whatfor.deep.network import AgentCopy, Expected, Network, Sizes
 from whatfor.deep.normalising import Normaliser
 from whatfor.deep.private import gradient_norm, scale_gradients
-from whatfor.labels import Labels, numbers_in
+from whatfor.labels import Labels
+from whatfor.parsing import numbers_in
 
 #: (B, ...) observations as the environment shows them -> (B, A) what the agent thinks its actions are worth.
 QValues = Callable[[NDArray[Any]], NDArray[Any]]
