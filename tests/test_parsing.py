@@ -66,7 +66,7 @@ def twelve(kind):
         return Labels(
             tuple(Axis(f"a{i}", 2, ("x " * 9_000 + str(i), "v" * 9_000 + str(i))) for i in range(12)), ("go",)
         )
-    places = Axis("place", 5_000, tuple(f"at {i} m" for i in range(5_000)))
+    places = Axis("place", 4_800, tuple(f"at {i} m" for i in range(4_800)))
     return Labels((places, *(Axis(f"axis{i}", 2, (f"no {i}", f"yes {i}")) for i in range(11))), ("go",))
 
 
@@ -104,7 +104,7 @@ def shapes(labels):
     }
 
 
-@pytest.mark.parametrize("kind", ["numbers", "letters", "words", "long values", "5,000 values"])
+@pytest.mark.parametrize("kind", ["numbers", "letters", "words", "long values", "4,800 values"])
 def test_64_kb_for_twelve_axes_take_no_time(kind):
     """attack.md 8. The bound is 50 ms on a free machine; a busy one must not fail this."""
     labels = twelve(kind)

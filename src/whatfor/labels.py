@@ -23,6 +23,8 @@ from whatfor.text import check_plain
 
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
+#: The action of an ending that goes by another condition than action and reward.
+NO_ACTION = -1
 #: What ``Labels.observed`` may be: what the world shows.
 OBSERVED = ("index", "tuple", "array", "bins")
 #: Axes that the pictures of a kind of world rely on, each with its size (None: any).
@@ -155,7 +157,7 @@ class Labels:
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
         for ending in self.endings:
-            if ending.action is not None and not 0 <= ending.action < len(self.actions):
+            if ending.action is not None and not NO_ACTION <= ending.action < len(self.actions):
                 raise ValueError(f"ending {ending.name!r} is of action {ending.action}; there are {len(self.actions)}")
         for milestone in self.milestones:
             if milestone.axis not in names:

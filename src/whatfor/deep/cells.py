@@ -15,12 +15,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from whatfor.deep.document import CellsKind
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.labels import NO_ACTION, Axis, Ending, Labels
 from whatfor.worlds.cartpole import interval_words
 from whatfor.worlds.gymnasium import action_names, binned, labels_of
 
-#: The action of an ending that a condition on the last observation tells: no action and reward do.
-TOLD_BY_CONDITION = -1
 #: More cells than this are refused: a map of them says nothing any more.
 MOST_CELLS = 20_000
 #: Combinations of more bits than this are not counted: an index is an int64.
@@ -275,7 +273,7 @@ def cells_of(
         twice = [name for name in endings if isinstance(given, Mapping) and name in given]
         if twice:
             raise ValueError(f"{twice[0]!r} is the name of a concept and of an ending; choose two names")
-        added = tuple(Ending(name, TOLD_BY_CONDITION) for name in endings if name not in cells.labels.ending_names)
+        added = tuple(Ending(name, NO_ACTION) for name in endings if name not in cells.labels.ending_names)
         cells = replace(
             cells, endings=dict(endings), labels=replace(cells.labels, endings=(*cells.labels.endings, *added))
         )
