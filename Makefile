@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
 PYTEST := -m pytest -n 2 --dist worksteal
 UV := $(or $(shell command -v uv),$(BIN)/uv)
+# PyTorch from PyPI brings some gigabytes of GPU libraries; UV_TORCH_BACKEND=cpu leaves them out.
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
 

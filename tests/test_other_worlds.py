@@ -283,7 +283,7 @@ def test_room_for_lines_is_halved_where_memory_is_short():
         wf.train("FrozenLake-v1", wf.QLearning(exploration=1.0), episodes=10, **settings)
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + (400 << 20),) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (used + (120 << 20),) * 2)
         run = wf.train("FrozenLake-v1", wf.QLearning(exploration=1.0), episodes=300_000, **settings)
         print(run.stopped, len(run.history), run.ledger.n_episodes)
     """
