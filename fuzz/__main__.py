@@ -8,11 +8,12 @@ import re
 import sys
 import time
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fuzz.folders import read_corpus
-from fuzz.supervisor import build_corpus, scratch, supervise
+from fuzz.cases import RUNS
+from fuzz.supervisor import scratch, supervise
 
 KINDS = ("tabular", "deep")
 
@@ -51,6 +52,11 @@ class Tally:
         self.warned: Counter[str] = Counter()
         self.slowest, self.largest = (0.0, None), (0, None)
 
+    @property
+    def count(self) -> int:
+        """How many cases there were."""
+        return sum(self.outcomes.values())
+
     def add(self, result: dict[str, Any]) -> None:
         """One more case."""
         came = outcome(result)
@@ -67,7 +73,7 @@ class Tally:
         """Tables and findings."""
         taken = time.monotonic() - self.begun
         columns = ["answers", "answers in part", "refused", *sorted(set(self.outcomes) - {"answers", "answers in part", "refused"})]
-        print(f"\n{sum(self.outcomes.values()):,} {self.kind} folders in {taken:.0f} s")
+        print(f"\n{self.count:,} {self.kind} folders in {taken:.0f} s")
         print(table("mutation", {**self.by_kind, "~ all": self.outcomes}, columns))
         print(f"slowest step {self.slowest[0]:.1f} s (case {self.slowest[1]}), most memory {self.largest[0]} MB (case {self.largest[1]})")
         if self.warned:
@@ -94,11 +100,10 @@ def main() -> None:
         kind, _, number = arguments.case.partition(":")
         if kind not in KINDS or not number.isdigit():
             parser.error("--case takes tabular:NUMBER or deep:NUMBER")
-        with scratch() as folder:
-            build_corpus(kind, folder / "corpus")
-            for result in supervise(kind, folder / "corpus", folder, [int(number)], 1):
-                print(json.dumps(result, indent=2))
-                sys.exit(bool(result["wrong"]))
+        with scratch() as room:
+            (result,) = supervise(kind, [int(number)], room=room, workers=1)
+        print(json.dumps(result, indent=2))
+        sys.exit(bool(result["wrong"]))
     failed = False
     for kind, count in ((kind, getattr(arguments, kind)) for kind in KINDS):
         if count:
@@ -108,22 +113,27 @@ def main() -> None:
 
 def fuzz(kind: str, numbers: range, workers: int, findings: Path | None) -> bool:
     """Whether anything was found in cases of one kind."""
-    with scratch() as folder:
-        build_corpus(kind, folder / "corpus")
-        runs = list(read_corpus(folder / "corpus"))
-        for result in supervise(kind, folder / "corpus", folder, runs, 1):  # also compiles what all others need
-            if result["wrong"] or result["load"] != "ok" or result["answered"] < 5:
-                sys.exit(f"the run {result['run']!r} is questioned as it was saved, and this comes: {result}")
-        tally = Tally(kind)
-        for count, result in enumerate(supervise(kind, folder / "corpus", folder, numbers, workers), 1):
+    tally = Tally(kind)
+    with scratch() as room:
+        # First every run as it was saved: its questions must be answered, and all kernels get compiled.
+        for result in supervise(kind, chain(RUNS[kind], numbers), room=room, workers=workers):
+            if isinstance(result["order"], str):
+                check_untouched(result)
+                continue
             tally.add(result)
             if result["wrong"] and findings is not None:
                 with findings.open("a") as file:
                     file.write(json.dumps({"kind": kind, **result}) + "\n")
-            if count % 1_000 == 0:
-                print(f"{kind}: {count:,} of {len(numbers):,}, {sum(map(len, tally.found.values()))} findings", flush=True)
-        tally.print()
+            if tally.count % 1_000 == 0:
+                print(f"{kind}: {tally.count:,} of {len(numbers):,}, {len(tally.found)} kinds of findings", flush=True)
+    tally.print()
     return bool(tally.found)
+
+
+def check_untouched(result: dict[str, Any]) -> None:
+    """A run that nothing changed must load and answer; some questions are not for every run."""
+    if result["wrong"] or result["load"] != "ok" or result["answered"] < 5:
+        sys.exit(f"the run {result['run']!r} was questioned as it was saved, and this came of it: {result}")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,14 @@ LAST: dict[str, dict[str, int]] = {
         "raw damage": 5, "honest damage": 6, "manifest document": 2, "manifest entry": 1, "manifest entries": 2, "folder node": 2, "folder leftovers": 1,
     },
 }  # fmt: skip
+#: The runs to start from, as ``corpus`` and ``deep_corpus`` name them; here, since those import a lot.
+RUNS: dict[str, list[str]] = {
+    "tabular": [
+        "lake", "lake stepped", "lake from 2", "sarsa", "double q, counted", "monte carlo, terminal", "lambda, bootstrap", "replay, latest",
+        "replay, first", "table", "blackjack", "cartpole", "cartpole by id", "chain", "mountain car", "own loop", "no ledger",
+    ],
+    "deep": ["states", "regression", "bins", "clusters", "concepts", "endings", "normalised"],
+}  # fmt: skip
 #: How many mutations a case has.
 COUNTS = [1, 1, 1, 1, 2, 2, 3, 4]
 

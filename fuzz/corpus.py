@@ -59,7 +59,8 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
 
 
 def build(kind: str, target: Path) -> None:
-    """Train and save the runs of one kind, "tabular" or "deep"."""
+    """Train and save the runs of one kind, "tabular" or "deep"; the folder appears when all are there."""
+    part = target.with_suffix(".part")
     if kind == "tabular":
         runs = TABULAR
     else:
@@ -67,4 +68,5 @@ def build(kind: str, target: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few updates, short episodes: what training warns of is meant
         for name, make in runs.items():
-            make().save(target / name)
+            make().save(part / name)
+    part.rename(target)

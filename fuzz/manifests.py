@@ -107,7 +107,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def node(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     """Something else than a plain file under a file's name."""
-    named = rng.choice([folder.file(rng.choice(list(folder.files))), MANIFEST, ".lock", ".writing.json"])
+    named = rng.choice([folder.file(rng.choice(list(folder.files))), MANIFEST, ".lock", ".journal.json", ".manifest.json.part"])
     way = rng.choice(["link elsewhere", "dangling link", "link to itself", "link to a device", "FIFO", "folder", "missing", "empty", "socket name"])
 
     def alter(path: Path) -> None:
@@ -145,11 +145,9 @@ def _removed(file: Path) -> None:
 def leftovers(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     """Files of an interrupted save, forged: nothing that they name may be deleted or read."""
     names = [rng.choice(PATHS) for _ in range(3)]
-    forged: list[Any] = [
-        {"files": names}, {"files": {"run": names[0]}}, names, {"format": 4, "files": names, "writing": names}, None, 5, {"pid": -1}, "x",
-    ]  # fmt: skip
+    forged: list[Any] = [names, [*names, *(folder.file(name) for name in folder.files)], {"files": names}, None, 5, "x", [names]]
     contents = rng.choice([json.dumps(rng.choice(forged)).encode(), b"", b"\xff", b"[" * 100_000])
-    named = rng.choice([".writing.json", ".writing.json", ".lock", ".manifest.json.part", "run-0123456789abcdef.json", ".run-0123456789abcdef.json.part"])
+    named = rng.choice([".journal.json", ".journal.json", ".lock", ".manifest.json.part", "run-0123456789abcdef.json", ".run-0123456789abcdef.json.part"])
 
     def alter(path: Path) -> None:
         _removed(path / named)

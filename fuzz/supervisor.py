@@ -50,20 +50,13 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def build_corpus(kind: str, target: Path) -> None:
-    """Train the runs to start from, in a process of its own."""
-    target.mkdir()
-    code = f"from pathlib import Path; from fuzz.corpus import build; build({kind!r}, Path({str(target)!r}))"
-    subprocess.run([sys.executable, "-c", code], env=environment(), check=True, cwd=target)
-
-
 class Process:
     """A worker, and the case it works on."""
 
-    def __init__(self, kind: str, corpus: Path, room: Path) -> None:
+    def __init__(self, module: str, kind: str, corpus: Path, room: Path) -> None:
         room.mkdir(exist_ok=True)
         self.log = room.with_suffix(".log")
-        command = [sys.executable, "-m", "fuzz.worker", kind, str(corpus), str(room), str(self.log)]
+        command = [sys.executable, "-m", module, kind, str(corpus), str(room), str(self.log)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=room.with_suffix(".err").open("w"), env=environment(), cwd=room
         )  # fmt: skip
@@ -134,14 +127,19 @@ class Process:
         return self.process.wait()
 
 
-def supervise(kind: str, corpus: Path, scratch: Path, orders: Iterable[Any], workers: int = 2) -> Iterator[dict[str, Any]]:
-    """The result of every case, as they come: ``order``, ``run``, ``mutations``, ``wrong``, and how it loaded and answered."""
+def supervise(
+    kind: str, orders: Iterable[Any], *, room: Path, workers: int = 2, module: str = "fuzz.worker"
+) -> Iterator[dict[str, Any]]:
+    """The result of every case, as they come: ``order``, ``run``, ``mutations``, ``wrong``, and how it loaded and answered.
+
+    The first worker trains the runs to start from; the others start when there is something to share.
+    """
     queue = iter(orders)
     selector = selectors.DefaultSelector()
     running: set[Process] = set()
 
-    def start(room: Path) -> None:
-        process = Process(kind, corpus, room)
+    def start(name: str) -> None:
+        process = Process(module, kind, room / "corpus", room / name)
         running.add(process)
         selector.register(process.process.stdout, selectors.EVENT_READ, process)  # type: ignore[arg-type]
 
@@ -158,15 +156,14 @@ def supervise(kind: str, corpus: Path, scratch: Path, orders: Iterable[Any], wor
             process.give(order)
 
     def died(process: Process, wrong: dict[str, str]) -> dict[str, Any]:
-        room = process.log.with_suffix("")
         if not process.ready:
-            raise RuntimeError(f"a worker did not start: {room.with_suffix('.err').read_text()[-2000:]}")
-        start(room)
+            raise RuntimeError(f"a worker did not start: {process.log.with_suffix('.err').read_text()[-2000:]}")
+        start(process.log.stem)
         known = {"run": "?", "mutations": [], "kinds": []} | process.step
         return {**known, "order": process.order, "load": "wrong", "wrong": [wrong]}
 
-    for number in range(workers):
-        start(scratch / f"{kind} {number}")
+    start(f"{kind} 0")
+    waiting = [f"{kind} {number}" for number in range(1, workers)]
     try:
         while running:
             for key, _ in selector.select(0.1):
@@ -185,6 +182,8 @@ def supervise(kind: str, corpus: Path, scratch: Path, orders: Iterable[Any], wor
                     elif "ready" in message:
                         process.ready = True
                         feed(process)
+                        while waiting:
+                            start(waiting.pop())
                     else:
                         process.begin(message)
             for process in list(running):

@@ -30,10 +30,10 @@ class Watch:
         if not self.on:
             return
         if event == "open":
-            path, mode, flags = arguments
-            writes = bool(flags & WRITING) if isinstance(flags, int) else bool(set(str(mode)) & set("wax+"))
-            if writes and not isinstance(path, int):
-                self._check(event, path)
+            path, _, flags = arguments
+            writes = bool(flags & WRITING)
+            if writes:
+                self._check(event, path, follows=not flags & (os.O_EXCL | os.O_NOFOLLOW))
         elif event in CHANGING:
             for at in CHANGING[event]:
                 if len(arguments) > at:
@@ -41,13 +41,14 @@ class Watch:
         elif event in FORBIDDEN or (event == "import" and arguments[0] == "bait"):
             self.found.append(f"{event} {str(arguments)[:100]}")
 
-    def _check(self, event: str, path: Any) -> None:
+    def _check(self, event: str, path: Any, *, follows: bool = False) -> None:
         if isinstance(path, int | None):
             return
         self.on = False  # realpath below must not be noted itself
         try:
             text = os.fsdecode(path)
-            real = os.path.join(os.path.realpath(os.path.dirname(text) or "."), os.path.basename(text))
+            folder, name = os.path.split(text)
+            real = os.path.realpath(text) if follows else os.path.join(os.path.realpath(folder or "."), name)
             if text != os.devnull and not any(real == root or real.startswith(root + os.sep) for root in self.allowed):
                 self.found.append(f"{event} {text[:100]}")
         except (ValueError, TypeError):

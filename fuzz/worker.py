@@ -35,8 +35,11 @@ class Worker:
 
     def __init__(self, kind: str, corpus: Path, room: Path) -> None:
         import whatfor as wf
+        from fuzz.corpus import build
         from fuzz.questions import QUESTIONS
 
+        if not corpus.exists():
+            build(kind, corpus)
         self.wf, self.questions = wf, QUESTIONS
         self.kind, self.corpus, self.room = kind, read_corpus(corpus), room
         self.given: dict[str, Any] = {}
