@@ -37,7 +37,10 @@ def table(title: str, rows: dict[str, Counter[str]], columns: list[str]) -> str:
     """Counts by row and column."""
     width = max([len(title), *map(len, rows)])
     lines = [f"{title:<{width}} " + " ".join(f"{name:>15}" for name in columns)]
-    lines += [f"{name:<{width}} " + " ".join(f"{counts[column]:>15,}" for column in columns) for name, counts in sorted(rows.items())]
+    lines += [
+        f"{name:<{width}} " + " ".join(f"{counts[column]:>15,}" for column in columns)
+        for name, counts in sorted(rows.items())
+    ]
     return "\n".join(lines)
 
 
@@ -72,10 +75,17 @@ class Tally:
     def print(self) -> None:
         """Tables and findings."""
         taken = time.monotonic() - self.begun
-        columns = ["answers", "answers in part", "refused", *sorted(set(self.outcomes) - {"answers", "answers in part", "refused"})]
+        columns = [
+            "answers",
+            "answers in part",
+            "refused",
+            *sorted(set(self.outcomes) - {"answers", "answers in part", "refused"}),
+        ]
         print(f"\n{self.count:,} {self.kind} folders in {taken:.0f} s")
         print(table("mutation", {**self.by_kind, "~ all": self.outcomes}, columns))
-        print(f"slowest step {self.slowest[0]:.1f} s (case {self.slowest[1]}), most memory {self.largest[0]} MB (case {self.largest[1]})")
+        print(
+            f"slowest step {self.slowest[0]:.1f} s (case {self.slowest[1]}), most memory {self.largest[0]} MB (case {self.largest[1]})"
+        )
         if self.warned:
             print("warnings:", ", ".join(f"{name} x{count}" for name, count in self.warned.most_common(8)))
         for name, results in sorted(self.found.items(), key=lambda item: -len(item[1])):

@@ -83,7 +83,24 @@ def resize(rng: random.Random, array: NDArray[Any]) -> tuple[NDArray[Any], str]:
     return np.resize(array, (length, *array.shape[1:])), f"{length} instead of {len(array)}"
 
 
-DTYPES = ["<i4", "<i8", "<f8", "<f4", "<f2", "<u4", "<u8", "<i1", "|b1", "<c16", ">i4", ">f8", "S8", "U4", "M8[s]", "V4"]
+DTYPES = [
+    "<i4",
+    "<i8",
+    "<f8",
+    "<f4",
+    "<f2",
+    "<u4",
+    "<u8",
+    "<i1",
+    "|b1",
+    "<c16",
+    ">i4",
+    ">f8",
+    "S8",
+    "U4",
+    "M8[s]",
+    "V4",
+]
 
 
 def dtype(rng: random.Random, array: NDArray[Any]) -> tuple[NDArray[Any], str]:
@@ -166,7 +183,14 @@ def member(rng: random.Random, folder: RunFolder, corpus: Corpus) -> str:
     if way == "missing":
         del members[one]
     elif way == "extra":
-        members.append(replace(first, name=rng.choice(["extra.npy", "extra", ".npy", "snapshot_x.npy", "table_first.npy", "initial.npy", "origin.npy"])))
+        members.append(
+            replace(
+                first,
+                name=rng.choice(
+                    ["extra.npy", "extra", ".npy", "snapshot_x.npy", "table_first.npy", "initial.npy", "origin.npy"]
+                ),
+            )
+        )
     elif way == "doubled":
         members.append(replace(second, name=first.name))
     elif way == "exchanged":
@@ -179,7 +203,9 @@ def member(rng: random.Random, folder: RunFolder, corpus: Corpus) -> str:
     elif way == "none":
         members = []
     elif way == "renamed":
-        members[one] = replace(first, name=rng.choice([first.name[:-4], first.name.upper(), "é.npy", "x\x00.npy", second.name]))
+        members[one] = replace(
+            first, name=rng.choice([first.name[:-4], first.name.upper(), "é.npy", "x\x00.npy", second.name])
+        )
     else:
         members[one] = replace(first, name=rng.choice([f"../{first.name}", f"/tmp/{first.name}", f"a/{first.name}"]))
     with warnings.catch_warnings():
@@ -198,7 +224,9 @@ def code(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     if not members:
         raise Inapplicable
     at = rng.randrange(len(members))
-    members[at] = replace(members[at], descr="|O", shape=(1,), data=pickle.dumps(np.array([Trap()], object), protocol=3))
+    members[at] = replace(
+        members[at], descr="|O", shape=(1,), data=pickle.dumps(np.array([Trap()], object), protocol=3)
+    )
     folder.files[group] = packed(members)
     return f"{group}/{members[at].name}: an object array"
 
@@ -259,7 +287,9 @@ def container(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     members, entries = members_of(data), _entries(data)
     if not entries or not members:
         raise Inapplicable
-    way = rng.choice(["compressed", "bomb", "comment", "prefix", "cut", "npy", "overlapping", "zip64", "directory", *FIELDS, *FIELDS])
+    way = rng.choice(
+        ["compressed", "bomb", "comment", "prefix", "cut", "npy", "overlapping", "zip64", "directory", *FIELDS, *FIELDS]
+    )
     central, local = rng.choice(entries)
     if way in FIELDS:
         in_central, in_local, pattern, values = FIELDS[way]

@@ -52,6 +52,7 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
         "MountainCar-v0", wf.Sarsa(**LEARNING), **PLAYING, bins=(4, 5), bounds=[(-1.2, 0.6), (-0.07, 0.07)]
     ),
     "own loop": _own_loop,
+    "untrained": lambda: wf.train(wf.worlds.blackjack(), wf.QLearning(**LEARNING), episodes=0, seed=7),
     "no ledger": lambda: wf.train(
         wf.worlds.blackjack(), wf.QLearning(**LEARNING), **PLAYING, record=False, replay=wf.Replay()
     ),

@@ -52,6 +52,12 @@ def places(document: Any, path: Path = ()) -> Iterator[Path]:
         yield from places(value, (*path, key))
 
 
+def place(rng: random.Random, document: Any) -> Path:
+    """A place in a document; each of its parts has the same chance, however long it is."""
+    below = rng.choice(list(document) if isinstance(document, dict) else range(len(document)))
+    return rng.choice([(below, *path) for path in places(document[below])])
+
+
 def at(document: Any, path: Path) -> Any:
     """What is at a place."""
     for key in path:
@@ -83,31 +89,47 @@ def shown(path: Path) -> str:
 
 def replace(rng: random.Random, document: Any) -> tuple[Any, str]:
     """Another value at a place."""
-    path, value = rng.choice(list(places(document))[1:]), wrong_value(rng)
+    path, value = place(rng, document), wrong_value(rng)
     return put(document, path, value), f"{shown(path)} = {brief(value)}"
 
 
 def tweak(rng: random.Random, document: Any) -> tuple[Any, str]:
     """A value that is nearly right."""
-    path = rng.choice(list(places(document))[1:])
+    path = place(rng, document)
     old = at(document, path)
     if isinstance(old, bool) or old is None:
         new: Any = rng.choice([not old, 0, 1, "true", str(old)])
     elif isinstance(old, int | float):
-        near = [old + 1, old - 1, -old, 2 * old, old + 0.5, float(old) if abs(old) < 1e300 else 0.0, str(old), [old], bool(old)]
+        near = [
+            old + 1,
+            old - 1,
+            -old,
+            2 * old,
+            old + 0.5,
+            float(old) if abs(old) < 1e300 else 0.0,
+            str(old),
+            [old],
+            bool(old),
+        ]
         new = rng.choice(near)
     elif isinstance(old, str):
-        new = rng.choice([old + "x", old[:-1], old.upper(), old * 2, " " + old, old + "\x1b[0m", [old], list(old), old + "\n"])
+        new = rng.choice(
+            [old + "x", old[:-1], old.upper(), old * 2, " " + old, old + "\x1b[0m", [old], list(old), old + "\n"]
+        )
     elif isinstance(old, list):
-        new = rng.choice([old[:-1], old + old[-1:], old + old, old[::-1], old[:1], [*old, None], [old], dict(enumerate(old))])
+        new = rng.choice(
+            [[], old[:-1], old + old[-1:], old + old, old[::-1], old[:1], [*old, None], [old], dict(enumerate(old))]
+        )
     else:
-        new = rng.choice([list(old.values()), [old], {**old, "unknown": 1}, {str(k).upper(): v for k, v in old.items()}, list(old)])
+        new = rng.choice(
+            [list(old.values()), [old], {**old, "unknown": 1}, {str(k).upper(): v for k, v in old.items()}, list(old)]
+        )
     return put(document, path, new), f"{shown(path)}: {brief(old)} -> {brief(new)}"
 
 
 def drop(rng: random.Random, document: Any) -> tuple[Any, str]:
     """One thing less."""
-    path = rng.choice(list(places(document))[1:])
+    path = place(rng, document)
     del at(document, path[:-1])[path[-1]]
     return document, f"{shown(path)} is missing"
 
@@ -133,7 +155,7 @@ def repeat(rng: random.Random, document: Any) -> tuple[Any, str]:
 
 def swap(rng: random.Random, document: Any) -> tuple[Any, str]:
     """Two places exchange their values."""
-    one, two = rng.choice(list(places(document))[1:]), rng.choice(list(places(document))[1:])
+    one, two = place(rng, document), place(rng, document)
     if one[: len(two)] == two[: len(one)]:
         raise Inapplicable
     first, second = at(document, one), at(document, two)
@@ -142,7 +164,7 @@ def swap(rng: random.Random, document: Any) -> tuple[Any, str]:
 
 def nest(rng: random.Random, document: Any) -> tuple[Any, str]:
     """Far too deep, far too long: written into the text afterwards."""
-    path = rng.choice(list(places(document))[1:])
+    path = place(rng, document)
     what = rng.choice(["deep list", "deep object", "digits", "exponent", "long text", "long list"])
     return put(document, path, MARK + what), f"{shown(path)} is a {what}"
 
@@ -167,7 +189,15 @@ def dumped(document: Any) -> bytes:
     return text.encode()
 
 
-CHANGES = {"replace": replace, "tweak": tweak, "drop": drop, "unknown": unknown, "repeat": repeat, "swap": swap, "nest": nest}
+CHANGES = {
+    "replace": replace,
+    "tweak": tweak,
+    "drop": drop,
+    "unknown": unknown,
+    "repeat": repeat,
+    "swap": swap,
+    "nest": nest,
+}
 
 
 def change(rng: random.Random, document: Any, kind: str) -> tuple[Any, str]:

@@ -35,12 +35,18 @@ STRIDE = 5
 @cache
 def uninterrupted(learner: str, engine: Any, episodes: int) -> wf.Run:
     """The run that nothing interrupted."""
-    return wf.train("FrozenLake-v1", LEARNERS[learner], episodes=episodes, seed=3, max_steps=40, engine=engine, progress=False)
+    return wf.train(
+        "FrozenLake-v1", LEARNERS[learner], episodes=episodes, seed=3, max_steps=40, engine=engine, progress=False
+    )
 
 
 def same(one: wf.Run, other: wf.Run) -> bool:
     """Whether two runs hold the same, bit for bit."""
-    pairs: list[Any] = [(one.tables, other.tables), (one.history.returns, other.history.returns), (one.history.lengths, other.history.lengths)]
+    pairs: list[Any] = [
+        (one.tables, other.tables),
+        (one.history.returns, other.history.returns),
+        (one.history.lengths, other.history.lengths),
+    ]
     if one.ledger is None or other.ledger is None:
         return False
     pairs += [*zip(one.ledger.lines, other.ledger.lines, strict=True), (one.ledger.breaks, other.ledger.breaks)]
@@ -106,13 +112,17 @@ def killed_trainings(folder: Path, times: int, seed: int) -> Counter[str]:
     new = wf.load(folder / "new")
     for _ in range(times):
         earlier.save(target)
-        kill_after(*in_child(lambda: _command([*command, "--out", str(target), "--replace"])), rng.uniform(0.0, 1.2 * takes))
+        kill_after(
+            *in_child(lambda: _command([*command, "--out", str(target), "--replace"])), rng.uniform(0.0, 1.2 * takes)
+        )
         try:
             run = wf.load(target)
         except Exception as error:
             came[f"WRONG: does not load, {type(error).__name__}: {error}"] += 1
             continue
-        came["the earlier run" if same(run, earlier) else "the new run" if same(run, new) else "WRONG: neither run"] += 1
+        came[
+            "the earlier run" if same(run, earlier) else "the new run" if same(run, new) else "WRONG: neither run"
+        ] += 1
         earlier.save(target)
         came["WRONG: the next save leaves files of the killed one"] += bool(left_behind(target))
     return +came

@@ -53,7 +53,11 @@ def entry(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     what = rng.choice(changes)
 
     def alter(manifest: Any) -> Any:
-        if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) and isinstance(manifest["files"].get(name), dict):
+        if (
+            isinstance(manifest, dict)
+            and isinstance(manifest.get("files"), dict)
+            and isinstance(manifest["files"].get(name), dict)
+        ):
             manifest["files"][name].update(what)
         return manifest
 
@@ -64,7 +68,18 @@ def entry(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
 def entries(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     """Entries that are missing, exchanged, too many or of another kind."""
     one, two = rng.choice(list(folder.files)), rng.choice(list(folder.files))
-    way = rng.choice(["missing", "exchanged", "named otherwise", "same file", "not an object", "another ending", "none", "a thousand"])
+    way = rng.choice(
+        [
+            "missing",
+            "exchanged",
+            "named otherwise",
+            "same file",
+            "not an object",
+            "another ending",
+            "none",
+            "a thousand",
+        ]
+    )
     wrong = rng.choice([None, 5, "x", [], {}])
     ending = rng.choice(["json", "npz", "safetensors", "zip", "pkl", "json.part"])
 
@@ -107,8 +122,22 @@ def _copy(source: Path, target: Path) -> None:
 
 def node(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     """Something else than a plain file under a file's name."""
-    named = rng.choice([folder.file(rng.choice(list(folder.files))), MANIFEST, ".lock", ".journal.json", ".manifest.json.part"])
-    way = rng.choice(["link elsewhere", "dangling link", "link to itself", "link to a device", "FIFO", "folder", "missing", "empty", "socket name"])
+    named = rng.choice(
+        [folder.file(rng.choice(list(folder.files))), MANIFEST, ".lock", ".journal.json", ".manifest.json.part"]
+    )
+    way = rng.choice(
+        [
+            "link elsewhere",
+            "dangling link",
+            "link to itself",
+            "link to a device",
+            "FIFO",
+            "folder",
+            "missing",
+            "empty",
+            "socket name",
+        ]
+    )
 
     def alter(path: Path) -> None:
         file = path / named
@@ -145,9 +174,26 @@ def _removed(file: Path) -> None:
 def leftovers(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     """Files of an interrupted save, forged: nothing that they name may be deleted or read."""
     names = [rng.choice(PATHS) for _ in range(3)]
-    forged: list[Any] = [names, [*names, *(folder.file(name) for name in folder.files)], {"files": names}, None, 5, "x", [names]]
+    forged: list[Any] = [
+        names,
+        [*names, *(folder.file(name) for name in folder.files)],
+        {"files": names},
+        None,
+        5,
+        "x",
+        [names],
+    ]
     contents = rng.choice([json.dumps(rng.choice(forged)).encode(), b"", b"\xff", b"[" * 100_000])
-    named = rng.choice([".journal.json", ".journal.json", ".lock", ".manifest.json.part", "run-0123456789abcdef.json", ".run-0123456789abcdef.json.part"])
+    named = rng.choice(
+        [
+            ".journal.json",
+            ".journal.json",
+            ".lock",
+            ".manifest.json.part",
+            "run-0123456789abcdef.json",
+            ".run-0123456789abcdef.json.part",
+        ]
+    )
 
     def alter(path: Path) -> None:
         _removed(path / named)
@@ -180,7 +226,11 @@ def raw(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
 
 
 def _harm(rng: random.Random) -> tuple[Callable[[bytes], bytes], str]:
-    way, share, bit = rng.choice(["bit", "bit", "bits", "cut", "longer", "zeros", "pickle", "random", "cut a byte"]), rng.random(), rng.randrange(8)
+    way, share, bit = (
+        rng.choice(["bit", "bit", "bits", "cut", "longer", "zeros", "pickle", "random", "cut a byte"]),
+        rng.random(),
+        rng.randrange(8),
+    )
     more = rng.randbytes(64)
 
     def harm(data: bytes) -> bytes:
@@ -212,4 +262,3 @@ MUTATIONS: dict[str, Mutation] = {
     "raw damage": raw,
     "honest damage": unforged,
 }
-

@@ -60,9 +60,7 @@ def _members(data: bytes) -> tuple[Member, ...]:
             raw = packed.read(entry)
             end = 10 + struct.unpack("<H", raw[8:10])[0]
             header = ast.literal_eval(raw[10:end].decode("latin-1"))
-            members.append(
-                Member(entry.filename, header["descr"], header["fortran_order"], header["shape"], raw[end:])
-            )
+            members.append(Member(entry.filename, header["descr"], header["fortran_order"], header["shape"], raw[end:]))
     return tuple(members)
 
 
@@ -70,7 +68,17 @@ def members_of(data: bytes) -> list[Member]:
     """The members of an archive, if an earlier mutation left one; not to be changed, but replaced."""
     try:
         return list(_members(data))
-    except (zipfile.BadZipFile, SyntaxError, ValueError, LookupError, struct.error, NotImplementedError, RuntimeError, EOFError, OSError):
+    except (
+        zipfile.BadZipFile,
+        SyntaxError,
+        ValueError,
+        LookupError,
+        struct.error,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+    ):
         raise Inapplicable from None
 
 

@@ -18,7 +18,9 @@ Question = Callable[[wf.Run, random.Random, Path], Any]
 def _state(run: wf.Run, rng: random.Random) -> Any:
     """A state, by its index, its observation or its words."""
     n = run.labels.n_states
-    index = rng.choice([0, n - 1, rng.randrange(n) if n > 0 else 0, n, -1] if rng.random() < 0.1 else [rng.randrange(max(1, n))])
+    index = rng.choice(
+        [0, n - 1, rng.randrange(n) if n > 0 else 0, n, -1] if rng.random() < 0.1 else [rng.randrange(max(1, n))]
+    )
     way = rng.random()
     if way < 0.6:
         return index
@@ -47,7 +49,13 @@ def _asking(name: str, **options: Any) -> Question:
 
 def summary(run: wf.Run, rng: random.Random, _: Path) -> None:
     """What is known without a question."""
-    print(repr(run), run.engine_reason, run.stopped, run.trust, run.history.returns[-100:].mean() if len(run.history) else None)
+    print(
+        repr(run),
+        run.engine_reason,
+        run.stopped,
+        run.trust,
+        run.history.returns[-100:].mean() if len(run.history) else None,
+    )
     run.values.sum()
     run.policy.sum()
     run.best(_state(run, rng))
@@ -78,7 +86,9 @@ def audit(run: wf.Run, _rng: random.Random, _: Path) -> None:
 def chance(run: wf.Run, rng: random.Random, _: Path) -> None:
     """Whether it expects something."""
     events = [run.labels.words(0), "terminated", [0], *run.labels.ending_names]
-    _used(run.chance(_state(run, rng), _action(run, rng), of=rng.choice(events), before=rng.choice([None, "timed out"])))
+    _used(
+        run.chance(_state(run, rng), _action(run, rng), of=rng.choice(events), before=rng.choice([None, "timed out"]))
+    )
 
 
 def change(run: wf.Run, rng: random.Random, _: Path) -> None:

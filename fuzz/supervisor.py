@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,10 @@ class Process:
         room.mkdir(exist_ok=True)
         self.log = room.with_suffix(".log")
         command = [sys.executable, "-m", module, kind, str(corpus), str(room), str(self.log)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=room.with_suffix(".err").open("w"), env=environment(), cwd=room
-        )  # fmt: skip
+        with room.with_suffix(".err").open("w") as errors:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment(), cwd=room
+            )
         self.order: Any = None
         self.step: dict[str, Any] = {"step": "start"}
         self.since, self.used, self.unread, self.baseline, self.ready = time.monotonic(), 0.0, b"", 0, False
@@ -104,10 +105,20 @@ class Process:
     def overdue(self) -> dict[str, str] | None:
         """Whether it hangs or grows too large."""
         waited, compiles = time.monotonic() - self.since, not self.ready or isinstance(self.order, str)
-        if waited > START_SECONDS or (not compiles and (waited > MAX_WAIT or self.processor() - self.used > MAX_SECONDS)):
-            return {"class": "hang", "at": self.step["step"], "what": f"no answer in {MAX_SECONDS:.0f} s{self.traced()}"}
+        if waited > START_SECONDS or (
+            not compiles and (waited > MAX_WAIT or self.processor() - self.used > MAX_SECONDS)
+        ):
+            return {
+                "class": "hang",
+                "at": self.step["step"],
+                "what": f"no answer in {MAX_SECONDS:.0f} s{self.traced()}",
+            }
         if self.ready and self.memory() - self.baseline > MAX_MEMORY:
-            return {"class": "memory", "at": self.step["step"], "what": f"{self.memory() - self.baseline} MB{self.traced()}"}
+            return {
+                "class": "memory",
+                "at": self.step["step"],
+                "what": f"{self.memory() - self.baseline} MB{self.traced()}",
+            }
         return None
 
     def traced(self) -> str:
@@ -124,7 +135,9 @@ class Process:
     def end(self) -> int:
         """Kill it; its exit code."""
         self.process.kill()
-        return self.process.wait()
+        with suppress(BrokenPipeError):
+            self.process.communicate()
+        return self.process.returncode
 
 
 def supervise(
@@ -172,7 +185,11 @@ def supervise(
                 if messages is None:
                     code = stop(process)
                     error = process.log.with_suffix(".err").read_text()[-300:] if code > 0 else ""
-                    wrong = {"class": "crash", "at": process.step["step"], "what": f"exit code {code}{process.place()} {error}"}
+                    wrong = {
+                        "class": "crash",
+                        "at": process.step["step"],
+                        "what": f"exit code {code}{process.place()} {error}",
+                    }
                     yield died(process, wrong)
                     continue
                 for message in messages:

@@ -12,7 +12,19 @@ import numpy as np
 from fuzz.documents import change, decoded
 from fuzz.folders import Corpus, Inapplicable, Mutation, RunFolder
 
-SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1}
+SIZES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+    "F8_E4M3": 1,
+}
 NUMPY = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4"}
 
 
@@ -87,7 +99,19 @@ def fitted(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     old = list(described[tensor].get("shape") or [])
     if not all(isinstance(n, int) for n in old):
         raise Inapplicable
-    shape = rng.choice([[], [0], [1], [*old, 1], old[::-1], [n + 1 for n in old], [max(0, n - 1) for n in old], [2 * n for n in old[:1]] + old[1:], [100_000]])
+    shape = rng.choice(
+        [
+            [],
+            [0],
+            [1],
+            [*old, 1],
+            old[::-1],
+            [n + 1 for n in old],
+            [max(0, n - 1) for n in old],
+            [2 * n for n in old[:1]] + old[1:],
+            [100_000],
+        ]
+    )
     for key, entry in described.items():
         if key == "__metadata__":
             continue
@@ -111,14 +135,18 @@ def members(rng: random.Random, folder: RunFolder, corpus: Corpus) -> str:
     if way == "missing":
         del described[tensor]
     elif way == "extra":
-        described[rng.choice(["extra", "", "examples", "example_cells", "online.extra.bias", "__class__"])] = described[tensor]
+        described[rng.choice(["extra", "", "examples", "example_cells", "online.extra.bias", "__class__"])] = described[
+            tensor
+        ]
     elif way == "renamed":
         described[tensor.upper()] = described.pop(tensor)
     elif way == "exchanged":
         other = rng.choice(list(described))
         described[tensor], described[other] = described[other], described[tensor]
     elif way == "overlapping":
-        described[tensor]["data_offsets"] = described[rng.choice([key for key in described if key != "__metadata__"])]["data_offsets"]
+        described[tensor]["data_offsets"] = described[rng.choice([key for key in described if key != "__metadata__"])][
+            "data_offsets"
+        ]
     elif way == "many":
         described |= {f"x{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(5_000)}
     else:
@@ -147,7 +175,9 @@ def text(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
         "not UTF-8": joined(b"\xff" + whole, numbers),
         "more numbers": joined(described, numbers + b"\0" * 1_000),
         "fewer numbers": joined(described, numbers[:-4]),
-        "metadata": joined({**described, "__metadata__": rng.choice([{"a": 1}, [], None, {"format": "x" * 10**6}])}, numbers),
+        "metadata": joined(
+            {**described, "__metadata__": rng.choice([{"a": 1}, [], None, {"format": "x" * 10**6}])}, numbers
+        ),
     }
     way = rng.choice(list(ways))
     folder.files[name] = ways[way]

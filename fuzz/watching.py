@@ -13,7 +13,16 @@ CHANGING = {
     "os.truncate": (0,), "os.chmod": (0,), "os.chown": (0,), "shutil.rmtree": (0,), "shutil.move": (0, 1), "shutil.copyfile": (1,),
 }  # fmt: skip
 #: Events that no run may cause.
-FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "socket.bind", "urllib.Request", "webbrowser.open")
+FORBIDDEN = (
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "socket.connect",
+    "socket.bind",
+    "urllib.Request",
+    "webbrowser.open",
+)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 

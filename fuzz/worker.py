@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,14 @@ ASKED = 6
 class Worker:
     """Works on one kind of cases, "tabular" or "deep", in a folder of its own."""
 
-    def __init__(self, kind: str, corpus: Path, room: Path) -> None:
+    def __init__(self, kind: str, corpus: Path, room: Path, send: Callable[[dict[str, Any]], None]) -> None:
         import whatfor as wf
         from fuzz.corpus import build
         from fuzz.questions import QUESTIONS
 
         if not corpus.exists():
             build(kind, corpus)
-        self.wf, self.questions = wf, QUESTIONS
+        self.wf, self.questions, self.send = wf, QUESTIONS, send
         self.kind, self.corpus, self.room = kind, read_corpus(corpus), room
         self.given: dict[str, Any] = {}
         if kind == "deep":
@@ -67,11 +68,19 @@ class Worker:
     def examined(self, case: Case, asked: list[str], rng: random.Random) -> dict[str, Any]:
         """What became of a case: how often it answered or refused, and what went wrong."""
         for name in ("case", "again", "elsewhere"):
-            shutil.rmtree(self.room / name, ignore_errors=True) if (self.room / name).is_dir() else (self.room / name).unlink(missing_ok=True)
+            shutil.rmtree(self.room / name, ignore_errors=True) if (self.room / name).is_dir() else (
+                self.room / name
+            ).unlink(missing_ok=True)
         folder = self.room / "case"
         case.folder.write(folder)
         beside = {path.name for path in self.room.iterdir()} | {"again"}
-        result: dict[str, Any] = {"run": case.run, "kinds": case.kinds, "mutations": case.mutations, "wrong": [], "warned": []}
+        result: dict[str, Any] = {
+            "run": case.run,
+            "kinds": case.kinds,
+            "mutations": case.mutations,
+            "wrong": [],
+            "warned": [],
+        }
         forget_peak()
         before = memory()["now"]
         with warnings.catch_warnings(record=True) as caught:
@@ -79,7 +88,8 @@ class Worker:
             run, result["load"] = self._step(result, "load", lambda: self.wf.load(folder, **self.given))
             if run is not None:
                 outcomes = [
-                    self._step(result, name, lambda ask=self.questions[name]: ask(run, rng, folder))[1] for name in asked
+                    self._step(result, name, lambda ask=self.questions[name]: ask(run, rng, folder))[1]
+                    for name in asked
                 ]
                 result["answered"], result["refused"] = outcomes.count("ok"), outcomes.count("ValueError")
         result["warned"] = sorted({f"{w.category.__name__} {Path(w.filename).name}:{w.lineno}" for w in caught})
@@ -88,13 +98,15 @@ class Worker:
             result["wrong"].append({"class": "memory", "at": "case", "what": f"{result['memory']} MB"})
         after = {path.name for path in self.room.iterdir()}
         if after - beside or VICTIM not in after or (self.room / VICTIM).read_text() != "must stay":
-            result["wrong"].append({"class": "outside", "at": "case", "what": f"new: {sorted(after - beside)}, victim: {VICTIM in after}"})
+            result["wrong"].append(
+                {"class": "outside", "at": "case", "what": f"new: {sorted(after - beside)}, victim: {VICTIM in after}"}
+            )
             (self.room / VICTIM).write_text("must stay")
         return result
 
     def _step(self, result: dict[str, Any], name: str, work: Any) -> tuple[Any, str]:
         """Load, or ask one question; what came back, and "ok", "FolderError" or "ValueError"."""
-        send({"step": name, "mutations": result["mutations"], "run": result["run"], "kinds": result["kinds"]})
+        self.send({"step": name, "mutations": result["mutations"], "run": result["run"], "kinds": result["kinds"]})
         self.watch.found, self.watch.on = [], True
         answer, outcome, begun = None, "ok", time.perf_counter()
         try:
@@ -108,7 +120,9 @@ class Worker:
         except Exception as error:
             outcome = "wrong"
             bounds = out_of_bounds(error, name)
-            diverged = type(error).__name__ == "TrainingStopped" and isinstance(error.__cause__, OverflowError | ValueError)
+            diverged = type(error).__name__ == "TrainingStopped" and isinstance(
+                error.__cause__, OverflowError | ValueError
+            )
             if bounds or not diverged:
                 result["wrong"] += bounds or [{"class": "exception", "at": name, "what": described(error)}]
             else:
@@ -126,7 +140,11 @@ def out_of_bounds(error: BaseException | None, at: str) -> list[dict[str, str]]:
     while error is not None and error not in chain:
         chain.append(error)
         error = error.__cause__ or error.__context__
-    found = [one for one in chain if isinstance(one, IndexError) and "is out of bounds" in str(one) and "axis" not in str(one)]
+    found = [
+        one
+        for one in chain
+        if isinstance(one, IndexError) and "is out of bounds" in str(one) and "axis" not in str(one)
+    ]
     return [{"class": "out of bounds", "at": at, "what": described(one)} for one in found[:1]]
 
 
@@ -139,7 +157,11 @@ def unreadable(error: Exception, at: str) -> list[dict[str, str]]:
 
 def described(error: BaseException) -> str:
     """An exception, and the line of ours that it came from."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "whatfor" in f.filename and "fuzz" not in Path(f.filename).parts[-2:]]
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "whatfor" in f.filename and "fuzz" not in Path(f.filename).parts[-2:]
+    ]
     place = f"{Path(frames[-1].filename).name}:{frames[-1].name}" if frames else "?"
     cause = f" < {type(error.__cause__).__name__}" if error.__cause__ is not None else ""
     return f"{type(error).__name__}{cause} in {place}: {str(error)[:160]!r}"
@@ -161,27 +183,24 @@ def check_bounds_are_checked() -> None:
         first_above(np.zeros(1), 1, 2, 0.5)
     except IndexError:
         return
-    sys.exit("the kernels were not compiled with NUMBA_BOUNDSCHECK=1: they come from a cache that does not tell it apart")
-
-
-def send(message: dict[str, Any]) -> None:
-    """One line to the supervisor."""
-    os.write(ANSWERS, json.dumps(message).encode() + b"\n")
-
-
-ANSWERS = 1
+    sys.exit(
+        "the kernels were not compiled with NUMBA_BOUNDSCHECK=1: they come from a cache that does not tell it apart"
+    )
 
 
 def main() -> None:
     """Answer numbers until there are none."""
-    global ANSWERS
     kind, corpus, room, log = sys.argv[1:]
-    ANSWERS = os.dup(1)  # what the library prints goes nowhere
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    answers = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the library prints goes nowhere
+
+    def send(message: dict[str, Any]) -> None:
+        os.write(answers, json.dumps(message).encode() + b"\n")
+
     trace = open(log, "w", encoding="utf-8")  # noqa: SIM115
     faulthandler.enable(trace)
     faulthandler.register(signal.SIGUSR1, trace, all_threads=True)
-    worker = Worker(kind, Path(corpus), Path(room))
+    worker = Worker(kind, Path(corpus), Path(room), send)
     check_bounds_are_checked()
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (6 << 30),) * 2)  # a last resort, for the sake of the machine
