@@ -5,21 +5,21 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from fuzz import archives, documents, manifests, tensors
+from fuzz import archives, arrays, documents, manifests, settings, tensors
 from fuzz.folders import Corpus, Inapplicable, Mutation, RunFolder
 
 MUTATIONS: dict[str, Mutation] = {
-    **documents.MUTATIONS, **archives.MUTATIONS, **tensors.MUTATIONS, **manifests.MUTATIONS,
+    **documents.MUTATIONS, **settings.MUTATIONS, **arrays.MUTATIONS, **archives.MUTATIONS, **tensors.MUTATIONS, **manifests.MUTATIONS,
 }  # fmt: skip
 
 #: How often each mutation is chosen. What leaves a readable file comes first, and may be combined.
 WEIGHTS: dict[str, dict[str, int]] = {
     "tabular": {
-        "json replace": 14, "json tweak": 16, "json drop": 4, "json unknown": 4, "json repeat": 6, "json swap": 6, "json transplant": 14,
+        "json setting": 30, "json replace": 12, "json tweak": 16, "json drop": 4, "json unknown": 4, "json repeat": 6, "json swap": 6, "json transplant": 14,
         "array number": 20, "array fill": 5, "array order": 5, "array resize": 8, "array dtype": 3, "array shape": 2, "npz member": 6,
     },
     "deep": {
-        "json replace": 16, "json tweak": 18, "json drop": 5, "json unknown": 5, "json repeat": 6, "json swap": 6, "json transplant": 14,
+        "json setting": 30, "json replace": 14, "json tweak": 18, "json drop": 5, "json unknown": 5, "json repeat": 6, "json swap": 6, "json transplant": 14,
         "array number": 5, "array fill": 2, "array resize": 3, "npz member": 2,
         "tensor number": 10, "tensor shape": 10, "tensor members": 6,
     },

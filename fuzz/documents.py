@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fuzz.folders import Corpus, Inapplicable, Mutation, RunFolder
@@ -35,7 +35,8 @@ OTHERS: list[Any] = [
 
 def wrong_value(rng: random.Random) -> Any:
     """A value that does not belong there, or hardly."""
-    return rng.choice(rng.choice([NUMBERS, WORDS, OTHERS]))
+    pools: list[list[Any]] = [NUMBERS, WORDS, OTHERS]
+    return rng.choice(rng.choice(pools))
 
 
 def places(document: Any, path: Path = ()) -> Iterator[Path]:
@@ -169,7 +170,7 @@ def nest(rng: random.Random, document: Any) -> tuple[Any, str]:
     return put(document, path, MARK + what), f"{shown(path)} is a {what}"
 
 
-HUGE = {
+HUGE: dict[str, Callable[[], str]] = {
     "deep list": lambda: "[" * 100_000 + "]" * 100_000,
     "deep object": lambda: '{"a":' * 5_000 + "1" + "}" * 5_000,
     "digits": lambda: "9" * 5_000,
@@ -189,7 +190,7 @@ def dumped(document: Any) -> bytes:
     return text.encode()
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[random.Random, Any], tuple[Any, str]]] = {
     "replace": replace,
     "tweak": tweak,
     "drop": drop,

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +78,9 @@ def killed_saves(folder: Path, times: int, seed: int) -> Counter[str]:
                     run.save(target)
 
         if at < len(cases):  # how long one round takes, on this machine and today
-            takes[learner, engine] = _seconds(lambda work=work: work(1))
+            takes[learner, engine] = _seconds(partial(work, 1))
             begun.save(target)
-        kill_after(*in_child(lambda work=work: work(1_000)), rng.uniform(0.0, 3.0 * takes[learner, engine]))
+        kill_after(*in_child(partial(work, 1_000)), rng.uniform(0.0, 3.0 * takes[learner, engine]))
         came[_verdict(target, learner, engine)] += 1
     return came
 

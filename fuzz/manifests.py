@@ -48,7 +48,7 @@ def entry(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     changes: list[dict[str, Any]] = [
         *({"file": wrong} for wrong in PATHS),
         *({"bytes": wrong} for wrong in (0, -1, 10**15, 2**64, None, "1", 1.5, True)),
-        *({"sha256": wrong} for wrong in ("", "0" * 64, None, 5, "x" * 10**6, [])),
+        *({"sha256": wrong} for wrong in ("", "0" * 64, None, 5, "x" * 10**6)),
     ]
     what = rng.choice(changes)
 
@@ -80,7 +80,8 @@ def entries(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
             "a thousand",
         ]
     )
-    wrong = rng.choice([None, 5, "x", [], {}])
+    others: list[Any] = [None, 5, "x", [], {}]
+    wrong = rng.choice(others)
     ending = rng.choice(["json", "npz", "safetensors", "zip", "pkl", "json.part"])
 
     def alter(manifest: Any) -> Any:

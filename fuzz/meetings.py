@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def two_savers(folder: Path, times: int) -> Counter[str]:
                 return f"refused: {error}"
             return "saved"
 
-        children = {lines: in_child(lambda run=run: save(run)) for lines, run in runs.items()}
+        children = {lines: in_child(partial(save, run)) for lines, run in runs.items()}
         answers = {lines: finished(*child) for lines, child in children.items()}
         saved = [lines for lines, answer in answers.items() if answer == "saved"]
         for answer in answers.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import struct
+import warnings
 import zipfile
 from dataclasses import dataclass
 from functools import lru_cache
@@ -85,7 +86,8 @@ def members_of(data: bytes) -> list[Member]:
 def packed(members: list[Member], compression: int = zipfile.ZIP_STORED) -> bytes:
     """An archive of members; two may have one name."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compression) as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w", compression) as archive:
+        warnings.simplefilter("ignore")  # zipfile warns of doubled names
         for member in members:
             entry = zipfile.ZipInfo(member.name)
             entry.compress_type = compression

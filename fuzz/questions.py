@@ -116,10 +116,15 @@ def episode(run: wf.Run, rng: random.Random, _: Path) -> None:
         run.intention(state, action)
 
 
-def resume(run: wf.Run, _rng: random.Random, folder: Path) -> None:
-    """Go on training, save it, load it."""
+def resume(run: wf.Run, rng: random.Random, folder: Path) -> None:
+    """Go on training, ask about what was learned, save it, load it."""
     more = wf.train(run, episodes=2, progress=False)
-    print(more.audit.residual if more.ledger is not None else more)
+    if more.ledger is not None and len(more.ledger):
+        print(more.audit.residual)
+        pairs = more.labels.n_states * more.labels.n_actions
+        last = divmod(int(more.ledger.lines.cell[-1]) % pairs, more.labels.n_actions)
+        for name in ("outcomes", "timeline", rng.choice(["intention", "provenance", "parts", "contrast"])):
+            str(getattr(more, name)(*last))
     more.save(folder.parent / "again")
     wf.load(folder.parent / "again")
 

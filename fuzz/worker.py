@@ -58,6 +58,8 @@ class Worker:
         """Build, load and question one case."""
         rng = random.Random(f"questions {self.kind} {number}")
         asked = rng.sample(list(self.questions), ASKED)
+        if rng.random() < 0.5 and "resume" not in asked:
+            asked.append("resume")  # what training continues from reaches the most compiled code
         return self.examined(case_of(self.kind, number, self.corpus), asked, rng)
 
     def untouched(self, run: str) -> dict[str, Any]:
