@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
-from whatfor.terminal import complain, describe, finish, prepare, say
+from whatfor.terminal import run_command, say
 from whatfor.text import file_name
 
 if TYPE_CHECKING:
@@ -348,29 +348,8 @@ def paper(
 
 
 def main() -> None:
-    """Run the command line; what goes wrong with words and files gets one line, not a traceback."""
-    import warnings
-
-    prepare()
-    warnings.showwarning = lambda message, *_, **__: complain(message)
-    try:
-        try:
-            _command()
-        finally:
-            finish()
-    except BrokenPipeError:  # the reader of the output has gone, as head does
-        sys.exit(1)
-    except KeyboardInterrupt:
-        complain("interrupted")
-        sys.exit(130)
-    except OSError as error:
-        complain(describe(error))
-        sys.exit(2)
-    except Exception as error:
-        if not isinstance(error, ValueError | ImportError) and not type(error).__module__.startswith("gymnasium"):
-            raise
-        complain(error)
-        sys.exit(2)
+    """Run the command line."""
+    run_command(_command)
 
 
 def _command() -> None:

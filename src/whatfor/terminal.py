@@ -5,15 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 
 from whatfor.text import printable
-
-
-def prepare() -> None:
-    """Replace characters that the output's encoding lacks by "?", instead of failing on them."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
 
 
 def say(text: object) -> None:
@@ -31,16 +27,29 @@ def complain(text: object) -> None:
         print(f"whatfor: {printable(str(text))}", file=sys.stderr)
 
 
-def finish() -> None:
-    """Write what is still buffered; where that fails, drop it, so that Python does not try again at exit."""
-    if sys.stdout is None:
-        return
+def run_command(command: Callable[[], None]) -> None:
+    """Run a command; what goes wrong with words and files gets one line and exit status 2, not a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # "?" for a character that the encoding lacks
+    warnings.showwarning = lambda message, *_, **__: complain(message)
     try:
-        sys.stdout.flush()
-    except OSError:
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+        try:
+            command()
+        finally:
+            _flush()
+    except BrokenPipeError:  # the reader of the output has gone, as head does
+        sys.exit(1)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        sys.exit(130)
+    except OSError as error:
+        complain(describe(error))
+        sys.exit(2)
+    except Exception as error:
+        if not isinstance(error, ValueError | ImportError) and not type(error).__module__.startswith("gymnasium"):
+            raise
+        complain(error)
+        sys.exit(2)
 
 
 def describe(error: OSError) -> str:
@@ -53,3 +62,15 @@ def describe(error: OSError) -> str:
         return f"the output could not be written: {error.strerror or error}"
     place = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
     return f"{place} cannot be read or written: {error.strerror}. Choose another place, or change who may use this one"
+
+
+def _flush() -> None:
+    """Write what is still buffered; where that fails, drop it, so that Python does not try again at exit."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
