@@ -315,7 +315,7 @@ def test_an_agent_takes_only_a_ledger_of_its_shape():
 
 
 class Stubborn:
-    """A learner of somebody's own that always takes one action, whether it exists or not."""
+    """A third-party learner that always takes one action, whether it exists or not."""
 
     discount, exploration, n_tables, order = 0.9, 0.0, 1, "forwards"
 

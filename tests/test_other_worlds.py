@@ -103,6 +103,17 @@ def test_playing_in_a_world_with_other_endings_uses_its_names():
     assert len(run.evaluate(5, env=lake).returns) == 5
 
 
+def test_training_does_not_go_on_with_another_ledger():
+    run = wf.train("FrozenLake-v1", episodes=50, seed=0)
+    whole = run.ledger
+    for other in (whole[:10], whole.until(49)):
+        run.ledger = other
+        with pytest.raises(ValueError, match="the run's ledger was changed after training"):
+            wf.train(run, episodes=5)
+    run.ledger = whole
+    assert len(wf.train(run, episodes=5).history) == 55
+
+
 # -- labels: attack.md 3 ---------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ class TabularAgent:
         cells = rule.n_tables * rule.n_states * rule.n_actions
         _check_ledger(rule, ledger)
         self.rule = rule
+        self.n_states, self.n_actions = rule.n_states, rule.n_actions
         self.ledger = ledger
         self.tape = Tape(generator)
         self.memory = Memory(
@@ -52,8 +53,11 @@ class TabularAgent:
 
     def begin(self, state: int, exploration: float) -> int:
         """Start an episode; the first action."""
-        state = whole("the first state", state, 0, self.rule.n_states - 1)
-        self.epsilon = number("exploration", exploration, 0, 1)
+        if type(state) is not int or not 0 <= state < self.n_states:
+            state = whole("the first state", state, 0, self.n_states - 1)
+        if type(exploration) is not float or not 0.0 <= exploration <= 1.0:
+            exploration = number("exploration", exploration, 0, 1)
+        self.epsilon = exploration
         if self.safe <= 0:
             self.make_room()
         self.safe -= 1  # an episode's start may use as much as a step
@@ -62,16 +66,18 @@ class TabularAgent:
     def observe(self, step: Transition) -> int:
         """Learn from a step, write it down, and choose the next action (-1 after the last)."""
         state, action, reward, next_state, terminated, truncated, ending = step
-        last = flag("the end of an episode", terminated or truncated)
+        last = terminated or truncated
         if not (
             type(state) is type(action) is type(next_state) is type(ending) is int
-            and 0 <= state < self.rule.n_states
-            and 0 <= action < self.rule.n_actions
-            and 0 <= next_state < self.rule.n_states
+            and 0 <= state < self.n_states
+            and 0 <= action < self.n_actions
+            and 0 <= next_state < self.n_states
             and (ending == GOES_ON or self.lowest <= ending <= TIMED_OUT)
             and type(reward) is float
             and isfinite(reward)
+            and type(last) is bool
         ):
+            last = flag("the end of an episode", last)
             state, action, reward, next_state, terminated, truncated, ending = self._checked(step)
         if self.safe <= 0:
             self.make_room()
@@ -84,7 +90,7 @@ class TabularAgent:
 
     def _checked(self, step: Transition) -> Transition:
         """A transition whose numbers are of other types, or out of range: then it is refused."""
-        states, actions = self.rule.n_states - 1, self.rule.n_actions - 1
+        states, actions = self.n_states - 1, self.n_actions - 1
         ending = whole("ending", step.ending, None, GOES_ON)
         if ending != GOES_ON and not self.lowest <= ending <= TIMED_OUT:
             raise ValueError(f"{ending} is not the code of an ending of this ledger")

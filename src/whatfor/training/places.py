@@ -58,10 +58,10 @@ def place_of(
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
-    seen_through = env if bins is None else binned(env, bins, bounds)
+    through_bins = env if bins is None else binned(env, bins, bounds)
     # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or type(env.unwrapped) not in KNOWN)
-    env = seen_through
+    env = through_bins
     labels, limit = labels_of(env), time_limit(env)
     if engine == "python":
         return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)

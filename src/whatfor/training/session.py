@@ -13,7 +13,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
-from whatfor.learners.rule import TRAIL, Rule
+from whatfor.learners.rule import BREAKS, LINES, STORED, TRAIL, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_compiled, play_python
@@ -82,6 +82,10 @@ class Session:
         if replay and not isinstance(learner, Tabular):
             raise ValueError(f"replay= is for QLearning and DoubleQLearning; {type(learner).__name__} must do its own")
         agent = learner.start(labels.n_states, labels.n_actions, ledger=ledger, generator=generator, **more)
+        if np.shape(agent.tables)[-2:] != (labels.n_states, labels.n_actions):  # else the run could not be made of it
+            raise ValueError(
+                f"the agent's tables have shape {np.shape(agent.tables)}; (tables, {labels.n_states}, {labels.n_actions}) is needed"
+            )
         return cls(place, learner, agent, place.stepper(seed), ledger, time_out_ends)
 
     @classmethod
@@ -207,4 +211,9 @@ def fitting(arrays: dict[str, NDArray[Any]], rule: Rule, ledger: Ledger | None, 
         raise ValueError(
             f"the run's ledger is of another kind of learner ({ledger.n_tables} tables, {ledger.order}; now {rule.n_tables}, {order})"
         )
+    counters = arrays["counters"]
+    if counters[STORED] != stored or (
+        ledger is not None and (counters[LINES], counters[BREAKS]) != (len(ledger), len(ledger.breaks))
+    ):
+        raise ValueError("the run's ledger was changed after training, so the learner cannot go on writing into it")
     return arrays if rule.power > 0.0 else {**arrays, "tries": arrays["tries"][:0]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,6 +83,7 @@ class EnvStepper:
     def __init__(self, env: Any, labels: Labels, seed: int) -> None:
         self.env = env
         self.labels = labels
+        self.n_actions = labels.n_actions
         self.index = _indexer(labels)
         self._seed: int | None = seed  # for the first reset only
 
@@ -93,9 +95,13 @@ class EnvStepper:
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
-        action = self.labels.action(action)
+        if type(action) is not int or not 0 <= action < self.n_actions:
+            action = self.labels.action(action)
         seen, reward, terminated, truncated, _ = self.env.step(action)
-        reward = _reward(reward)
+        if type(reward) is int:
+            reward = float(reward)
+        elif type(reward) is not float or not isfinite(reward):
+            reward = _reward(reward)
         if type(terminated) is not bool or type(truncated) is not bool:
             terminated, truncated = (
                 flag("the environment's terminated", terminated),
@@ -121,10 +127,10 @@ class EnvStepper:
 def _reward(given: Any) -> float:
     """A reward as a number; text is none, even if it could be read as one."""
     try:
-        reward = given if type(given) is float else math.nan if isinstance(given, (str, bytes)) else float(given)
-    except (TypeError, ValueError):
+        reward = math.nan if isinstance(given, (str, bytes)) else float(given)
+    except (TypeError, ValueError, OverflowError):
         reward = math.nan
-    if not math.isfinite(reward):
+    if not isfinite(reward):
         raise ValueError(f"the environment gave a reward of {given!r}; rewards are finite numbers")
     return reward
 
