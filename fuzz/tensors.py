@@ -63,8 +63,8 @@ def number(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
         raise Inapplicable
     held = np.frombuffer(numbers[begin:end], NUMPY[kind]).copy()
     floats = [np.nan, np.inf, -np.inf, 3e38, -3e38, 1e-45, 0.0, 1e6]
-    wholes = [-1, 0, int(held.max()) + 1, np.iinfo(np.int64 if kind == "I64" else np.int32).max]
-    value = rng.choice(floats if kind.startswith("F") else wholes)
+    wholes = [] if held.dtype.kind == "f" else [-1, 0, int(held.max()), int(held.min()) - 1, np.iinfo(held.dtype).max]
+    value = rng.choice(wholes or floats)
     at = rng.randrange(len(held))
     with np.errstate(all="ignore"):
         held[at if rng.random() < 0.7 else slice(None)] = value

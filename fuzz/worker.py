@@ -48,6 +48,7 @@ class Worker:
             from fuzz.deep_corpus import CELLS
 
             self.given = {"cells": CELLS}
+        wf.load(next(corpus.iterdir()), **self.given)  # PyTorch makes folders of its own the first time
         os.chdir(room)
         (room / VICTIM).write_text("must stay")
         (room / "bait.py").write_text("")  # an environment "bait:..." would import it; the watch notices

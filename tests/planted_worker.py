@@ -7,6 +7,10 @@ import whatfor as wf
 from fuzz import worker
 
 
+def refuse():
+    raise wf.FolderError("this is not a run")
+
+
 def abort():
     os.abort()
 
@@ -39,18 +43,21 @@ def other_exception():
     raise KeyError("labels")
 
 
-def long_message():
-    raise wf.FolderError("two\nlines")
+def two_lines():
+    error = wf.FolderError("one line")
+    error.args = ("two\nlines",)
+    raise error
 
 
 PLANTED = {
+    0: refuse,
     1: abort,
     2: hang,
     3: grow,
     4: write_elsewhere,
     5: out_of_bounds,
     6: other_exception,
-    7: long_message,
+    7: two_lines,
 }
 
 

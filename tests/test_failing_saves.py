@@ -3,6 +3,7 @@
 import errno
 import os
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,3 +181,19 @@ def test_a_save_killed_at_any_moment_leaves_the_earlier_run_or_the_new_one(tmp_p
             assert found == 10, what
         else:
             assert "there is no run at" in found, what
+
+
+def test_a_folder_where_another_process_saves_its_first_run_can_be_saved_to(tmp_path, monkeypatch):
+    """The other run appears while the folder is looked at; the stress test met this once in 400 saves."""
+    one, other, folder, calls, real = small(3), small(5), tmp_path / "run", count(), Path.iterdir
+    folder.mkdir()
+
+    def listed(path):
+        if path == folder and next(calls) == 0:
+            other.save(folder)
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "iterdir", listed)
+        one.save(folder)
+    assert_same(wf.load(folder), one)

@@ -89,6 +89,13 @@ def test_visit_count_is_an_average():
     assert run.ledger.lines.step_size[:4].tolist() == [1.0, 1 / 2, 1 / 3, 1 / 4]
 
 
+@pytest.mark.parametrize("decay", [1e308, -1.0, float("nan"), "0.9"])
+def test_a_decay_that_grows_is_refused(decay):
+    """The fuzzer forged 1e308, and training raised OverflowError."""
+    with pytest.raises(ValueError, match=r"decay is .*; exploration is multiplied by it, so it must lie in \[0, 1\]"):
+        wf.exponential(1.0, 0.0, decay=decay)
+
+
 def test_schedules():
     assert [wf.linear(1.0, 0.1, episodes=250)(i) for i in (0, 250, 9_999)] == [1.0, 0.1, 0.1]
     falling = wf.exponential(1.0, 0.05, decay=0.9999)

@@ -90,6 +90,22 @@ def test_forged_settings_do_not_hang_or_eat_memory(kept, change, message):
     check_refused(kept, message)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"render_mode": "human"}, "render_mode=, which is not one of its options: pass env="),
+        ({"disable_env_checker": True}, "disable_env_checker=, which is not one of its options"),
+        ({"reward_schedule": ["a"]}, "cannot be made here .*list index out of range"),
+        ({"unknown": 1}, "cannot be made here .*unexpected keyword argument"),
+    ],
+)
+def test_options_of_an_environment_that_only_gymnasium_would_trip_over(kept, options, message):
+    """attack.md 16: what a file gives to gymnasium.make opens no window, and fails as ValueError."""
+    forge_document(kept, lambda document: document["settings"]["world"].update(options=options))
+    with pytest.raises(ValueError, match=message):
+        wf.train(wf.load(kept), episodes=1)
+
+
 # -- types and cross-references ----------------------------------------------------------------
 
 

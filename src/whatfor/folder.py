@@ -77,13 +77,14 @@ def holds_run(folder: Path) -> bool:
         return False
     if not folder.is_dir():
         raise FolderError(f"{folder} is a file; choose a folder")
-    if (folder / MANIFEST).exists():
+    names = [file.name for file in folder.iterdir()]  # once: another process may be saving its first run here
+    if MANIFEST in names:
         try:
             _manifest(folder)
         except FolderError as error:
             raise FolderError(f"{error}; choose an empty or a new folder") from None
         return True
-    others = [file.name for file in folder.iterdir() if not _is_ours(file.name)]
+    others = [name for name in names if not _is_ours(name)]
     if others:
         raise FolderError(f"{folder} holds other things ({others[0]}, ...) and no run; choose an empty or a new folder")
     return False

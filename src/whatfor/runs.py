@@ -217,7 +217,10 @@ class Run:
         if env is not None:
             return made(env) if isinstance(env, str) else env
         if self._env is None:
-            self._env = env_again(self.settings.get("environment", {}))
+            again = env_again(self.settings.get("environment", {}))
+            if self._agent is not None:
+                self._agent.check_env(again)
+            self._env = again
         return self._env
 
     def episode(

@@ -81,6 +81,9 @@ class Seeing(Beliefs, Protocol):
     def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) The states that observations (B, ...) are in."""
 
+    def check_env(self, env: Any) -> None:
+        """Raise ``ValueError`` unless an environment has the observations and actions of this agent."""
+
     def ended(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of an episode's end, where there is one."""
 

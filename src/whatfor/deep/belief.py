@@ -354,6 +354,16 @@ class BeliefNetwork:
         """(B,) What the agent does, greedily."""
         return np.asarray(np.asarray(self.q_values(observations)).argmax(axis=1), np.int64)
 
+    def check_env(self, env: Any) -> None:
+        """Raise ``ValueError`` unless an environment has the observations and actions of this agent."""
+        here, agent = env.observation_space, self.cells.space
+        forms = [(type(s), s.shape, np.array(getattr(s, "nvec", getattr(s, "n", 0))).tolist()) for s in (here, agent)]
+        if forms[0] != forms[1] or getattr(env.action_space, "n", 0) != self.labels.n_actions:
+            raise ValueError(
+                f"the run's environment shows {here} and takes {env.action_space}, where the agent sees {agent} and has "
+                f"{self.labels.n_actions} actions: pass the environment it learned in as env="
+            )
+
     def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) The cells that observations (B, ...) are in."""
         shape = self.cells.space.shape or ()

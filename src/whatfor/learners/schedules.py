@@ -61,6 +61,11 @@ class Exponential:
     end: float
     decay: float
 
+    def __post_init__(self) -> None:
+        decay: Any = self.decay
+        if not isinstance(decay, numbers.Real) or not 0.0 <= decay <= 1.0:
+            raise ValueError(f"decay is {decay!r}; exploration is multiplied by it, so it must lie in [0, 1]")
+
     def __call__(self, episode: int) -> float:
         """The number in an episode, counted from 0."""
         return float(max(self.end, self.start * self.decay**episode))

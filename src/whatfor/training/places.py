@@ -11,10 +11,14 @@ import numpy as np
 
 from whatfor.checks import whole
 from whatfor.limits import check_limit
+from whatfor.text import one_line
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
 from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, changed, labels_of, made, time_limit, twin
 from whatfor.worlds.world import World
+
+#: What ``gymnasium.make`` takes for itself: no option of an environment, and a forged run could open windows with it.
+ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
 
 Engine = Literal["auto", "python", "compiled"]
 Bins = int | Sequence[int] | None
@@ -126,12 +130,17 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
 def env_again(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
     if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
+        wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
+        if wrong:
+            raise ValueError(
+                f"this run's environment is made with {wrong[0]}=, which is not one of its options: pass env="
+            )
         try:
             return _env_from(recipe)
-        except gym.error.Error as error:
+        except Exception as error:  # of any class: the options come from a file, and the environment reads them
             raise ValueError(
-                f"this run's environment cannot be made here ({error}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
-            ) from None
+                f"this run's environment cannot be made here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
+            ) from error
     raise ValueError(
         f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
     )
