@@ -10,7 +10,7 @@ UV := $(or $(shell command -v uv),$(BIN)/uv)
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
 
-.PHONY: demo test test-bounds test-lowest test-python browser lint bench paper paper-deep calibration readme screenshots clean
+.PHONY: demo test test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
@@ -46,6 +46,12 @@ lint: $(WHOLE)  ## style, types, and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: $(WHOLE)  ## 20,000 mutated run folders and 4,000 deep ones, loaded and questioned under bounds checks: half an hour
+	$(BIN)/python -m fuzz
+
+stress: $(WHOLE)  ## savers and readers at once, and 250 SIGKILLs while saving and training: some minutes
+	$(BIN)/python -m fuzz.stress
 
 bench: $(WHOLE)  ## the ratios in the README, measured in one run (needs a browser)
 	$(BIN)/python benchmarks/bench.py

@@ -8,7 +8,7 @@ import textwrap
 import whatfor as wf
 from sameness import LEARNERS, REPLAYS, assert_same_learning
 
-SAVED = {"manifest.json", "run.json", "arrays.npz", "ledger.npz"}
+SAVED = {".lock", "manifest.json", "run.json", "arrays.npz", "ledger.npz"}
 
 
 def trained(world="FrozenLake-v1", learner="q", replay=None, **more):

@@ -102,10 +102,10 @@ def test_a_newer_format_is_refused_and_says_what_to_do(kept):
         ("", "not JSON"),
         ("[]", "not a run's manifest"),
         ('{"format": "1"}', "not a run's manifest"),
-        ('{"format": 3, "files": {}}', "not a run that whatfor wrote"),
+        ('{"format": 4, "files": {}}', "not a run that whatfor wrote"),
         ('{"format": 1, "files": {}}', "older whatfor .* train it again"),
-        ('{"format": 3, "files": {"run": 3}}', "not a file of a run"),
-        ('{"format": 3, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
+        ('{"format": 4, "files": {"run": 3}}', "not a file of a run"),
+        ('{"format": 4, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -134,7 +134,7 @@ def test_a_pickle_is_refused_and_not_run(kept, group):
     forge(kept, group, packed(**{**arrays, first: np.array([Trap()], dtype=object)}))
     check_refused(kept, "contains a pickle.*refused")
     forge(kept, group, pickle.dumps(Trap()))
-    check_refused(kept, "contains a pickle.*refused")
+    check_refused(kept, "not a zip file")
 
 
 def test_files_that_are_not_archives_are_refused(kept):
@@ -162,7 +162,7 @@ def put(at, value):
         ("ledger", "reward", put(3, np.nan), "reward holds NaN"),
         ("ledger", "step_size", put(0, 1.5), "step_size has wrong numbers"),
         ("ledger", "discount", put(0, np.nan), "discount has wrong numbers"),
-        ("ledger", "breaks", put(0, -1), "episodes are out of order"),
+        ("ledger", "breaks", put(0, -1), "breaks has numbers out of range"),
         ("arrays", "tables", put((0, 0, 0), np.inf), "tables holds NaN or infinite"),
         ("arrays", "snapshot_values", put(0, np.nan), "values holds NaN or infinite"),
         ("arrays", "snapshot_counters", put(0, 10**6), "does not fit its ledger"),

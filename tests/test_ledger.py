@@ -141,7 +141,7 @@ def test_a_step_size_of_zero_is_a_target_only():
 
 
 def test_impossible_ledgers_are_refused():
-    with pytest.raises(ValueError, match="at least one state"):
+    with pytest.raises(ValueError, match="n_states is 0; it must be a whole number of at least 1"):
         wf.Ledger(n_states=0, n_actions=1)
     with pytest.raises(ValueError, match="more cells than a ledger can name"):
         wf.Ledger(n_states=2**31, n_actions=2)
@@ -236,7 +236,7 @@ def test_replay_in_an_own_loop_says_what_was_made_when():
     assert ledger.applied().tolist() == [0, 1, 1]
     with pytest.raises(ValueError, match="experiences="):
         ledger.new_episode()
-    with pytest.raises(ValueError, match="counted from 0"):
+    with pytest.raises(ValueError, match="origin is -5; it must be a whole number from 0"):
         ledger.record(0, 0, 1.0, None, origin=-5, **STEP)
 
 

@@ -47,7 +47,7 @@ def test_saving_again_replaces_the_run_and_its_files(run, kept):
     more.save(kept)
     assert_same(wf.load(kept), more)
     assert names(kept) == SAVED
-    assert len(list(kept.iterdir())) == 4
+    assert len(list(kept.iterdir())) == 5
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7)])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -61,10 +64,10 @@ def train(
     from pathlib import Path
 
     import whatfor as wf
-    from whatfor.folder import files_before
+    from whatfor.folder import holds_run
     from whatfor.pictures.files import check_writable
 
-    if files_before(Path(out)) and not replace:  # before the work, not after it
+    if holds_run(Path(out)) and not replace:  # before the work, not after it
         raise ValueError(f"{out} holds a run already; choose another folder, or add --replace")
     check_writable(out)
 
@@ -260,9 +263,26 @@ def explore(
         browser: Open the page in the browser.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
-    from whatfor.explorer.server import explore as serve
+    with _ending_at_once():
+        from whatfor.explorer.server import explore as serve
 
-    serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+
+
+@contextmanager
+def _ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the process at once: there is nothing to save, and no traceback to show."""
+
+    def end(*_: Any) -> None:
+        os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
+        os._exit(0)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _heard(what: str) -> Callable[[float], None] | None:

@@ -8,26 +8,32 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
+from whatfor.limits import check_limit
+from whatfor.parsing import AxisWords, StateParser, numbers_in
+from whatfor.text import check_plain
 
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
-
-
-def numbers_in(text: str) -> list[float]:
-    """The numbers of a text that is nothing but numbers, in brackets or not; else none.
-
-    >>> numbers_in("[0.5, -1e-3]"), numbers_in("row 1")
-    ([0.5, -0.001], [])
-    """
-    number = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-    found = re.fullmatch(rf"[\s(\[]*({number}(?:[\s,]+{number})*)[\s)\]]*", text)
-    return [float(part) for part in re.split(r"[\s,]+", found[1])] if found else []
+#: The action of an ending that goes by another condition than action and reward.
+NO_ACTION = -1
+#: What ``Labels.observed`` may be: what the world shows.
+OBSERVED = ("index", "tuple", "array", "bins")
+#: Axes that the pictures of a kind of world rely on, each with its size (None: any).
+KIND_AXES: dict[str, dict[str, int | None]] = {
+    "taxi": {"row": 5, "column": 5, "passenger": 5, "destination": 4},
+    "blackjack": {"player": 32, "dealer": 11, "ace": 2},
+    "cartpole": {"cart": None, "speed": None, "pole": None, "swing": None},
+    "grid": {"row": None, "column": None},
+}
 
 
 @dataclass(frozen=True)
@@ -40,31 +46,27 @@ class Axis:
     start: int = 0  # the observation's smallest value
     edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
 
+    def __post_init__(self) -> None:
+        for text in (self.name, *self.values):
+            check_plain("a name of an axis or of its values", text)
+        whole(f"the size of axis {self.name!r}", self.size, 1)
+        whole(f"the start of axis {self.name!r}", self.start)
+        if self.values and len(self.values) != self.size:
+            raise ValueError(
+                f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
+            )
+        if self.edges and not (
+            len(self.edges) == self.size + 1
+            and all(map(math.isfinite, self.edges))
+            and all(low < high for low, high in pairwise(self.edges))
+        ):
+            raise ValueError(
+                f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
+            )
+
     def word(self, at: int) -> str:
         """The value in words."""
         return self.values[at] if self.values else str(at + self.start)
-
-    def find(self, word: str) -> int | None:
-        """The value that a word means, or None."""
-        wanted = word.strip().lower()
-        names = [value.lower() for value in self.values]
-        if wanted in names:
-            return names.index(wanted)
-        ends = [at for at, name in enumerate(names) if name.split()[-1:] == [wanted]]
-        if len(ends) == 1:  # "Y" for "at Y"
-            return ends[0]
-        try:
-            at = int(wanted) - self.start
-        except ValueError:
-            return None
-        return at if 0 <= at < self.size else None
-
-    @property
-    def said(self) -> str:
-        """A pattern of everything that means one of this axis's values."""
-        words = {value.lower() for value in self.values} | {value.lower().split()[-1] for value in self.values}
-        known = [re.escape(word) for word in sorted(words, key=len, reverse=True) if self.find(word) is not None]
-        return rf"(?:{'|'.join([*known, '-?[0-9]+'])})(?![\w.°])"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,16 @@ class Ending:
     reward: float | None = None
     said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
     bad: bool = False  # nobody would act for its sake
+
+    def __post_init__(self) -> None:
+        check_plain("an ending's name", self.name)
+        check_plain(f"what ending {self.name!r} says", self.said)
+        if self.action is not None:
+            whole(f"the action of ending {self.name!r}", self.action)
+        if self.reward is not None and not math.isfinite(self.reward):
+            raise ValueError(
+                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
+            )
 
     def fits(self, action: int, reward: float) -> bool:
         """Whether an episode that ended so has this name."""
@@ -90,6 +102,10 @@ class Milestone:
     value: str
     said: str  # what the agent does then, with {axis} of the state before in it
 
+    def __post_init__(self) -> None:
+        for text in (self.axis, self.value, self.said):
+            check_plain("a word of a milestone", text)
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -99,6 +115,11 @@ class Mark:
     letter: str
     name: str  # what it is: "hole"
     closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
+
+    def __post_init__(self) -> None:
+        whole("the state of a mark", self.state)
+        for text in (self.letter, self.name):
+            check_plain("the letter and the name of a mark", text)
 
 
 @dataclass(frozen=True)
@@ -121,19 +142,34 @@ class Labels:
     marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
-        said = (*self.verbs, *(ending.said for ending in self.endings), *(m.said for m in self.milestones))
-        if not isinstance(self.verbs, tuple) or not all(isinstance(text, str) for text in said):
-            raise ValueError("verbs, and what endings and milestones say, are texts")
-        for mark in self.marks:
-            if not (isinstance(mark.state, int) and isinstance(mark.letter, str) and isinstance(mark.name, str)):
-                raise ValueError(f"a mark has a state's index, a letter and a name, not {mark}")
-            self.checked(mark.state)
+        if not self.axes or not self.actions:
+            raise ValueError("labels need at least one axis and one action")
+        for text in (*self.actions, *self.verbs, self.template, self.kind):
+            check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
+        check_limit("states", self.n_states, "this world")
+        if self.observed not in OBSERVED:
+            raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
+        if self.observed == "bins" and not all(axis.edges for axis in self.axes):
+            raise ValueError("bins have edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
+        for ending in self.endings:
+            if ending.action is not None and not NO_ACTION <= ending.action < len(self.actions):
+                raise ValueError(f"ending {ending.name!r} is of action {ending.action}; there are {len(self.actions)}")
         for milestone in self.milestones:
             if milestone.axis not in names:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
+        for mark in self.marks:
+            self.checked(mark.state)
+        wanted = KIND_AXES.get(self.kind)
+        if wanted is not None and not (
+            names == [*wanted]
+            and all(size in (None, axis.size) for axis, size in zip(self.axes, wanted.values(), strict=True))
+        ):
+            raise ValueError(f"labels of kind {self.kind!r} have the axes {', '.join(wanted)} of that world")
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -222,6 +258,8 @@ class Labels:
         if isinstance(observation, str):
             return self._parsed(observation)
         if np.ndim(observation) == 0:
+            if isinstance(observation, (bool, np.bool_)):
+                raise ValueError(f"{observation!r} is not a state. {self._example()}")
             self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             if start and not start <= observation < start + self.n_states:
@@ -235,6 +273,8 @@ class Labels:
                 f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
             )
         if self.observed == "bins":
+            if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
+                raise ValueError(f"{observation!r} holds something that is not a number. {self._example()}")
             return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
@@ -252,20 +292,27 @@ class Labels:
         [0, 1]
         """
         flat = np.asarray(observations).reshape(len(observations), -1)
+        if flat.shape[1] != len(self.axes):
+            raise ValueError(
+                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self._example()}"
+            )
         bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
 
     def action(self, action: int | str) -> int:
         """The index of an action given as index or name."""
-        if isinstance(action, str) and not action.strip().isdigit():
+        if type(action) is int and 0 <= action < len(self.actions):
+            return action
+        if isinstance(action, str) and not action.strip().isdecimal():
             names = [name.lower() for name in self.actions]
             if action.strip().lower() not in names:
                 raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
             return names.index(action.strip().lower())
-        if not 0 <= int(action) < self.n_actions:
+        index = int(action) if isinstance(action, str) else whole("an action's index", action)
+        if not 0 <= index < self.n_actions:
             numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
-        return int(action)
+        return index
 
     def ending(self, action: int, reward: float) -> str | None:
         """The name of an episode's end, where there is one."""
@@ -306,89 +353,55 @@ class Labels:
 
     def _region(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
         """(S,) The states of which a text is true; every piece of it must be understood."""
-        words, rest = self._said(text)
+        words, rest = self._parser.read(text)
         unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
         if unread or not words:
             what = f"{' '.join(unread)!r} in {text!r} is not understood" if unread else f"{text!r} says nothing"
             axes = "; ".join(self._choices(axis) for axis in self.axes)
             raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
         states = np.zeros(self.shape, np.bool_)
-        at = [
-            self._found(axis, words[f"axis{i}"]) if f"axis{i}" in words else slice(None)
-            for i, axis in enumerate(self.axes)
-        ]
+        at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
         states[tuple(at)] = True
         return states.ravel()
 
     def _whole(self, numbers: Sequence[Any]) -> None:
+        """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""
         for number in numbers:
-            if not isinstance(number, (numbers_abc.Real, np.ndarray)):
+            if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
                 raise ValueError(f"{number!r} is not a state. {self._example()}")
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
                 raise ValueError(f"{number} is not a whole number. {self._example()}")
 
     def checked(self, index: int) -> int:
         """The index itself, if there is such a state."""
+        index = whole("a state's index", index)
         if not 0 <= index < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
-        return int(index)
+        return index
 
     def _parsed(self, text: str) -> int:
         """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
         numbers = numbers_in(text)
         if numbers:
             return self.index(numbers if len(numbers) > 1 else numbers[0])
-        words, _ = self._said(text)
-        at = {
-            axis.name: self._found(axis, words[f"axis{i}"]) for i, axis in enumerate(self.axes) if f"axis{i}" in words
-        }
-        for axis in self.axes:  # what is said wrongly is told before what is not said
-            if axis.name not in at:
+        words, _ = self._parser.read(text)
+        at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
+        for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
+            if i not in at:
                 raise ValueError(f"{text!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
-        return int(np.ravel_multi_index([at[axis.name] for axis in self.axes], self.shape))
+        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.shape))
 
-    def _found(self, axis: Axis, word: str) -> int:
+    def _found(self, at: int, word: str) -> int:
         """The value of an axis that a word means."""
-        value = axis.find(word)
+        axis, value = self.axes[at], self._parser.axes[at].find(word)
         if value is None:
             raise ValueError(f"{axis.name} cannot be {word!r}; {self._choices(axis)}. {self._example()}")
         return value
 
-    def _said(self, text: str) -> tuple[dict[str, str], str]:
-        """What a text says of each axis, as the template has it or freely, and what of it was not read."""
-        pattern = re.escape(" ".join(self._template.split()).lower())
-        for i, axis in enumerate(self.axes):
-            pattern = pattern.replace(re.escape(f"{{{axis.name}}}".lower()), f"(?P<axis{i}>.+?)")
-        found = re.fullmatch(pattern.replace(r"\ ", r"\s+"), text.strip().lower())
-        return (found.groupdict(), "") if found else self._searched(text.lower())
-
-    def _searched(self, text: str) -> tuple[dict[str, str], str]:
-        """What a free text says of each axis. Every piece of it is read once, so that nothing is said of two axes."""
-        words: dict[str, str] = {}
-
-        def take(i: int, found: re.Match[str] | None) -> None:
-            nonlocal text
-            if found and f"axis{i}" not in words:
-                words[f"axis{i}"] = found[1]
-                text = text[: found.start()] + ";" + text[found.end() :]
-
-        for i, axis in enumerate(self.axes):  # its name, or what stands before it in the template, and a value
-            names = "|".join(re.escape(name) for name in (self._leads.get(axis.name), axis.name.lower()) if name)
-            take(i, re.search(rf"(?<!\w)(?:{names})\s*[=:]?\s*(?:at\s+)?({axis.said})", text))
-        values = {value.lower() for axis in self.axes for value in axis.values if not value.isdigit()}
-        for value in sorted(values, key=len, reverse=True):  # a value that only one axis has
-            owners = [i for i, axis in enumerate(self.axes) if value in [word.lower() for word in axis.values]]
-            if len(owners) == 1:
-                take(owners[0], re.search(rf"(?<![\w.-])({re.escape(value)})(?![\w.°])", text))
-        for i, axis in enumerate(self.axes):  # what is no value, for the error
-            take(i, re.search(rf"(?<!\w){re.escape(axis.name.lower())}\s*[=:]?\s*([^\s,;=]+)", text))
-        return words, text
-
     @cached_property
-    def _leads(self) -> dict[str, str]:
-        """What stands before each value in the template: "taxi at row", "column", ..."""
-        found = re.findall(r"([^{}]*){(.*?)}", self._template)
-        return {name: before.strip(" ,;:").lower() for before, name in found}
+    def _parser(self) -> StateParser:
+        axes = [AxisWords(axis.name, axis.size, axis.values, axis.start) for axis in self.axes]
+        return StateParser(axes, self._template)
 
     def _choices(self, axis: Axis) -> str:
         words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
@@ -401,31 +414,17 @@ class Labels:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "axes": [vars(axis) for axis in self.axes],
-            "actions": list(self.actions),
-            "template": self.template,
-            "endings": [vars(ending) for ending in self.endings],
-            "kind": self.kind,
-            "observed": self.observed,
-            "verbs": list(self.verbs),
-            "milestones": [vars(milestone) for milestone in self.milestones],
-            "marks": [vars(mark) for mark in self.marks],
-        }
+        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.generic.item)  # NumPy's numbers as Python's
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Labels:
-        """The labels that ``to_json`` wrote."""
-        return cls(
-            axes=tuple(
-                Axis(a["name"], a["size"], tuple(a["values"]), a["start"], tuple(a["edges"])) for a in data["axes"]
-            ),
-            actions=tuple(data["actions"]),
-            template=data["template"],
-            endings=tuple(Ending(**ending) for ending in data["endings"]),
-            kind=data["kind"],
-            observed=data["observed"],
-            verbs=tuple(data["verbs"]) if isinstance(data["verbs"], list) else data["verbs"],
-            milestones=tuple(Milestone(**milestone) for milestone in data["milestones"]),
-            marks=tuple(Mark(**mark) for mark in data["marks"]),
-        )
+        """The labels that ``to_json`` wrote.
+
+        >>> Labels.from_json(Labels.plain(3, 2).to_json()) == Labels.plain(3, 2)
+        True
+        """
+        try:
+            return msgspec.convert(data, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"these are no labels: {error}") from None

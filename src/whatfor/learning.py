@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import secrets
 import warnings
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from whatfor.checks import whole
 from whatfor.history import History
 from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
@@ -19,6 +19,7 @@ from whatfor.learners.replay import Replay
 from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.runs import Run
+from whatfor.text import one_line
 from whatfor.training.places import Bins, Bounds, Engine, place_of
 from whatfor.training.session import Listener, Session
 
@@ -65,7 +66,7 @@ def train(
     >>> run.values[0].tolist(), run.engine
     ([2.0, 2.0], 'compiled')
     """
-    episodes = operator.index(episodes)
+    episodes = whole("episodes", episodes)
     if episodes < 0:
         raise ValueError(f"episodes is {episodes}; it cannot be negative")
     if isinstance(world, Run):
@@ -86,7 +87,7 @@ def train(
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
-    seed = secrets.randbits(32) if seed is None else operator.index(seed)
+    seed = secrets.randbits(32) if seed is None else whole("seed", seed)
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must not be negative")
     session = Session.fresh(
@@ -153,7 +154,7 @@ def _trained(
     stopped = None
     if error is not None:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
-        stopped = f"{what} in episode {done + len(history)} of {done + episodes}"
+        stopped = f"{one_line(what, 1_000)} in episode {done + len(history)} of {done + episodes}"
     if session.ledger is not None:
         session.ledger.freeze()
     run = Run(

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import copy
 import math
-import operator
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.checks import array_of, flag, number, whole
 from whatfor.episodes import origins_of, starts_of
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
 from whatfor.labels import ENDINGS
+from whatfor.limits import check_limit
 from whatfor.store import Store
+from whatfor.text import check_plain
 
 Starts = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -62,16 +64,19 @@ class Ledger:
         endings: Sequence[str] = (),
         order: str = "forwards",
     ) -> None:
-        if n_states < 1 or n_actions < 1 or n_tables < 1:
-            raise ValueError(
-                f"a ledger needs at least one state, action and table, not {n_states}, {n_actions}, {n_tables}"
-            )
+        n_states, n_actions, n_tables = (
+            whole(name, count, 1)
+            for name, count in (("n_states", n_states), ("n_actions", n_actions), ("n_tables", n_tables))
+        )
         if order not in ("forwards", "backwards", "replayed"):
             raise ValueError(f"order is 'forwards', 'backwards' or 'replayed', not {order!r}")
         if n_states * n_actions * n_tables > np.iinfo(np.int32).max:
             raise ValueError(
                 f"{n_states} states x {n_actions} actions x {n_tables} tables are more cells than a ledger can name (2**31 - 1)"
             )
+        check_limit("states", n_states, "this ledger")
+        for name in endings:
+            check_plain("an ending's name", name)
         self.n_states = n_states
         self.n_actions = n_actions
         self.n_tables = n_tables
@@ -153,6 +158,7 @@ class Ledger:
 
     def episode(self, number: int) -> list[Update]:
         """The experiences of one episode, step by step, each as the update that first learned from it."""
+        number = whole("the number of an episode", number)
         if not 0 <= number < self.n_episodes:
             raise ValueError(f"this ledger holds episodes 0 to {self.n_episodes - 1}, not {number}")
         if self.order == "replayed":
@@ -199,7 +205,7 @@ class Ledger:
 
     def until(self, episodes: int) -> Ledger:
         """The ledger as it was after so many episodes."""
-        starts = self.episode_starts
+        starts, episodes = self.episode_starts, whole("episodes", episodes)
         if not 0 <= episodes <= len(starts):
             raise ValueError(f"this ledger holds {len(starts)} episodes; ask for 0 to {len(starts)}, not {episodes}")
         return self if episodes == len(starts) else self[: starts[episodes]]
@@ -306,17 +312,18 @@ class Ledger:
         target of the line before (1: Monte Carlo, and then ``next_action`` may be left out).
         """
         cell = self._cell(table, state, action)
-        if not math.isfinite(reward):
-            raise ValueError(f"the reward is {reward}; a ledger takes finite numbers only, and nothing was recorded")
-        for name, number in (("step_size", step_size), ("discount", discount), ("trail", trail)):
-            if not 0.0 <= number <= 1.0:
-                raise ValueError(f"{name} is {number}; it must lie in [0, 1]")
+        try:
+            fine = math.isfinite(reward) and 0.0 <= step_size <= 1.0 and 0.0 <= discount <= 1.0 and 0.0 <= trail <= 1.0
+        except TypeError:
+            fine = False
+        if not fine:
+            _refuse(reward, step_size=step_size, discount=discount, trail=trail)
         if (origin is not None) != (self.order == "replayed"):
             raise ValueError(
                 "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
             )
-        if origin is not None and not 0 <= origin <= np.iinfo(np.int32).max:
-            raise ValueError(f"origin is {origin}; experiences are counted from 0")
+        if origin is not None:
+            origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
         source = self._source(
             next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out
         )
@@ -333,6 +340,9 @@ class Ledger:
             raise ValueError(
                 "experiences= says how many were made before this episode: give it in a ledger with order='replayed', and only there"
             )
+        if experiences is not None:
+            before = int(self.breaks[-1, 1]) if len(self.breaks) else 0
+            experiences = whole("experiences", experiences, before, np.iinfo(np.int32).max)
         store = self._own_store()
         store.add_break(store.used, store.used if experiences is None else experiences)
 
@@ -369,7 +379,8 @@ class Ledger:
         return self._store
 
     def _cell(self, table: int, state: int, action: int) -> int:
-        state, action = operator.index(state), operator.index(action)
+        if type(state) is not int or type(action) is not int or type(table) is not int:
+            state, action, table = whole("state", state), whole("action", action), whole("table", table)
         if not 0 <= state < self.n_states:
             raise ValueError(f"state {state} is out of range: this ledger has states 0 to {self.n_states - 1}")
         if not 0 <= action < self.n_actions:
@@ -389,6 +400,8 @@ class Ledger:
         ending: str | int | None,
         timed_out: bool,
     ) -> int:
+        if timed_out is not False:
+            timed_out = flag("timed_out", timed_out)
         if next_state is None:
             if timed_out and ending is not None:
                 raise ValueError(
@@ -408,21 +421,36 @@ class Ledger:
 
     def ending_code(self, ending: str | int | None) -> int:
         """The code of an ending; a new name gets a new code, a transition's code is taken as it is."""
-        if isinstance(ending, int):
-            if not 0 <= ending_place(ending) < len(self.endings):
-                raise ValueError(f"{ending} is not the code of an ending of this ledger; give its name")
-            return ending
         if ending is None:
             return TERMINATED
-        if ending not in self.endings:
-            self.endings.append(ending)
-        return ending_place(self.endings.index(ending))
+        if isinstance(ending, str):
+            if ending not in self.endings:
+                check_plain("an ending's name", ending)
+                self.endings.append(ending)
+            return ending_place(self.endings.index(ending))
+        code = whole("ending", ending)
+        if not 0 <= ending_place(code) < len(self.endings):
+            raise ValueError(f"{code} is not the code of an ending of this ledger; give its name")
+        return int(code)
+
+
+def _refuse(reward: float, **shares: float) -> NoReturn:
+    """Say what is wrong with the numbers of an update."""
+    try:
+        number("the reward", reward)
+    except ValueError:
+        raise ValueError(
+            f"the reward is {reward!r}; a ledger takes finite numbers only, and nothing was recorded"
+        ) from None
+    for name, share in shares.items():
+        number(name, share, 0, 1)
+    raise TypeError(f"an update is made of numbers, not {reward!r} and {shares}")
 
 
 def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> NDArray[np.float64] | None:
     if initial is None:
         return None
-    tables = np.array(initial, dtype=np.float64)  # a copy: the caller may go on changing its own
+    tables = array_of("initial", initial, "iuf", "finite numbers").astype(np.float64)  # a copy
     try:
         np.broadcast_to(tables, shape)
     except ValueError:

@@ -15,6 +15,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs, Seeing
 from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs, agent_rolled
+from whatfor.checks import whole
 from whatfor.explanations import (
     Chance,
     Change,
@@ -167,9 +168,9 @@ class Run:
 
     def _worth(self, index: int) -> NDArray[np.float64]:
         worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
-        if np.isnan(worth).any():
+        if not np.isfinite(worth).all():
             raise ValueError(
-                f"the agent's values in {self.labels.words(index)!r} are not numbers (NaN): its learning has diverged, so there is nothing it expects"
+                f"the agent's values in {self.labels.words(index)!r} are NaN or infinite: its learning has diverged, so there is nothing it expects"
             )
         return worth
 
@@ -184,8 +185,9 @@ class Run:
 
         ``env`` gives a loaded run its environment back where it cannot make one itself.
         """
-        if episodes < 1:
+        if whole("episodes", episodes) < 1:
             raise ValueError(f"episodes is {episodes}; play at least one")
+        seed = whole("seed", seed, 0)
         if self.plays_by_network:
             played = self._network_played(None, None, env, episodes, seed, None)
             paid = np.add.reduceat(played.reward, played.first[:-1])
@@ -230,13 +232,13 @@ class Run:
             start = None if state is None else self.situated(state)
             return watched(self._agent, self.environment(env), start, seed=seed, enter=enter)
         index, action = self._asked(state, None)
-        return first_of(
-            self._simulated(env, 2, seed, enter).rollouts(index, action), self.labels, limit_ends=self._limit_ends
-        )
+        simulated = self._simulated(env, 2, seed, enter)
+        return first_of(simulated.rollouts(index, action), simulated.labels, limit_ends=self._limit_ends)
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
         earlier = self._need_ledger("looking back").until(episodes)
+        episodes = int(episodes)
         history = History(self.history.returns[:episodes], self.history.lengths[:episodes])
         run = Run(labels=self.labels, values=earlier.values(), ledger=earlier, history=history, settings=self.settings)
         run._place, run._table = self._place, self._table

@@ -1,6 +1,7 @@
 """A run on disk: what goes into its folder, and what is checked when it comes back.
 
-Compiled code reads what is loaded without checking it again, so nothing out of range gets in.
+Compiled code reads what is loaded without checking it again, so no number out of range is let in. A run is checked by
+the same code before it is saved: what could not be loaded is not written.
 """
 
 from __future__ import annotations
@@ -8,33 +9,73 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor import folder
+from whatfor import document, folder
 from whatfor.beliefs.protocol import Seeing
-from whatfor.folder import FolderError
+from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import GOES_ON, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
 from whatfor.ledger import Ledger
+from whatfor.limits import check_limit
 from whatfor.runs import Run
 from whatfor.store import VARYING
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
 
+Group = dict[str, NDArray[Any]]
+
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a folder; a network goes into it as safetensors, beside its agent's own zip."""
-    arrays: dict[str, NDArray[Any]] = {
-        "tables": run.tables,
-        "returns": run.history.returns,
-        "lengths": run.history.lengths,
-    }
-    document: dict[str, Any] = {
+    """Write a run to a folder; a network goes into it as safetensors."""
+    contents = _contents_of(run)
+    try:
+        _run_of(contents)
+    except Exception as error:  # nothing was written: the folder holds what it held
+        raise FolderError(f"this run cannot be saved: {_sentence(error)}") from error
+    folder.write(path, contents)
+
+
+def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
+    """The run that was saved in a folder; its files are checked first, and no code in them is run.
+
+    ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model itself, where its
+    network cannot be rebuilt from its description.
+    """
+    contents = folder.read(path)
+    try:
+        run, network = _run_of(contents)
+    except Exception as error:  # whatever a forged file makes NumPy or msgspec raise
+        raise FolderError(f"{path} is not a run that whatfor wrote: {_sentence(error)}") from error
+    if network is not None:
+        from whatfor.needed import need_safetensors, need_sb3, need_torch
+
+        need_torch()
+        need_sb3()
+        need_safetensors()
+        from whatfor.deep.loading import network_in
+
+        network_in(run, network, contents.tensors, cells=cells, agent=agent)
+    return run
+
+
+def _sentence(error: Exception) -> str:
+    """What an error says, on one line."""
+    if isinstance(error, KeyError) and error.args:
+        return f"it has no {error.args[0]}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _contents_of(run: Run) -> Contents:
+    """What a folder holds of a run."""
+    arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
+    said: dict[str, Any] = {
         "labels": run.labels.to_json(),
         "settings": run.settings,
         "stopped": run.stopped,
@@ -43,75 +84,61 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
         "table": None,
     }
     if run._snapshot is not None:
-        held, document["snapshot"] = run._snapshot
+        held, said["snapshot"] = run._snapshot
         arrays |= {f"snapshot_{name}": array for name, array in held.items()}
     world = run._place.world if run._place is not None else run._table
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
         arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
-        document["table"] = {"max_steps": world.max_steps}
+        said["table"] = {"max_steps": world.max_steps}
     groups = {"arrays": arrays}
     if run.ledger is not None:
-        document["ledger"], groups["ledger"] = _ledger_out(run.ledger)
-    others: dict[str, tuple[str, bytes]] = {}
+        said["ledger"], groups["ledger"] = _ledger_out(run.ledger)
+    tensors: dict[str, bytes] = {}
     if isinstance(run._beliefs, Seeing):
         from whatfor.needed import need_safetensors
 
         need_safetensors()
         from whatfor.deep.saving import network_out
 
-        document["network"], others = network_out(run)
-    folder.write(path, {"run": document}, groups, others)
-
-
-def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
-    """The run that was saved in a folder; its files are checked first, and no code in them is run.
-
-    ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model itself, where its
-    network is of somebody's own making.
-    """
-    documents, groups, others = folder.read(path)
+        said["network"], tensors = network_out(run)
     try:
-        document, arrays = documents["run"], groups["arrays"]
-        labels = Labels.from_json(document["labels"])
-        ledger = None if document["ledger"] is None else _ledger_in(document["ledger"], groups["ledger"], labels)
-        lengths = _array(arrays, "lengths", np.int64, 1)
-        run = Run(
-            labels=labels,
-            values=_finite("tables", _array(arrays, "tables", np.float64, 3)),
-            ledger=ledger,
-            history=History(_array(arrays, "returns", np.float64, 1), lengths),
-            settings=document["settings"],
-            stopped=document["stopped"],
-        )
-        if document["snapshot"] is not None:
-            held = {
-                name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")
-            }
-            run._snapshot = (_checked_snapshot(held, run), document["snapshot"])
-        if document["table"] is not None:
-            run._table = _table_in(arrays, labels, document["table"]["max_steps"])
-    except FolderError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise FolderError(f"{path} is not a run that whatfor wrote: {type(error).__name__} {error}") from error
-    if document.get("network") is not None:
-        from whatfor.needed import need_safetensors, need_sb3, need_torch
+        return Contents({"run": document.encode(said)}, groups, tensors)
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise FolderError(f"this run cannot be saved: {error}; settings hold numbers, text and lists only") from error
 
-        need_torch()
-        need_sb3()
-        need_safetensors()
-        from whatfor.deep.loading import network_in
 
-        network_in(run, document["network"], others, cells=cells, agent=agent)
-    return run
+def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
+    """The run that a folder holds, and what it says of a network; raises an exception where anything in it is wrong."""
+    stored, plain = document.decode(contents.documents["run"])
+    labels, arrays = stored.labels, contents.arrays["arrays"]
+    tables = _finite("tables", _array(arrays, "tables", np.float64, 3))
+    if tables.shape[1:] != (labels.n_states, labels.n_actions) or len(tables) < 1:
+        raise ValueError(f"its tables have shape {tables.shape}, which its labels do not")
+    ledger = None if stored.ledger is None else _ledger_in(stored.ledger, contents.arrays["ledger"], labels)
+    returns = _finite("returns", _array(arrays, "returns", np.float64, 1))
+    lengths = _within("lengths", _array(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
+    run = Run(
+        labels=labels,
+        values=tables,
+        ledger=ledger,
+        history=History(returns, lengths),
+        settings=plain["settings"],
+        stopped=stored.stopped,
+    )
+    if stored.snapshot is not None:
+        held = {name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")}
+        run._snapshot = (_snapshot_in(held, run), plain["snapshot"])
+    if stored.table is not None:
+        run._table = _table_in(arrays, labels, stored.table.max_steps)
+    return run, stored.network
 
 
 # -- the ledger ------------------------------------------------------------------------------
 
 
-def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     n, lines = len(ledger), ledger.lines
-    columns: dict[str, NDArray[Any]] = {**lines._asdict(), "breaks": ledger.breaks}
+    columns: Group = {**lines._asdict(), "breaks": ledger.breaks}
     if ledger.order == "replayed":
         columns["origin"] = ledger.origins.astype(np.int32)
     if ledger.initial is not None:
@@ -124,16 +151,19 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     }, columns
 
 
-def _ledger_in(data: dict[str, Any], columns: dict[str, NDArray[Any]], labels: Labels) -> Ledger:
+def _ledger_in(stored: document.Ledger, columns: Group, labels: Labels) -> Ledger:
+    check_limit("states", stored.n_tables * labels.n_states, "its ledger")
+    if len({*ENDINGS, *stored.endings}) < len(ENDINGS) + len(stored.endings):
+        raise ValueError("two of its endings have the same name")
     ledger = Ledger(
         labels.n_states,
         labels.n_actions,
-        n_tables=data["n_tables"],
+        n_tables=stored.n_tables,
         initial=columns.get("initial"),
-        endings=data["endings"],
-        order=data["order"],
+        endings=stored.endings,
+        order=stored.order,
     )
-    n, store = int(data["lines"]), ledger.writable()
+    n, store = stored.lines, ledger.writable()
     store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
     store.source = _within(
         "source", _array(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
@@ -142,37 +172,42 @@ def _ledger_in(data: dict[str, Any], columns: dict[str, NDArray[Any]], labels: L
     for name in VARYING:
         column = _array(columns, name, np.float64, 1)
         if len(column) not in (1, n) or not ((column >= 0) & (column <= 1)).all():
-            raise FolderError(f"the ledger's {name} has wrong numbers")
+            raise ValueError(f"the ledger's {name} has wrong numbers")
         setattr(store, name, column)
-    store.breaks = _array(columns, "breaks", np.int64, 2)
+    store.breaks = _within("breaks", _array(columns, "breaks", np.int64, 2), 0, 2**62)
     store.n_breaks = len(store.breaks)
-    if store.breaks.shape[1] != 2 or (store.breaks < 0).any() or (np.diff(store.breaks[:, 0]) < 0).any():
-        raise FolderError("the ledger's episodes are out of order")
+    if store.breaks.shape[1] != 2 or (np.diff(store.breaks, axis=0) < 0).any():
+        raise ValueError("the ledger's episodes are out of order")
+    if len(store.breaks) and store.breaks[-1, 0] > n:
+        raise ValueError("an episode of the ledger starts behind its end")
     if store.replayed:
-        store.origin = _array(columns, "origin", np.int32, 1, n)
+        store.origin = _within("origin", _array(columns, "origin", np.int32, 1, n), 0, 2**31)
     store.used = n
     ledger.freeze()
     return ledger
 
 
-# -- what goes on ----------------------------------------------------------------------------
+# -- what training goes on from --------------------------------------------------------------
 
 
-def _checked_snapshot(held: dict[str, NDArray[Any]], run: Run) -> dict[str, NDArray[Any]]:
+def _snapshot_in(held: Group, run: Run) -> Group:
     pairs, n_states = run.labels.n_states * run.labels.n_actions, run.labels.n_states
-    cells = run.tables.size
+    cells, names = run.tables.size, len(ENDINGS) + len(run.labels.ending_names)
     counters = _array(held, "counters", np.int64, 1, N_COUNTERS)
     stored = len(_array(held, "pair", np.int32, 1))
-    lines = 0 if run.ledger is None else len(run.ledger)
-    breaks = 0 if run.ledger is None else len(run.ledger.breaks)
-    right = {LINES: counters[LINES] == lines, STORED: counters[STORED] == stored, BREAKS: counters[BREAKS] == breaks}
-    right |= {EXPERIENCES: counters[EXPERIENCES] >= 0, CURSOR: counters[CURSOR] >= 0, TABLE: counters[TABLE] in (0, 1)}
-    if not all(right.values()):
-        raise FolderError("the saved learner does not fit its ledger")
-    names = len(ENDINGS) + len(run.labels.ending_names)
-    tries = _array(held, "tries", np.int64, 1)
+    ledger = run.ledger
+    lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
+    fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
+    if not fits or not stored <= counters[EXPERIENCES] < 2**62 or counters[CURSOR] < 0 or counters[TABLE] not in (0, 1):
+        raise ValueError("the saved learner does not fit its ledger")
+    if ledger is not None:
+        if tuple(ledger.endings[len(ENDINGS) : names]) != run.labels.ending_names:
+            raise ValueError("the endings of its ledger are not those of its labels")
+        if ledger.n_tables != len(run.tables):
+            raise ValueError("its ledger is of another number of tables than its learner")
+    tries = _within("tries", _array(held, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
-        raise FolderError("the saved learner does not fit its tables")
+        raise ValueError("the saved learner does not fit its tables")
     return {
         "values": _finite("values", _array(held, "values", np.float64, 1, cells)),
         "tries": tries,
@@ -184,26 +219,27 @@ def _checked_snapshot(held: dict[str, NDArray[Any]], run: Run) -> dict[str, NDAr
     }
 
 
-def _table_in(arrays: dict[str, NDArray[Any]], labels: Labels, max_steps: int | None) -> World:
+def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
     pairs = labels.n_states * labels.n_actions
     first = _array(arrays, "table_first", np.int64, 1, pairs + 1)
-    if first[0] != 0 or (np.diff(first) < 1).any():
-        raise FolderError("the saved world's table is out of order")
-    entries = int(first[-1])
-    chance = _array(arrays, "table_chance", np.float64, 1, entries)
+    chance = _array(arrays, "table_chance", np.float64, 1)
+    if first[0] != 0 or first[-1] != len(chance) or (np.diff(first) < 1).any():
+        raise ValueError("the saved world's table is out of order")
     start = _array(arrays, "table_start", np.float64, 1, labels.n_states)
+    _check_summed("start", start, np.zeros(1, np.int64))
+    _check_summed("chance", chance, first[:-1])
     table = Table(
         first,
-        _finite("chance", chance),
-        _within("next_state", _array(arrays, "table_next_state", np.int32, 1, entries), 0, labels.n_states),
-        _finite("reward", _array(arrays, "table_reward", np.float64, 1, entries)),
+        chance,
+        _within("next_state", _array(arrays, "table_next_state", np.int32, 1, len(chance)), 0, labels.n_states),
+        _finite("reward", _array(arrays, "table_reward", np.float64, 1, len(chance))),
         _within(
             "ending",
-            _array(arrays, "table_ending", np.int32, 1, entries),
+            _array(arrays, "table_ending", np.int32, 1, len(chance)),
             ending_place(len(ENDINGS) + len(labels.ending_names) - 1),
             GOES_ON + 1,
         ),
-        _finite("start", start),
+        start,
         guide_to(start),
     )
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
@@ -212,16 +248,16 @@ def _table_in(arrays: dict[str, NDArray[Any]], labels: Labels, max_steps: int | 
 # -- numbers that may be let in --------------------------------------------------------------
 
 
-def _array(group: dict[str, NDArray[Any]], name: str, dtype: Any, ndim: int, length: int | None = None) -> NDArray[Any]:
+def _array(group: Group, name: str, dtype: Any, ndim: int, length: int | None = None) -> NDArray[Any]:
     array = group[name]
     if array.dtype != dtype or array.ndim != ndim or (length is not None and len(array) != length):
-        raise FolderError(f"{name} is {array.dtype} of shape {array.shape}, which is not what a run holds")
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, which is not what a run holds")
     return np.ascontiguousarray(array)
 
 
 def _within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
-    if len(array) and (array.min() < low or array.max() >= high):
-        raise FolderError(
+    if array.size and (array.min() < low or array.max() >= high):
+        raise ValueError(
             f"{name} has numbers out of range: {array.min()} to {array.max()} instead of {low} to {high - 1}"
         )
     return array
@@ -229,5 +265,17 @@ def _within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]
 
 def _finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if not np.isfinite(array).all():
-        raise FolderError(f"{name} holds NaN or infinite numbers")
+        raise ValueError(
+            f"{name} holds NaN or infinite numbers: its learning has diverged, so there is nothing to explain. "
+            "Train again with smaller rewards or a smaller step size"
+        )
     return array
+
+
+def _check_summed(name: str, summed: NDArray[np.float64], first: NDArray[np.int64]) -> None:
+    """Raise ``ValueError`` unless chances, summed up from each of ``first`` on, rise to 1."""
+    rising = np.diff(summed, prepend=0.0) >= 0.0
+    rising[first] = summed[first] >= 0.0
+    last = summed[np.append(first[1:], len(summed)) - 1]
+    if not rising.all() or not np.allclose(last, 1.0, atol=1e-6):
+        raise ValueError(f"the saved world's chances ({name}) are negative or do not sum to 1")

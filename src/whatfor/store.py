@@ -12,7 +12,8 @@ from whatfor.kernels.recursion import Lines
 #: Columns of one number a line, or of a single number while it is the same for all.
 VARYING = ("step_size", "discount", "trail")
 FIRST_CAPACITY = 1 << 12
-MOST_AHEAD = 1 << 27
+#: Room is taken ahead for at most so many lines.
+MAX_AHEAD = 1 << 27
 
 
 class Store:
@@ -43,16 +44,27 @@ class Store:
         Room is taken far ahead (for ``expected`` lines in all, where somebody knows): memory that is
         not written to costs nothing, and copying into fresh memory costs more than learning.
         """
-        if self.used + lines > self.capacity:
-            room = max(self.used + lines, 4 * self.capacity, FIRST_CAPACITY, min(expected, MOST_AHEAD))
-            for name in ("cell", "source", "reward", *VARYING, "origin"):
-                column = getattr(self, name)
-                if (name in VARYING and len(column) <= 1) or (name == "origin" and not self.replayed):
-                    continue
-                setattr(self, name, _grown(column, room, self.used))
+        needed = self.used + lines
+        if needed > self.capacity:
+            self._grow(needed, max(needed, 4 * self.capacity, FIRST_CAPACITY, min(expected, MAX_AHEAD)))
         if self.n_breaks + breaks > len(self.breaks):
             room = max(self.n_breaks + breaks, 2 * len(self.breaks))
             self.breaks = _grown(self.breaks, room, self.n_breaks)
+
+    def _grow(self, needed: int, room: int) -> None:
+        """Make every column as long as ``room``; where memory is short, half of that, down to what is needed."""
+        names = [name for name in VARYING if len(getattr(self, name)) > 1] + ["origin"] * self.replayed
+        columns = {name: getattr(self, name) for name in ("cell", "source", "reward", *names)}
+        while True:
+            try:
+                grown = {name: _grown(column, room, self.used) for name, column in columns.items()}
+                break
+            except MemoryError:
+                if room <= needed:
+                    raise
+                room = max(needed, room // 2)
+        for name, column in grown.items():
+            setattr(self, name, column)
 
     def expect(self, name: str, value: float | None) -> None:
         """Prepare a column for lines that all hold ``value`` (None: for lines that differ)."""
@@ -60,7 +72,11 @@ class Store:
         if self.used == 0 and value is not None and len(column) <= 1:
             setattr(self, name, np.array([value], np.float64))
         elif len(column) <= 1 and (value is None or column[0] != value):
-            full = np.empty(max(self.capacity, 2), np.float64)
+            try:
+                full = np.empty(max(self.capacity, 2), np.float64)
+            except MemoryError:  # give back the room that was taken ahead
+                self._grow(max(self.used, 2), max(self.used, 2))
+                full = np.empty(self.capacity, np.float64)
             full[: self.used] = column[0] if self.used else 0.0
             setattr(self, name, full)
 

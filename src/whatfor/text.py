@@ -41,13 +41,14 @@ def printable(text: str) -> str:
     return _UNSAFE_IN_LINES.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def one_line(text: str) -> str:
-    """The same on one line.
+def one_line(text: str, length: int | None = None) -> str:
+    """The same on one line, at most so long.
 
-    >>> one_line("it failed:\\n  twice")
-    'it failed: twice'
+    >>> one_line("it failed:\\n  twice"), one_line("again and again", 8)
+    ('it failed: twice', 'again...')
     """
-    return printable(" ".join(text.split()))
+    line = printable(" ".join(text.split()))
+    return line if length is None or len(line) <= length else f"{line[: length - 3]}..."
 
 
 def file_name(path: str | os.PathLike[str]) -> str:

@@ -1,11 +1,7 @@
-"""Deep runs on disk: safetensors, JSON, the agent's own zip; and nothing in them is run."""
+"""Deep runs on disk: npz, JSON and safetensors."""
 
 from __future__ import annotations
 
-import io
-import json
-import pickle
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 from small_agents import CONCEPTS, ENDINGS, cart, lake, learned
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_util import make_vec_env
@@ -20,8 +17,10 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import whatfor as wf
 from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Clusters, run_of
+from whatfor.deep.agent import copy_of
 from whatfor.deep.cells import cells_of
-from whatfor.deep.loading import weights_in
+from whatfor.deep.spaces import space_in, space_out
+from whatfor.deep.tensors import pack, prefixed, unpack
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 BOUNDS = [(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)]
@@ -38,10 +37,15 @@ def test_a_countable_run_comes_back_the_same(tmp_path: Path) -> None:
     run.save(tmp_path / "run")
     assert_same(run, wf.load(tmp_path / "run"), 0)
     kinds = {path.suffix for path in (tmp_path / "run").iterdir()}
-    assert kinds == {".json", ".npz", ".safetensors", ".zip"}
+    assert kinds == {"", ".json", ".npz", ".safetensors"}  # the first is the lock's
     again = wf.load(tmp_path / "run")
-    again.save(tmp_path / "again")  # a loaded run can be kept too
-    assert_same(run, wf.load(tmp_path / "again"), 0)
+    again.save(tmp_path / "again")  # a loaded run can be saved too, and is the same to the last byte
+    assert contents(tmp_path / "again") == contents(tmp_path / "run")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What the files of a run hold; their names end in random digits."""
+    return {file.name.partition("-")[0]: file.read_bytes() for file in folder.iterdir() if "-" in file.name}
 
 
 def test_concepts_are_given_again(tmp_path: Path) -> None:
@@ -76,8 +80,6 @@ def test_normalised_observations_come_back(clip: float, tmp_path: Path) -> None:
 
 
 def test_an_agent_of_somebodys_own_making_is_given_again(tmp_path: Path) -> None:
-    import torch
-
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8], "activation_fn": torch.nn.Hardswish})  # fmt: skip
     beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
     model.learn(200, callback=beside)
@@ -85,6 +87,87 @@ def test_an_agent_of_somebodys_own_making_is_given_again(tmp_path: Path) -> None
     with pytest.raises(ValueError, match=r"wf.load\(path, agent=model\)"):
         wf.load(tmp_path / "run")
     assert_same(beside.run, wf.load(tmp_path / "run", agent=model), UPRIGHT)
+    for wrong, says in (
+        (5, "agent=5; give the DQN"),
+        (cart_pixels(), r"agent= reads Box\(0, 255, .*; the run's agent"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            wf.load(tmp_path / "run", agent=wrong)
+    odd = wf.load(tmp_path / "run", agent=lambda seen: np.zeros((len(seen), 3)))
+    with pytest.raises(ValueError, match=r"have the shape \(1, 3\); they must have \(1, 2\)"):
+        odd.intention(UPRIGHT)
+
+
+def cart_pixels() -> DQN:
+    space = gym.spaces.Box(0, 255, (4,), np.uint8)
+    return DQN("MlpPolicy", gym.wrappers.TransformObservation(gym.make("CartPole-v1"), np.abs, space), device="cpu")
+
+
+def test_a_network_that_was_changed_is_given_again(tmp_path: Path) -> None:
+    """Only a network that can be built again from its description is rebuilt; of others, no weights are saved."""
+    model, beside = learned("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200)
+    assert copy_of(model) is not None
+    model.q_net.double()
+    assert copy_of(model) is None
+    model.q_net.float().q_net.append(torch.nn.Linear(2, 2))
+    assert copy_of(model) is None
+    del model.q_net.q_net[-1]
+    model.policy.normalize_images = False
+    assert copy_of(model) is None
+    run = beside.run
+    run._beliefs.agent = copy_of(model)  # type: ignore[union-attr]
+    run.save(tmp_path)
+    with pytest.raises(ValueError, match=r"Pass the agent, wf.load\(path, agent=model\)"):
+        wf.load(tmp_path)
+
+
+def test_the_agent_given_at_loading_is_the_one_that_is_saved_again(tmp_path: Path) -> None:
+    model, beside = learned("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200)
+    beside.run.save(tmp_path / "run")
+    with torch.no_grad():
+        for weights in model.q_net.parameters():
+            weights.mul_(2.0)
+    given = wf.load(tmp_path / "run", agent=model)
+    given.save(tmp_path / "again")
+    assert_same(given, wf.load(tmp_path / "again"), UPRIGHT)
+    assert given.values_at(UPRIGHT).tolist() != beside.run.values_at(UPRIGHT).tolist()
+
+
+def test_a_replay_buffer_that_saves_memory_is_explained_and_saved(tmp_path: Path) -> None:
+    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    model = DQN(
+        "MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, buffer_size=300, optimize_memory_usage=True,
+        replay_buffer_kwargs={"handle_timeout_termination": False}, policy_kwargs={"net_arch": [8]},
+    )  # fmt: skip
+    model.learn(500, callback=beside)  # the buffer is full and begins again
+    beside.run.save(tmp_path)
+    assert_same(beside.run, wf.load(tmp_path), UPRIGHT)
+
+
+SPACES = [
+    gym.spaces.Discrete(5, start=-2),
+    gym.spaces.MultiDiscrete([3, 4], start=[1, -1]),
+    gym.spaces.MultiDiscrete(np.array([[3, 4], [1, 2]], np.int32), dtype=np.int32),
+    gym.spaces.MultiBinary(4),
+    gym.spaces.MultiBinary([2, 3]),
+    gym.spaces.Box(-np.inf, np.inf, (2, 3), np.float64),
+    gym.spaces.Box(np.iinfo(np.int64).min, np.iinfo(np.int64).max, (2,), np.int64),
+    gym.spaces.Box(0, 255, (3, 3), np.uint8),
+    gym.spaces.Box(-0.1, 0.1, (), np.float32),
+]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_spaces_come_back_the_same(space: gym.Space[Any]) -> None:
+    part, tensors = space_out(space)
+    back = space_in(part, unpack(pack(prefixed("space", tensors))))
+    assert back == space
+    assert back.dtype == space.dtype
+
+
+def test_other_spaces_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"observations of Text.* cannot be saved"):
+        space_out(gym.spaces.Text(3))
 
 
 class Bomb:
@@ -97,14 +180,11 @@ class Bomb:
         return (open, (self.path, "w"))
 
 
-def test_a_zip_with_code_in_it_is_refused_and_not_run(tmp_path: Path) -> None:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as packed:
-        packed.writestr("policy.pth", pickle.dumps(Bomb(tmp_path / "ran")))
-        packed.writestr("data", json.dumps({"policy_class": {":serialized:": "gASVAAAA"}}))
-    with pytest.raises(wf.FolderError, match="refused"):
-        weights_in(file.getvalue())
-    assert not (tmp_path / "ran").exists()
+@pytest.mark.parametrize("seed", [2**64, -(2**64), 0.5])
+def test_a_seed_that_could_not_be_saved_is_refused_at_once(seed: Any) -> None:
+    cells = cells_of(None, gym.spaces.Discrete(3), None, np.zeros(0), n_actions=2)
+    with pytest.raises((ValueError, TypeError), match=r"64 bits|integer"):
+        BeliefNetwork(cells, lambda seen: np.zeros((len(seen), 2)), discount=0.9, seed=seed)
 
 
 def test_damaged_networks_are_refused(tmp_path: Path) -> None:
@@ -146,17 +226,39 @@ def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
         (lambda run: run.tables.fill(np.nan), r"Q-values are NaN or infinite in 16 of 16 states, .* learning_rate"),
         (lambda run: run._beliefs._brought.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
         (lambda run: run.settings.update(reward_scale=np.nan), r"settings.reward_scale is nan, so .* cannot be saved"),
+        (lambda run: run._beliefs.agent.weights["q_net.0.bias"].fill_(np.inf), "agent's network holds NaN or infinite"),
+        (lambda run: setattr(run._beliefs, "updates", -1), "belief network cannot be saved: expected `int` >= 0"),
+        (lambda run: setattr(run, "trust", replace(run.trust, residual=-1.0)), "cannot be saved: .* at `network.trust"),
+        (lambda run: run._beliefs._count.fill_(0.5), "cannot be saved: it counts updates"),
     ],
-    ids=["Q", "beliefs", "settings"],
+    ids=["Q", "beliefs", "settings", "agent", "updates", "trust", "counts"],
 )
 def test_what_cannot_be_saved_is_named_and_harms_nothing(spoil: Any, says: str, tmp_path: Path) -> None:
     lake().save(tmp_path / "run")
-    before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}
+    before = contents(tmp_path / "run")
     run = _with_trust(lake().trust)
     spoil(run)
     with pytest.raises(ValueError, match=says):
         run.save(tmp_path / "run")
-    assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
+    assert contents(tmp_path / "run") == before
+
+
+def test_an_agent_that_diverged_is_named_and_the_earlier_run_stays(tmp_path: Path) -> None:  # attack.md 10
+    lake().save(tmp_path)
+    before = contents(tmp_path)
+    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, learning_rate=1e30)
+    model.learn(200, callback=beside)
+    run = beside.run
+    assert run.trust is not None
+    assert run.trust.grade == "poor"
+    with pytest.raises(ValueError, match="NaN or infinite: its learning has diverged"):
+        run.intention(UPRIGHT)
+    with pytest.raises(
+        ValueError, match=r"cannot be saved: its learning has diverged. Train again with a smaller learning"
+    ):
+        run.save(tmp_path)
+    assert contents(tmp_path) == before
 
 
 def _with_trust(trust: Any) -> wf.Run:
@@ -164,6 +266,8 @@ def _with_trust(trust: Any) -> wf.Run:
     run, belief = lake(), lake()._beliefs
     assert isinstance(belief, BeliefNetwork)
     still = belief.snapshot(belief.q_values)
+    assert belief.agent is not None
+    still.agent = belief.agent._replace(weights={name: tensor.clone() for name, tensor in belief.agent.weights.items()})
     return wf.Run(labels=run.labels, values=run.tables, beliefs=still, settings=dict(run.settings), trust=trust)
 
 

@@ -77,7 +77,7 @@ def test_values_that_are_no_numbers_are_said() -> None:
     model, callback = learned("CartPole-v1", CONCEPTS)
     with torch.no_grad():
         next(iter(model.q_net.parameters())).fill_(torch.nan)
-    with pytest.raises(ValueError, match=r"not numbers .* its learning has diverged"):
+    with pytest.raises(ValueError, match="NaN or infinite: its learning has diverged"):
         callback.run.intention(np.zeros(4))
 
 

@@ -7,10 +7,8 @@ import threading
 import time
 from typing import Any
 
-import uvicorn
-
 from whatfor.explorer.packing import rounded
-from whatfor.explorer.server import app_of
+from whatfor.explorer.server import server_of
 from whatfor.runs import Run
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
@@ -21,7 +19,7 @@ class serving:
 
     def __init__(self, run: Run) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.server = uvicorn.Server(uvicorn.Config(app_of(run, name="taxi"), log_level="error", ws="none"))
+        self.server = server_of(run, name="taxi", log_level="error")
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def __enter__(self) -> str:

@@ -17,7 +17,9 @@ import pytest
 from browsing import START, serving, until
 
 import whatfor as wf
-from whatfor.explorer.server import Guard, Kept, app_of, explore
+from whatfor.explorer.cache import AnswerCache
+from whatfor.explorer.guard import Guard
+from whatfor.explorer.server import explore, server_of
 from whatfor.folder import FORMAT
 from whatfor.runs import Run
 
@@ -121,6 +123,7 @@ def test_foreign_hosts_are_refused(live: str, host: str) -> None:
 
 def test_this_machine_is_known_by_its_names() -> None:
     guard = Guard(None, ("127.0.0.1",))  # type: ignore[arg-type]
+    assert guard.knows("LOCALHOST:8642")  # attack.md 22: the names of hosts have no case
     assert all(guard.knows(host) for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642", "[::1]"))
     assert not any(guard.knows(host) for host in ("192.168.0.7:8642", "a.example", "[2001:db8::1]"))
     assert Guard(None, ("0.0.0.0",)).knows("192.168.0.7:8642")  # type: ignore[arg-type]
@@ -180,21 +183,21 @@ def test_headers_lock_the_page_in(client: httpx.Client) -> None:
     assert client.get("api/run").headers["cross-origin-resource-policy"] == "same-origin"
 
 
-def test_kept_answers_are_bounded(taxi: Run) -> None:
-    from whatfor.explorer.desk import Desk
-
-    kept = Kept(Desk(taxi), most=50_000)
-    first = kept.make("state", {"state": "1"})
-    assert kept.find("state", {"state": "1"}) == first
-    for state in range(100):
-        kept.make("state", {"state": str(state)})
-        assert kept.size <= 50_000
-    assert kept.find("state", {"state": "1"}) is None
-    assert kept.make("state", {"state": "1"}) == first
+def test_cached_answers_are_bounded() -> None:
+    cache = AnswerCache(max_bytes=50_000)
+    first = b"1" * 3_000
+    cache.add("state", {"state": "1"}, first)
+    assert cache.find("state", {"state": "1"}) == first
+    for state in range(2, 100):
+        cache.add("state", {"state": str(state)}, b"2" * 3_000)
+        cache.add("state", {"state": str(state)}, b"3" * 3_000)  # the same request
+        assert cache.size <= 50_000
+    assert cache.find("state", {"state": "1"}) is None
+    assert cache.find("state", {"state": "99"}) == b"3" * 3_000
 
 
 def test_too_many_that_wait_are_told_to_ask_again(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.server.MOST_WAITING", 0)  # all places are taken
+    monkeypatch.setattr("whatfor.explorer.server.MAX_WAITING", 0)  # all places are taken
     with serving(taxi) as address:
         reply = httpx.get(f"{address}api/run")
     assert reply.status_code == 503
@@ -202,7 +205,7 @@ def test_too_many_that_wait_are_told_to_ask_again(taxi: Run, monkeypatch: pytest
 
 
 def test_a_place_among_those_that_wait_is_given_back(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.server.MOST_WAITING", 2)
+    monkeypatch.setattr("whatfor.explorer.server.MAX_WAITING", 2)
     with serving(taxi) as address, httpx.Client(base_url=address, timeout=20.0) as client:
         for state in range(5):  # each is asked for the first time, so that it waits for its turn
             assert client.get("api/state", params={"state": str(state)}).status_code == 200
@@ -279,4 +282,4 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
 def test_the_extra_is_named(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
     with pytest.raises(ImportError, match=r"whatfor\[explore\]"):
-        app_of(taxi)
+        server_of(taxi)

@@ -101,7 +101,7 @@ TWO = np.zeros((1, 1, 2), int)
         ((changed(NEXT, (0, 0), 3), REWARD, ENDED), "next state 3 is out of range: there are states 0 to 2"),
         ((changed(NEXT, (0, 0), -1), REWARD, ENDED), "next state -1 is out of range"),
         ((changed(NEXT, (0, 0), 2**32), REWARD, ENDED), "next state 4294967296 is out of range"),
-        ((NEXT.astype(float), REWARD, ENDED), "next_state holds float64 numbers; states are whole numbers"),
+        ((NEXT.astype(float), REWARD, ENDED), "next_state holds float64 values; it must hold whole numbers"),
         ((NEXT, REWARD[:2], ENDED), r"reward has shape \(2, 2\), next_state has \(3, 2\)"),
         ((NEXT, REWARD, ENDED[:, :1].T), r"terminated has shape \(1, 3\), next_state has \(3, 2\)"),
         ((NEXT[0], REWARD[0], ENDED[0]), r"next_state has shape \(2,\); give \(states, actions\)"),
@@ -140,7 +140,7 @@ def test_bad_chances_are_refused(options, message):
 
 
 def test_labels_must_fit():
-    with pytest.raises(ValueError, match="4 states x 2 actions"):
+    with pytest.raises(ValueError, match="labels= names 4 states and 2 actions; the table has 3 states and 2 actions"):
         table(NEXT, REWARD, ENDED, labels=wf.Labels.plain(4, 2))
 
 

@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.arrivals import absorbed
 from whatfor.beliefs.course import Course, course
 from whatfor.beliefs.noise import sampling_error
+from whatfor.beliefs.protocol import checked_pair
+from whatfor.checks import number, whole
 from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan, scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import Lines
 from whatfor.kernels.walk import index_by_cell, lines_before, walk
 from whatfor.ledger import Ledger
+from whatfor.limits import check_limit
 
 #: Weights below this are dropped by the indexed walk; what that may change is stated with the answer.
 TOLERANCE = 1e-15
@@ -88,7 +91,7 @@ class Audit:
 
     def __init__(self, ledger: Ledger, values: ArrayLike | None = None, *, tolerance: float = TOLERANCE) -> None:
         self.ledger = ledger.continued()  # as it is now, whatever is appended later
-        self.tolerance = tolerance
+        self.tolerance = number("tolerance", tolerance, 0, 1)
         shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
         self.values: NDArray[np.float64] | None = None if values is None else np.array(values, dtype=np.float64)
         if self.values is not None and self.values.shape not in (shape, shape[1:]):
@@ -111,9 +114,9 @@ class Audit:
 
     def value(self, state: int, action: int) -> float:
         """The learner's value where its table was given, else the one the ledger makes."""
-        self._asked(state, action)
         table = self.folded if self.values is None else self.values
-        return float(table[..., state, action].mean())
+        tables = table.reshape(-1, self.ledger.n_states * self.ledger.n_actions)
+        return float(tables[:, self._asked(state, action)[0]].mean())
 
     # -- what it rests on ------------------------------------------------------------------
 
@@ -142,7 +145,7 @@ class Audit:
         """
         if (episodes is None) == (lines is None):
             raise ValueError("say how far back with one of episodes= or lines=")
-        earlier = self.ledger.until(episodes) if episodes is not None else self.ledger[:lines]
+        earlier = self.ledger.until(episodes) if episodes is not None else self.ledger[: whole("lines", lines, 0)]
         audit = Audit(earlier, tolerance=self.tolerance)
         if "_index" in self.__dict__:  # later lines are passed over, so the index serves
             audit.__dict__["_index"] = self._index
@@ -212,7 +215,10 @@ class Audit:
         self, state: int, action: int, horizon: int, *, discount: float | None = None
     ) -> NDArray[np.float64]:
         """(horizon + 1, S, A) Expected visits by steps ahead; the last slice is all that lies beyond the horizon."""
-        ledger, asked = self.ledger, self._asked(state, action)
+        ledger, asked, horizon = self.ledger, self._asked(state, action), whole("horizon", horizon, 0)
+        check_limit(
+            "bytes", 16 * ledger.n_cells * (horizon + 1), f"a horizon of {horizon:,} steps (a shorter one needs less)"
+        )
         left, visits = np.zeros((ledger.n_cells, horizon + 1)), np.zeros((ledger.n_cells, horizon + 1))
         left[asked, 0] = 1.0 / len(asked)
         scan_by_depth(self.lines_at(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), visits)
@@ -242,18 +248,14 @@ class Audit:
 
     def _asked(self, state: int, action: int) -> NDArray[np.int64]:
         ledger = self.ledger
-        if not (0 <= state < ledger.n_states and 0 <= action < ledger.n_actions):
-            raise ValueError(
-                f"({state}, {action}) is out of range: states 0 to {ledger.n_states - 1}, actions 0 to {ledger.n_actions - 1}"
-            )
+        state, action = checked_pair(state, action, ledger.n_states, ledger.n_actions)
         return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
 
     def lines_at(self, discount: float | None) -> Lines:
         """The ledger's columns, with another discount if one is given."""
         if discount is None:
             return self.ledger.lines
-        if not 0.0 <= discount <= 1.0:
-            raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+        number("discount", discount, 0, 1)
         return self.ledger.lines._replace(discount=np.array([discount], np.float64))
 
     def _scanned(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.beliefs.protocol import checked_pair
 from whatfor.kernels.forwards import fold
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
@@ -45,6 +46,7 @@ class BeliefMap:
         """Learn from the ledger's lines that it has not heard of yet, also those before it began to listen."""
         if not self._maps:
             self._maps = self._begin(ledger)
+        self._check_shape(ledger)
         if self._heard > len(ledger):
             raise ValueError(
                 f"this map has heard {self._heard} lines, the ledger holds {len(ledger)}: it is another one"
@@ -77,29 +79,32 @@ class BeliefMap:
         return float(self._row(3, state, action)[0, 0])
 
     def _begin(self, ledger: Ledger) -> tuple[_Map, ...]:
-        if (ledger.n_states, ledger.n_actions) != (self.labels.n_states, self.labels.n_actions):
-            raise ValueError(
-                f"the ledger has {ledger.n_states} states and {ledger.n_actions} actions, the labels {self.labels.n_states} and {self.labels.n_actions}"
-            )
+        self._n_tables = ledger.n_tables
+        self._check_shape(ledger)
         pairs = ledger.n_states * ledger.n_actions
         needed = 2 * 8 * ledger.n_cells * pairs
         if needed > MOST_BYTES:
             raise ValueError(
                 f"dense maps of {pairs} pairs need {needed / 2**30:,.0f} GiB; ask an Audit(ledger) instead: it computes any row when asked"
             )
-        self._n_tables = ledger.n_tables
         visits = np.zeros((ledger.n_cells, pairs))
         if self.start is not None:
             visits.reshape(ledger.n_tables, pairs, pairs)[:] = np.asarray(self.start, dtype=np.float64)
         values, start = ledger.initial_tables().reshape(-1, 1), ledger.initial_tables().reshape(-1, 1)
         return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values), _Map(start)
 
+    def _check_shape(self, ledger: Ledger) -> None:
+        """Every ledger must be of the maps' shape, not only the first one."""
+        if (ledger.n_states, ledger.n_actions) != (self.labels.n_states, self.labels.n_actions):
+            raise ValueError(
+                f"the ledger has {ledger.n_states} states and {ledger.n_actions} actions, the labels {self.labels.n_states} and {self.labels.n_actions}"
+            )
+        if ledger.n_tables != self._n_tables:
+            raise ValueError(f"the ledger has {ledger.n_tables} tables, this map began with {self._n_tables}")
+
     def _row(self, which: int, state: int, action: int) -> NDArray[np.float64]:
         labels = self.labels
-        if not (0 <= state < labels.n_states and 0 <= action < labels.n_actions):
-            raise ValueError(
-                f"({state}, {action}) is out of range: states 0 to {labels.n_states - 1}, actions 0 to {labels.n_actions - 1}"
-            )
+        state, action = checked_pair(state, action, labels.n_states, labels.n_actions)
         shape = (labels.n_states, labels.n_actions) if which < 2 else (1, 1)
         if not self._maps:
             return np.zeros(shape)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.checks import number
 from whatfor.kernels.recursion import GOES_ON, ending_place
 from whatfor.kernels.tables import Table
 from whatfor.labels import ENDINGS, Labels
@@ -75,7 +76,8 @@ class ExactBeliefs:
     def ends(self, state: int, action: int) -> bool:
         """Whether the visits are finite: with a discount, or where the policy is sure to come to an end."""
         endless = self._endless
-        return endless is None or not self._arriving(state, action)[endless].any()
+        arriving = self._arriving(self.labels.checked(state), self.labels.action(action))
+        return endless is None or not arriving[endless].any()
 
     def _arriving(self, state: int, action: int) -> NDArray[np.float64]:
         """(S,) Chances of the next state."""
@@ -239,8 +241,7 @@ def known(world: Any) -> Known:
 
 def check_discount(discount: float) -> None:
     """Refuse what is no discount."""
-    if not 0.0 <= discount <= 1.0:
-        raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+    number("discount", discount, 0, 1)
 
 
 def value_iteration(
@@ -286,12 +287,17 @@ def chances_of(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
     given = np.asarray(policy)
     shape = (labels.n_states, labels.n_actions)
     if given.shape == (labels.n_states,):
-        if not np.isin(given, np.arange(labels.n_actions)).all():
+        if given.dtype.kind not in "iu" or not np.isin(given, np.arange(labels.n_actions)).all():
             raise ValueError(f"policy names actions that do not exist; there are 0 to {labels.n_actions - 1}")
         chances = np.zeros(shape)
         chances[np.arange(labels.n_states), given.astype(int)] = 1.0
         return chances
-    if given.shape != shape or (given < 0).any() or not np.allclose(given.sum(axis=1), 1.0):
+    if (
+        given.shape != shape
+        or given.dtype.kind not in "biuf"
+        or (given < 0).any()
+        or not np.allclose(given.sum(axis=1), 1.0)
+    ):
         raise ValueError(
             f"policy must hold an action for each of {shape[0]} states, or {shape} chances that sum to 1 in each state"
         )

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import whole
 from whatfor.labels import Labels
 
 
@@ -22,6 +23,21 @@ class Beliefs(Protocol):
 
     def value(self, state: int, action: int) -> float:
         """What this state and action are worth."""
+
+
+def checked_pair(state: Any, action: Any, n_states: int, n_actions: int) -> tuple[int, int]:
+    """A state and an action as plain indices; ``ValueError`` where there are no such.
+
+    >>> checked_pair(3, 0, 2, 2)
+    Traceback (most recent call last):
+    ValueError: (3, 0) is out of range: states 0 to 1, actions 0 to 1
+    """
+    state, action = whole("state", state), whole("action", action)
+    if not (0 <= state < n_states and 0 <= action < n_actions):
+        raise ValueError(
+            f"({state}, {action}) is out of range: states 0 to {n_states - 1}, actions 0 to {n_actions - 1}"
+        )
+    return state, action
 
 
 class Situation(int):

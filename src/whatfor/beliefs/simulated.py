@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import chances_of, check_discount
 from whatfor.beliefs.protocol import Seeing, Situation
+from whatfor.checks import number, whole
 from whatfor.kernels.recursion import GOES_ON
+from whatfor.limits import check_limit
 from whatfor.worlds.entering import Enter, entering, entering_observation
 from whatfor.worlds.gymnasium import NoTwin, copies, labels_of, made, time_limit, twin
 from whatfor.worlds.rolling import Rollouts, rolled, rolled_by, rolled_in_env
@@ -51,10 +52,11 @@ class SimulatedBeliefs:
         enter: Enter | None = None,
         reward_scale: float = 1.0,
     ) -> None:
-        if operator.index(rollouts) < 2:
+        if whole("rollouts", rollouts) < 2:
             raise ValueError(f"rollouts is {rollouts}; it takes at least 2 to tell how much they differ")
-        if max_steps is not None and max_steps < 1:
-            raise ValueError(f"max_steps is {max_steps}; a rollout has at least one step")
+        check_limit("rollouts", rollouts, "this simulation")
+        if max_steps is not None:
+            check_limit("steps", whole("max_steps", max_steps, 1), "a rollout of max_steps")
         check_discount(discount)
         self._agent = policy if isinstance(policy, Seeing) else None
         if self._agent is None:
@@ -70,9 +72,9 @@ class SimulatedBeliefs:
         own = time_limit(self._env) if self._world is None else self._world.max_steps
         self.max_steps = max_steps or own or LONGEST
         self.discount = discount
-        self.n = rollouts
-        self.seed = operator.index(seed)
-        self.reward_scale = reward_scale
+        self.n = int(rollouts)
+        self.seed = whole("seed", seed, 0)
+        self.reward_scale = number("reward_scale", reward_scale)
         self._kept: dict[tuple[int, int, bytes], Rollouts] = {}
 
     def visits(self, state: int, action: int) -> NDArray[np.float64]:
@@ -101,17 +103,16 @@ class SimulatedBeliefs:
     def rollouts(self, state: int, action: int) -> Rollouts:
         """The rollouts behind a row; asked again, they are not played again."""
         seen = np.asarray(state.observation).tobytes() if isinstance(state, Situation) else b""
-        key = (int(state), self.labels.action(action), seen)
+        key = (self.labels.checked(state), self.labels.action(action), seen)
         if key not in self._kept:
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._played(state, action)
+            self._kept[key] = self._played(state if isinstance(state, Situation) else key[0], action)
         return self._kept[key]
 
     def _played(self, state: int, action: int) -> Rollouts:
         """The rollouts behind a row, by random numbers of their own."""
         action = self.labels.action(action)
-        state = state if isinstance(state, Situation) else self.labels.checked(state)
         generator = np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, int(state), action)))
         )

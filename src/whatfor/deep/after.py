@@ -11,18 +11,18 @@ import torch
 
 from whatfor.deep.agent import (
     check,
-    described,
+    copy_of,
     environment,
-    packed,
     q_values_of,
     reward_scale,
     seeing,
     sees_through,
     time_limit_of,
 )
-from whatfor.deep.belief import BeliefNetwork, HeadName, Reads
+from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.callback import LEAST_RATE
 from whatfor.deep.cells import Predicate, cells_of
+from whatfor.deep.document import HeadName, Reads
 from whatfor.deep.images import encoder_of
 from whatfor.deep.network import Sizes
 from whatfor.deep.run import run_of
@@ -67,8 +67,8 @@ def learn_after(
         named, think, discount=model.gamma, head=head, sizes=sizes, reads=reads, loss="squared" if head == "faithful" else "huber",
         learning_rate=learning_rate, encoder=encoder_of(model), device=model.device, seed=seed,
     )  # fmt: skip
-    contents, normalise = packed(model), seeing(model)
-    belief.source, belief.packed = "evaluated", lambda: contents
+    normalise = seeing(model)
+    belief.source, belief.agent = "evaluated", copy_of(model)
     belief.normaliser = None if normalise is None else normalise.fixed()
     paid = paid * reward_scale(model)
     greedy = np.concatenate([think(following[at : at + 1_024]) for at in range(0, len(seen), 1_024)]).argmax(axis=1)
@@ -87,7 +87,7 @@ def learn_after(
     judged = dice.integers(len(seen), size=min(2_000, len(seen)))
     return run_of(
         belief, (seen[judged], done[judged]), env=env, world=world, learner={"name": type(model).__name__},
-        time_limit=limit, agent=described(model), rewards=paid, reward_scale=reward_scale(model),
+        time_limit=limit, rewards=paid, reward_scale=reward_scale(model),
     )  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import torch
@@ -19,7 +19,10 @@ from stable_baselines3.dqn import DQN
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch import nn
 
+from whatfor.deep.document import Activation
+from whatfor.deep.network import AgentCopy
 from whatfor.deep.normalising import Learning, Normaliser
+from whatfor.deep.tensors import check_same
 from whatfor.worlds.gymnasium import changed
 
 if TYPE_CHECKING:
@@ -126,8 +129,8 @@ def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] 
     return None
 
 
-#: Parts of an agent's network that can be made again from their names.
-ACTIVATIONS = {kind.__name__: kind for kind in (nn.ReLU, nn.Tanh, nn.ELU, nn.LeakyReLU, nn.GELU, nn.SiLU)}
+#: Parts of an agent's network that can be built again from their names.
+ACTIVATIONS: dict[Activation, type[nn.Module]] = {name: getattr(nn, name) for name in get_args(Activation)}
 
 
 def time_limit_of(model: DQN) -> str:
@@ -144,27 +147,39 @@ def reward_scale(model: DQN) -> float:
     return float(1.0 / np.sqrt(layer.ret_rms.var + layer.epsilon))
 
 
-def packed(model: DQN) -> bytes:
-    """The agent's own zip."""
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
-
-
-def described(model: DQN) -> dict[str, Any] | None:
-    """What it takes to make an agent's network again without its code; None where it is of somebody's own making."""
-    policy = model.policy
+def copy_of(model: DQN) -> AgentCopy | None:
+    """A copy of an agent's Q-network; None where it cannot be built again from the names of its parts."""
+    policy, names = model.policy, {kind: name for name, kind in ACTIVATIONS.items()}
     plain = type(policy) is DQNPolicy and policy.features_extractor_class is FlattenExtractor
-    if not plain or ACTIVATIONS.get(policy.activation_fn.__name__) is not policy.activation_fn:
+    if not plain or policy.activation_fn not in names or not policy.normalize_images:
         return None
-    return {"layers": list(policy.net_arch), "activation": policy.activation_fn.__name__}
+    copied = AgentCopy(
+        tuple(int(size) for size in policy.net_arch),
+        names[policy.activation_fn],
+        {name: tensor.detach().cpu().clone() for name, tensor in model.q_net.state_dict().items()},
+    )
+    n_actions = int(model.action_space.n)  # type: ignore[attr-defined]
+    try:
+        blank = blank_network(copied.layers, copied.activation, model.observation_space, n_actions)
+        check_same(blank.state_dict(), copied.weights)
+    except ValueError:  # its layers are not those of its description
+        return None
+    return copied
 
 
-def blank_network(layers: list[int], activation: str, space: spaces.Space[Any], n_actions: int) -> nn.Module:
-    """The Q-network of an agent as ``described`` says it is, without its weights: it takes no memory until it gets them."""
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"its activation is {activation!r}; there are {', '.join(ACTIVATIONS)}")
+def check_model(model: Any, space: spaces.Space[Any], n_actions: int) -> None:
+    """Refuse a model that is given for a saved agent and cannot be it."""
+    if not isinstance(model, DQN):
+        raise ValueError(f"agent={model!r}; give the DQN, or a function from observations (B, ...) to Q-values (B, A)")
+    if model.observation_space != space or model.action_space.n != n_actions:  # type: ignore[attr-defined]
+        raise ValueError(
+            f"agent= reads {model.observation_space} and has {model.action_space}; the run's agent reads {space} and has {n_actions} actions"
+        )
+
+
+def blank_network(layers: Sequence[int], activation: Activation, space: spaces.Space[Any], n_actions: int) -> nn.Module:
+    """The Q-network that ``copy_of`` describes, without its weights: it takes no memory until it gets them."""
     with torch.device("meta"):
         flat = FlattenExtractor(space)
         kind = ACTIVATIONS[activation]
-        return QNetwork(space, spaces.Discrete(n_actions), flat, flat.features_dim, layers, kind).eval()
+        return QNetwork(space, spaces.Discrete(n_actions), flat, flat.features_dim, list(layers), kind).eval()

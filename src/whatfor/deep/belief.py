@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import gymnasium as gym
 import numpy as np
@@ -18,19 +19,19 @@ from torch.nn import functional as F
 
 from whatfor.beliefs.protocol import Situation
 from whatfor.deep.cells import Cells, Predicate, cells_of
+from whatfor.deep.document import MAX_INT, HeadName, LossName, Reads, Source
 from whatfor.deep.heads import HEADS, Head, Step
 from whatfor.deep.inputs import flat_size, one_hot, read
-from whatfor.deep.network import Expected, Network, Sizes
+from whatfor.deep.network import AgentCopy, Expected, Network, Sizes
 from whatfor.deep.normalising import Normaliser
-from whatfor.labels import Labels, numbers_in
+from whatfor.deep.private import gradient_norm, scale_gradients
+from whatfor.labels import Labels
+from whatfor.parsing import numbers_in
 
 #: (B, ...) observations as the environment shows them -> (B, A) what the agent thinks its actions are worth.
 QValues = Callable[[NDArray[Any]], NDArray[Any]]
 #: Makes what reads images, and says how many numbers it makes of one.
 Encoder = Callable[[], tuple[nn.Module, int]]
-HeadName = Literal["faithful", "regression"]
-Reads = Literal["observation", "cell"]
-LossName = Literal["huber", "squared"]
 
 MOST_NORM = 10.0
 
@@ -83,13 +84,15 @@ class BeliefNetwork:
             raise ValueError("the paper's regression head is taught by Huber's loss: leave out loss=")
         if not 0.0 <= discount <= 1.0:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
+        if not -MAX_INT <= operator.index(seed) <= MAX_INT:
+            raise ValueError(f"seed is {seed}; it must be an integer of at most 64 bits")
         self.cells, self.q_values = cells, q_values
-        self.settings = Settings(head, sizes or Sizes(), reads, loss, float(discount), seed)
+        self.settings = Settings(head, sizes or Sizes(), reads, loss, float(discount), operator.index(seed))
         self.device = torch.device(device)
         self.updates = 0
-        self.source = "learned beside"  # or "evaluated": after training, from rollouts of a frozen agent
+        self.source: Source = "learned beside"  # or "evaluated": after training, from rollouts of a frozen agent
         self.normaliser: Normaliser | None = None  # where batches do not hold what the environment shows
-        self.packed: Callable[[], bytes] | None = None  # the agent's own zip, to be saved beside
+        self.agent: AgentCopy | None = None  # the agent's own network, to be saved with the beliefs
         self.encoded = encoder is not None
         self._devices = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=self._devices):  # the agent's random numbers are not touched
@@ -231,9 +234,9 @@ class BeliefNetwork:
     def _clip(self) -> None:
         """Bound the norm of the gradient; where it is small already, as it mostly is, it is not written again."""
         grads = [weight.grad for weight in self._weights if weight.grad is not None]
-        norm = torch.stack(torch._foreach_norm(grads)).norm()
+        norm = gradient_norm(grads)
         if self.device.type != "cpu" or norm > MOST_NORM:
-            torch._foreach_mul_(grads, (MOST_NORM / (norm + 1e-6)).clamp(max=1.0))
+            scale_gradients(grads, (MOST_NORM / (norm + 1e-6)).clamp(max=1.0))
 
     def _forward(self, network: Network, observations: Tensor, cell: Tensor, actions: Tensor) -> Expected:
         if self.settings.reads == "cell":
@@ -338,9 +341,13 @@ class BeliefNetwork:
 
     def values_at(self, state: int) -> NDArray[np.float64]:
         """(A,) What the agent itself thinks its actions are worth there."""
-        worth: NDArray[np.float64] = np.asarray(self.q_values(np.asarray(self._standing_for(state))[None]), np.float64)[
-            0
-        ]
+        observation = np.asarray(self._standing_for(state))[None]
+        values: NDArray[np.float64] = np.asarray(self.q_values(observation), np.float64)
+        if values.shape != (1, self.labels.n_actions):
+            raise ValueError(
+                f"the agent's Q-values of one observation have the shape {values.shape}; they must have {(1, self.labels.n_actions)}"
+            )
+        worth: NDArray[np.float64] = values[0]
         return worth
 
     def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
@@ -395,8 +402,13 @@ class BeliefNetwork:
 
     def _row(self, state: int, action: int) -> tuple[NDArray[np.float64], ...]:
         observation = np.asarray(self._standing_for(state))[None]
-        visits, earnings, endings = self._asked(observation, [self.labels.action(action)])
-        return visits[0], earnings[0], endings[0]
+        row = tuple(part[0] for part in self._asked(observation, [self.labels.action(action)]))
+        if not all(np.isfinite(part).all() for part in row):
+            raise ValueError(
+                f"the belief network's answer in {self.labels.words(int(state))!r} is not finite: its learning has diverged. "
+                "Train again with a smaller learning_rate"
+            )
+        return row
 
     def _asked(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], ...]:
         seen = np.asarray(observations)

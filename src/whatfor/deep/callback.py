@@ -14,19 +14,20 @@ from stable_baselines3.dqn import DQN
 
 from whatfor.deep.agent import (
     check,
-    described,
+    copy_of,
     environment,
     normaliser,
-    packed,
     q_values_of,
     reward_scale,
     seeing,
     sees_through,
     time_limit_of,
 )
-from whatfor.deep.belief import BeliefNetwork, HeadName, LossName, Reads, joined
+from whatfor.deep.belief import BeliefNetwork, joined
 from whatfor.deep.cells import Predicate, cells_of
+from whatfor.deep.document import HeadName, LossName, Reads
 from whatfor.deep.network import Sizes
+from whatfor.deep.private import progress_remaining, steps_taken
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -179,9 +180,8 @@ class BeliefCallback(BaseCallback):
         if self._answering is not None and self._answering[0] == moment:
             return self._answering[1]
         returns, lengths = np.array(self.history).reshape(-1, 2).T
-        contents = packed(model)
         belief = self.belief.snapshot(q_values_of(model, frozen=True))
-        belief.packed = lambda: contents
+        belief.agent = copy_of(model)
         run = run_of(
             belief,
             self.visited(SAMPLE),
@@ -190,7 +190,6 @@ class BeliefCallback(BaseCallback):
             history=History(returns, lengths.astype(np.int64)),
             learner={"name": type(model).__name__},
             time_limit=time_limit_of(model),
-            agent=described(model),
             rewards=self._rewards(),
             reward_scale=reward_scale(model),
         )
@@ -242,7 +241,7 @@ class BeliefCallback(BaseCallback):
     def _follow_syncs(self, belief: BeliefNetwork) -> None:
         """Sync the target network whenever DQN has synced its own."""
         model = self._dqn
-        syncs = model._n_calls // max(model.target_update_interval // model.n_envs, 1)
+        syncs = steps_taken(model) // max(model.target_update_interval // model.n_envs, 1)
         if syncs > self._syncs:
             self._learn(belief)  # what was taken before the sync belongs to what was thought before it
         for _ in range(min(syncs - self._syncs, 1 if model.tau == 1.0 else syncs - self._syncs)):
@@ -251,7 +250,7 @@ class BeliefCallback(BaseCallback):
 
     def _follow_rate(self, belief: BeliefNetwork) -> None:
         if callable(self.learning_rate):
-            rate = self.learning_rate(self._dqn._current_progress_remaining)
+            rate = self.learning_rate(progress_remaining(self._dqn))
             for group in belief.optimiser.param_groups:
                 group["lr"] = rate
 

@@ -14,12 +14,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.deep.document import CellsKind
+from whatfor.labels import NO_ACTION, Axis, Ending, Labels
 from whatfor.worlds.cartpole import interval_words
 from whatfor.worlds.gymnasium import action_names, binned, labels_of
 
-#: The action of an ending that a condition on the last observation tells: no action and reward do.
-TOLD_BY_CONDITION = -1
 #: More cells than this are refused: a map of them says nothing any more.
 MOST_CELLS = 20_000
 #: Combinations of more bits than this are not counted: an index is an int64.
@@ -49,9 +48,12 @@ class Cells:
     index: Callable[[NDArray[Any]], NDArray[np.int64]]  # (B, ...) observations -> (B,) cells
     stands_for: Callable[[int], Any]  # an observation that stands for a cell; None: there is none
     whole: bool  # whether a cell is all that the agent sees
-    recipe: dict[str, Any]  # how to make them again, as JSON can hold it
+    kind: CellsKind
     endings: Mapping[str, Predicate] = field(default_factory=dict)  # how episodes end, by the last observation
     strides: Strides | None = None  # of countable observations
+    arrays: Mapping[str, NDArray[Any]] = field(
+        default_factory=dict
+    )  # what clusters are built from, by its name in a file
 
     def ended(self, observation: Seen, action: int, reward: float) -> int:
         """The place of an ending's name among ``ending_names``."""
@@ -94,7 +96,7 @@ class States:
         labels = self.labels or _named(space, env)
         if labels.n_states != math.prod(sizes):
             raise ValueError(f"the labels name {labels.n_states} states; {space} has {math.prod(sizes)}")
-        _few(labels)  # before strides, which more than an int64 counts would not fit in
+        check_few(labels)  # before strides, which more than an int64 counts would not fit in
 
         strides = Strides(start, np.array([math.prod(sizes[i + 1 :]) for i in range(len(sizes))], np.int64))
 
@@ -106,7 +108,7 @@ class States:
             numbers = np.array(np.unravel_index(cell, sizes)) + start
             return np.int64(numbers[0]) if isinstance(space, spaces.Discrete) else numbers.astype(space.dtype)
 
-        return Cells(labels, space, index, stands_for, True, {"kind": "states"}, strides=strides)
+        return Cells(labels, space, index, stands_for, True, "states", strides=strides)
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class Bins:
     def over(self, space: spaces.Space[Any], env: gym.Env[Any, Any] | None, visited: NDArray[Any]) -> Cells:
         """The cells of an environment's observations."""
         labels = labels_of(binned(env if env is not None else _Shown(space), self.bins, self.bounds))
-        return from_bins(_few(labels), space)
+        return from_bins(check_few(labels), space)
 
 
 def from_bins(labels: Labels, space: spaces.Space[Any]) -> Cells:
@@ -137,7 +139,7 @@ def from_bins(labels: Labels, space: spaces.Space[Any]) -> Cells:
     def stands_for(cell: int) -> Any:
         return np.asarray(labels.observation(cell), space.dtype)
 
-    return Cells(labels, space, labels.indices, stands_for, False, {"kind": "bins"})
+    return Cells(labels, space, labels.indices, stands_for, False, "bins")
 
 
 @dataclass(frozen=True)
@@ -188,13 +190,17 @@ def from_centres(
     scaled, lengths = centres / spread, ((centres / spread) ** 2).sum(axis=1)
 
     def index(seen: NDArray[Any]) -> NDArray[np.int64]:
-        flat = np.asarray(seen, np.float64).reshape(len(seen), -1) / spread
-        return np.asarray((lengths - 2.0 * flat @ scaled.T).argmin(axis=1), np.int64)
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                flat = np.asarray(seen, np.float64).reshape(len(seen), -1) / spread
+                return np.asarray((lengths - 2.0 * flat @ scaled.T).argmin(axis=1), np.int64)
+        except FloatingPointError:
+            raise ValueError("an observation is too far from every cluster to say which is the nearest") from None
 
     words = tuple(f"{n} around ({', '.join(f'{x:.2g}' for x in centre[:6])})" for n, centre in enumerate(centres))
     labels = Labels((Axis("cluster", len(centres), words),), actions)
-    recipe = {"kind": "clusters", "centres": centres.tolist(), "spread": spread.tolist(), "examples": examples.tolist()}
-    return Cells(labels, space, index, lambda cell: examples[cell], False, recipe)
+    arrays = {"centres": centres, "spread": spread, "examples": examples}
+    return Cells(labels, space, index, lambda cell: examples[cell], False, "clusters", arrays=arrays)
 
 
 @dataclass(frozen=True)
@@ -230,8 +236,7 @@ class Concepts:
             numbers = [[_heard(name, reader, one) for one in seen] for name, reader in zip(names, read, strict=True)]
             return np.asarray(np.ravel_multi_index(tuple(np.array(numbers, np.int64)), shape), np.int64)
 
-        recipe = {"kind": "concepts", "names": list(self.concepts)}
-        return Cells(_few(labels), space, index, lambda _: None, False, recipe)
+        return Cells(check_few(labels), space, index, lambda _: None, False, "concepts")
 
 
 def cells_of(
@@ -268,7 +273,7 @@ def cells_of(
         twice = [name for name in endings if isinstance(given, Mapping) and name in given]
         if twice:
             raise ValueError(f"{twice[0]!r} is the name of a concept and of an ending; choose two names")
-        added = tuple(Ending(name, TOLD_BY_CONDITION) for name in endings if name not in cells.labels.ending_names)
+        added = tuple(Ending(name, NO_ACTION) for name in endings if name not in cells.labels.ending_names)
         cells = replace(
             cells, endings=dict(endings), labels=replace(cells.labels, endings=(*cells.labels.endings, *added))
         )
@@ -372,7 +377,7 @@ def _said(name: str, holds: Predicate, seen: Seen) -> bool:
     return bool(answer)
 
 
-def _few(labels: Labels) -> Labels:
+def check_few(labels: Labels) -> Labels:
     """Labels of cells, if there are not too many."""
     if labels.n_states > MOST_CELLS:
         raise ValueError(

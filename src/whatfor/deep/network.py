@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from whatfor.deep.document import Activation
 from whatfor.deep.inputs import one_hot
 
 #: The share that no known ending has when nothing has been learned yet.
@@ -32,6 +33,14 @@ class Sizes:
 #: The paper's belief networks. Both read a one-hot cell.
 PAPER_CARTPOLE = Sizes(state=(512, 1024, 2048), action=None, joint=())
 PAPER_TAXI = Sizes(state=(1024,), action=(128,), joint=(2048,))
+
+
+class AgentCopy(NamedTuple):
+    """A copy of the agent's own network: what it takes to build it again, and its weights."""
+
+    layers: Sequence[int]
+    activation: Activation
+    weights: dict[str, Tensor]
 
 
 class Expected(NamedTuple):

@@ -35,8 +35,12 @@ class Fixed:
         """Observations as batches hold them."""
         shape = np.shape(observations)
         flat = np.reshape(observations, (len(observations), -1)).astype(np.float64)
-        scaled = np.clip((flat - np.array(self.mean)) / np.array(self.scale), -self.clip, self.clip)
-        return np.asarray(scaled.reshape(shape), np.float32)
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                scaled = np.clip((flat - np.array(self.mean)) / np.array(self.scale), -self.clip, self.clip)
+                return np.asarray(scaled.reshape(shape), np.float32)
+        except FloatingPointError as error:
+            raise ValueError(f"an observation cannot be normalised: {error}") from None
 
     def fixed(self) -> Fixed:
         """As it is now."""

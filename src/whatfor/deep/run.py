@@ -30,7 +30,6 @@ def run_of(
     history: History | None = None,
     learner: dict[str, Any] | None = None,
     time_limit: str = "bootstrap",
-    agent: dict[str, Any] | None = None,
     rewards: NDArray[Any] | None = None,
     reward_scale: float = 1.0,
 ) -> Run:
@@ -46,17 +45,18 @@ def run_of(
         "learner": {"name": "own loop", **(learner or {}), "discount": belief.settings.discount},
         "engine": "python",
         "time_limit": time_limit,
-        "environment": {} if env is None else recipe_of(env, None, None),
-        "agent": agent,
         "reward_scale": reward_scale,
     }
+    if env is not None:
+        settings["environment"] = recipe_of(env, None, None)
     if place is not None:
         settings |= {"world": place.recipe, "max_steps": place.max_steps}
     values = values_of(belief)
     run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings)
     run._place, run._env = place, env
     known = None if time_limit == "terminal" else place  # a table knows no limit
-    run.trust = trust_in(belief, visited, known, run.policy, rewards)
+    with np.errstate(over="ignore", invalid="ignore"):  # Q-values that diverged make trust poor, and no warning
+        run.trust = trust_in(belief, visited, known, run.policy, rewards)
     return run
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
@@ -89,6 +90,10 @@ class Desk:
                 raise ValueError(f"{what} takes {', '.join(known) or 'nothing'}, not {name!r}")
         answer: dict[str, Any] = plain(answered(given))
         return answer
+
+    def encoded(self, what: str, given: Mapping[str, str]) -> bytes:
+        """The answer as JSON, in bytes."""
+        return json.dumps(self.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
 
     # -- requests --------------------------------------------------------------------------
 

@@ -1,21 +1,21 @@
-"""A small server for the page: any state, any time of training; on this machine only, unless told otherwise."""
+"""A small server for the page: any state, any time of training; on this machine only, unless another host is given."""
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import json
-import logging
 import signal
 import socket
 import threading
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from whatfor.explorer.cache import AnswerCache
 from whatfor.explorer.desk import Desk
+from whatfor.explorer.guard import Guard
 from whatfor.explorer.page import page, policy
+from whatfor.explorer.worker import Unanswered, Worker, worker_for
+from whatfor.limits import limit
 from whatfor.needed import need_server
 from whatfor.runs import Run
 
@@ -24,69 +24,25 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from whatfor.explorer.serving import Server
+
 HOST, PORT = "127.0.0.1", 8642
-#: A request's address may be so long, and so many requests may wait.
-LONGEST, MOST_WAITING = 4_096, 64
-#: Bytes of answers that are kept.
-KEPT = 32_000_000
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-
-Scope = MutableMapping[str, Any]
-Asgi = Callable[[Scope, Any, Any], Awaitable[None]]
+#: Requests that may wait for their turn.
+MAX_WAITING = 64
 
 
-class Kept:
-    """Answers as bytes by their requests, the latest ones. One at a time is made: a run is not made for several."""
-
-    def __init__(self, desk: Desk, most: int = KEPT) -> None:
-        self.desk, self.most, self.size = desk, most, 0
-        self._answers: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, what: str, given: dict[str, str]) -> bytes | None:
-        """An answer that was made before."""
-        with self._lock:
-            found = self._answers.get(self._key(what, given))
-            if found is not None:
-                self._answers.move_to_end(self._key(what, given))
-            return found
-
-    def make(self, what: str, given: dict[str, str]) -> bytes:
-        """The answer to a request, as JSON."""
-        answer = json.dumps(self.desk.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
-        key = self._key(what, given)
-        with self._lock:
-            self.size += len(answer) - len(self._answers.get(key, b""))
-            self._answers[key] = answer
-            while self.size > self.most and len(self._answers) > 1:
-                self.size -= len(self._answers.popitem(last=False)[1])
-        return answer
-
-    @staticmethod
-    def _key(what: str, given: dict[str, str]) -> tuple[Any, ...]:
-        return (what, *sorted(given.items()))
-
-
-def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Starlette:
+def app_of(worker: Worker, *, hosts: tuple[str, ...] = (HOST,)) -> Starlette:
     """The application: the page at ``/``, and its requests under ``/api/``; ``hosts``: names it answers to, besides this machine's."""
-    need_server()
     from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
     from starlette.middleware import Middleware
     from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
 
-    kept, waiting, turn = Kept(Desk(run, name=name)), threading.Semaphore(MOST_WAITING), asyncio.Lock()
+    cache, waiting, turn = AnswerCache(), threading.Semaphore(MAX_WAITING), asyncio.Lock()
+    html, headers = page(None), {"Content-Security-Policy": policy(live=True)}
 
     async def home(_: Request) -> Response:
-        return HTMLResponse(page(None), headers={"Content-Security-Policy": policy(live=True)})
+        return HTMLResponse(html, headers=headers)
 
     async def answer(request: Request) -> Response:
         pairs = request.query_params.multi_items()
@@ -94,20 +50,20 @@ def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Sta
         if len(given) != len(pairs):
             return JSONResponse({"error": "a parameter was given twice"}, 400)
         what = request.path_params["what"]
-        if (found := kept.find(what, given)) is not None:
+        if (found := cache.find(what, given)) is not None:
             return Response(found, media_type="application/json")
         if not waiting.acquire(blocking=False):
             return JSONResponse({"error": "too many requests wait; ask again"}, 503)
         try:
-            async with turn:
+            async with turn:  # one answer at a time
                 if await request.is_disconnected():  # the page has gone on to another question
                     return Response(status_code=503)
-                body = kept.find(what, given) or await run_in_threadpool(kept.make, what, given)
+                body = cache.find(what, given) or await worker.answer(what, given)
+                cache.add(what, given, body)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
-        except Exception as error:
-            logging.getLogger("whatfor").exception("a request could not be answered")
-            return JSONResponse({"error": f"this could not be answered: {type(error).__name__}"}, 500)
+        except Unanswered as error:
+            return JSONResponse({"error": str(error)}, error.status)
         finally:
             waiting.release()
         return Response(body, media_type="application/json")
@@ -122,99 +78,48 @@ def app_of(run: Run, *, name: str = "", hosts: tuple[str, ...] = (HOST,)) -> Sta
     )
 
 
-class Guard:
-    """Refuses what does not come from the page itself: foreign hosts, other sites, other methods, long requests."""
+def server_of(run: Run, *, name: str = "", host: str = HOST, log_level: str = "warning") -> Server:
+    """A server of a run's page, not started yet."""
+    need_server()
+    from whatfor.explorer.serving import Server
 
-    def __init__(self, app: Asgi, hosts: tuple[str, ...]) -> None:
-        self.app, self.hosts = app, hosts
-
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Pass a request on, or say why not."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        from starlette.responses import JSONResponse
-
-        refused = self.refused(scope) if scope["type"] == "http" else (403, "only HTTP is answered")
-
-        async def with_headers(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message["headers"],
-                    *((name.lower().encode(), value.encode()) for name, value in HEADERS.items()),
-                ]
-            await send(message)
-
-        answer: Any = self.app if refused is None else JSONResponse({"error": refused[1]}, refused[0])
-        await answer(scope, receive, with_headers)
-
-    def refused(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason, where a request is not answered."""
-        headers: dict[str, str] = {}
-        for name, value in scope["headers"]:
-            if name in (b"host", b"origin") and name.decode() in headers:
-                return 400, f"there are two {name.decode()} headers"
-            headers[name.decode("latin-1")] = value.decode("latin-1")
-        host = headers.get("host", "")
-        if not self.knows(host):
-            return 403, "this server does not answer to that host name"
-        if headers.get("origin", f"http://{host}") != f"http://{host}":
-            return 403, "requests from other sites are not answered"
-        site = headers.get("sec-fetch-site", "none")
-        followed = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"  # a link to the page
-        if site not in ("none", "same-origin") and not followed:
-            return 403, "requests from other sites are not answered"
-        if scope["method"] not in ("GET", "HEAD"):
-            return 405, "everything is asked with GET"
-        if len(scope["query_string"]) + len(scope["path"]) > LONGEST:
-            return 414, f"a request is at most {LONGEST:,} bytes long"
-        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            return 413, "a request has no body"
-        return None
-
-    def knows(self, host: str) -> bool:
-        """Whether this is a name of this server: given ones, this machine, or a plain address. Others could be made to point here."""
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        if name in (*self.hosts, "localhost"):
-            return True
-        try:
-            address = ipaddress.ip_address(name.strip("[]"))
-        except ValueError:
-            return False
-        return address.is_loopback or any(
-            _is_address(host) and not ipaddress.ip_address(host).is_loopback for host in self.hosts
-        )
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+    worker = worker_for(Desk(run, name=name), limit("seconds"))
+    return Server(app_of(worker, hosts=(host,)), worker, log_level=log_level)
 
 
 def explore(run: Run, *, name: str = "", host: str = HOST, port: int | None = None, browser: bool = True) -> None:
     """Serve the page until it is stopped (Ctrl-C); ``port``: 8642, or any that is free if that is taken."""
-    app = app_of(run, name=name, hosts=(host,))
-    import uvicorn
+    server = server_of(run, name=name, host=host)
+    with _ended_by_signals(server), _listening(host, port) as listening:
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        print(f"exploring at {address} (Ctrl-C ends it)", flush=True)
+        if browser:
+            import webbrowser
 
-    listening = _listening(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}/"
-    print(f"exploring at {address} (Ctrl-C ends it)", flush=True)
-    if browser:
-        import webbrowser
-
-        threading.Timer(0.5, webbrowser.open, [address]).start()
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_level="warning", server_header=False, ws="none", timeout_graceful_shutdown=2)
-    )
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
-    with suppress(KeyboardInterrupt), listening:
+            opening = threading.Timer(0.5, webbrowser.open, [address])
+            opening.daemon = True  # some browsers do not return before they are closed
+            opening.start()
         server.run(sockets=[listening])
-    print("ended")
+        print("ended", flush=True)
+
+
+@contextmanager
+def _ended_by_signals(server: Server) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the server, again and again if need be, without a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        server.should_exit = True
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
@@ -223,7 +128,8 @@ def _listening(host: str, port: int | None) -> socket.socket:
     except OSError as error:
         raise ValueError(f"there is no host {host!r} here; use {HOST}, which only this machine can reach") from error
     for wanted in (PORT, 0) if port is None else (port,):
-        made = socket.socket(family, socket.SOCK_STREAM)
+        # The protocol is named, or asyncio leaves Nagle's algorithm on, which delays every answer by 40 ms.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, wanted))
@@ -232,6 +138,6 @@ def _listening(host: str, port: int | None) -> socket.socket:
             if wanted == PORT and port is None:
                 continue
             raise ValueError(f"port {wanted} of {host} cannot be used ({error}); choose another with --port") from error
-        made.listen(128)
+        made.listen()
         return made
     raise AssertionError("a free port is always found")

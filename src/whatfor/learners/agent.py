@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.checks import flag, number, whole
+from whatfor.kernels.recursion import GOES_ON, TIMED_OUT, ending_place
 from whatfor.kernels.tape import Tape
 from whatfor.learners.observing import begin_episode, most_draws, observe, steps_with_room
 from whatfor.learners.protocol import Transition
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TRAIL, Log, Memory, Rule
 from whatfor.ledger import Ledger
 
-#: Steps for which room is made at a time.
-AHEAD = 1 << 15
+#: Updates for which room is made at a time, and at least so many steps.
+AHEAD, MIN_AHEAD = 1 << 15, 16
 
 
 class TabularAgent:
@@ -23,6 +25,7 @@ class TabularAgent:
 
     def __init__(self, rule: Rule, ledger: Ledger | None, generator: np.random.Generator, initial: float = 0.0) -> None:
         cells = rule.n_tables * rule.n_states * rule.n_actions
+        _check_ledger(rule, ledger)
         self.rule = rule
         self.ledger = ledger
         self.tape = Tape(generator)
@@ -39,6 +42,7 @@ class TabularAgent:
         self.log = _columns(None)
         self.epsilon = 0.0
         self.safe = 0  # steps for which room is sure to suffice
+        self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, codes point nowhere
         self.make_room()
 
     @property
@@ -48,21 +52,49 @@ class TabularAgent:
 
     def begin(self, state: int, exploration: float) -> int:
         """Start an episode; the first action."""
-        self.epsilon = exploration
-        return begin_episode(self.rule, self.memory, self.log, exploration, state)
+        state = whole("the first state", state, 0, self.rule.n_states - 1)
+        self.epsilon = number("exploration", exploration, 0, 1)
+        if self.safe <= 0:
+            self.make_room()
+        self.safe -= 1  # an episode's start may use as much as a step
+        return begin_episode(self.rule, self.memory, self.log, self.epsilon, state)
 
     def observe(self, step: Transition) -> int:
         """Learn from a step, write it down, and choose the next action (-1 after the last)."""
-        last = step.terminated or step.truncated
+        state, action, reward, next_state, terminated, truncated, ending = step
+        last = flag("the end of an episode", terminated or truncated)
+        if not (
+            type(state) is type(action) is type(next_state) is type(ending) is int
+            and 0 <= state < self.rule.n_states
+            and 0 <= action < self.rule.n_actions
+            and 0 <= next_state < self.rule.n_states
+            and (ending == GOES_ON or self.lowest <= ending <= TIMED_OUT)
+            and type(reward) is float
+            and isfinite(reward)
+        ):
+            state, action, reward, next_state, terminated, truncated, ending = self._checked(step)
         if self.safe <= 0:
             self.make_room()
-        if last and step.ending == GOES_ON:
+        if last and ending == GOES_ON:
             self.expect_cut()
         self.safe -= 1
         return observe(
-            self.rule, self.memory, self.log, self.epsilon,
-            step.state, step.action, step.reward, step.next_state, step.ending, last,
+            self.rule, self.memory, self.log, self.epsilon, state, action, reward, next_state, ending, last
         )  # fmt: skip
+
+    def _checked(self, step: Transition) -> Transition:
+        """A transition whose numbers are of other types, or out of range: then it is refused."""
+        states, actions = self.rule.n_states - 1, self.rule.n_actions - 1
+        ending = whole("ending", step.ending, None, GOES_ON)
+        if ending != GOES_ON and not self.lowest <= ending <= TIMED_OUT:
+            raise ValueError(f"{ending} is not the code of an ending of this ledger")
+        return step._replace(
+            state=whole("state", step.state, 0, states),
+            action=whole("action", step.action, 0, actions),
+            reward=number("reward", step.reward),
+            next_state=whole("next_state", step.next_state, 0, states),
+            ending=ending,
+        )
 
     def settle(self, abandoned: bool = False) -> None:
         """Tell the ledger how far its columns are written; an abandoned episode ends here, as it is."""
@@ -83,8 +115,9 @@ class TabularAgent:
         """Room for the steps to come: uniform numbers, lines (perhaps ``expected`` in all), places for experience."""
         stored = int(self.memory.counters[STORED])
         per_step = max(1, self.rule.batch)
+        ahead = max(MIN_AHEAD, AHEAD // per_step)
         self.tape.cursor[0] = self.memory.counters[CURSOR]
-        self.tape.need(AHEAD * most_draws(self.rule) + stored)
+        self.tape.need(ahead * most_draws(self.rule) + stored)
         self.memory.counters[CURSOR] = self.tape.cursor[0]
         memory = self.memory._replace(uniforms=self.tape.uniforms)
         if self.rule.method == TRAIL or self.rule.batch:
@@ -102,8 +135,9 @@ class TabularAgent:
             store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
             store.expect("discount", self.rule.discount)
             store.expect("trail", self.rule.trail)
-            store.reserve(AHEAD * per_step + stored, AHEAD, expected)
+            store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
+            self.lowest = ending_place(len(self.ledger.endings) - 1)
         self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1
 
     def expect_cut(self) -> None:
@@ -132,9 +166,21 @@ class TabularAgent:
         agent.tape = Tape.restored(numbers["tape"])
         agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
         agent.memory.counters[CURSOR] = 0
+        _check_ledger(rule, ledger)
         agent.ledger = ledger
         agent.make_room()
         return agent
+
+
+def _check_ledger(rule: Rule, ledger: Ledger | None) -> None:
+    """Compiled code writes cells of the rule's tables into the ledger, so both must be of one shape."""
+    if ledger is not None:
+        shape = (rule.n_tables, rule.n_states, rule.n_actions)
+        found = (ledger.n_tables, ledger.n_states, ledger.n_actions)
+        if shape != found:
+            raise ValueError(
+                "the learner has {} tables, {} states and {} actions, its ledger {}, {} and {}".format(*shape, *found)
+            )
 
 
 def _columns(ledger: Ledger | None) -> Log:

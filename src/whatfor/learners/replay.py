@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from whatfor.checks import whole
+from whatfor.limits import check_limit
+
+#: So many experiences can be replayed after one step; room for all of their random numbers is made ahead.
+MAX_BATCH = 10_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
@@ -27,10 +33,11 @@ class Replay:
 
     def check(self) -> None:
         """Raise ``ValueError`` for settings that make no sense."""
-        if self.capacity is not None and self.capacity < 1:
-            raise ValueError(f"capacity is {self.capacity}; give at least 1, or None to keep everything")
-        if self.batch < 1:
-            raise ValueError(f"batch is {self.batch}; at least one experience is replayed a step")
+        if self.capacity is not None:
+            check_limit("steps", whole("capacity", self.capacity, 1), "a replay buffer of this capacity")
+        whole("batch", self.batch, 1, MAX_BATCH)
+        if self.warmup is not None:
+            whole("warmup", self.warmup, 0)
         if self.keep not in ("latest", "first"):
             raise ValueError(f"keep is 'latest' or 'first', not {self.keep!r}")
         if self.keep == "first" and self.capacity is None:

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import whole
+from whatfor.text import one_line
+
 
 @dataclass(frozen=True)
 class Constant:
@@ -35,6 +38,9 @@ class Linear:
     start: float
     end: float
     episodes: int
+
+    def __post_init__(self) -> None:
+        whole("episodes", self.episodes, 0)
 
     def __call__(self, episode: int) -> float:
         """The number in an episode, counted from 0."""
@@ -119,15 +125,23 @@ def explorations(exploration: float | Schedule, first: int, episodes: int) -> ND
     settled = getattr(schedule, "settled", None)  # so that what no longer changes is asked once
     changing = episodes if settled is None else min(max(settled - first, 0), episodes)
     chances = np.empty(episodes)
-    chances[:changing] = [schedule(first + i) for i in range(changing)]
+    chances[:changing] = [_chance(schedule, first + i) for i in range(changing)]
     if changing < episodes:
-        chances[changing:] = schedule(first + changing)
+        chances[changing:] = _chance(schedule, first + changing)
     wrong = np.flatnonzero(~((chances >= 0.0) & (chances <= 1.0)))
     if len(wrong):
         raise ValueError(
             f"exploration is {chances[wrong[0]]} in episode {first + wrong[0]}; it is a chance and must lie in [0, 1]"
         )
     return chances
+
+
+def _chance(schedule: Schedule, episode: int) -> float:
+    """What a schedule says, as a number; its range is checked for all episodes at once."""
+    chance: object = schedule(episode)
+    if isinstance(chance, bool) or not isinstance(chance, numbers.Real):
+        raise ValueError(f"exploration is {chance!r} in episode {episode}; it is a chance and must lie in [0, 1]")
+    return float(chance)
 
 
 def to_json(value: Any) -> Any:
@@ -138,7 +152,7 @@ def to_json(value: Any) -> Any:
         return value
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else float(value)
-    return {"kind": "other", "words": repr(value)}
+    return {"kind": "other", "words": one_line(repr(value), 1_000)}
 
 
 def from_json(value: Any) -> Any:

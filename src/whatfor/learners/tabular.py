@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from whatfor.checks import number, whole
 from whatfor.learners.replay import Replay
 from whatfor.learners.rule import Rule
 from whatfor.learners.schedules import Schedule, VisitCount, to_json
@@ -52,13 +52,11 @@ class Tabular:
         step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
         trail = getattr(self, "trail", 0.0)
-        for name, number in (("step_size", step_size), ("discount", self.discount), ("trail", trail)):
-            if not isinstance(number, numbers.Real) or not 0.0 <= float(number) <= 1.0:
-                raise ValueError(f"{name} is {number}; it must lie in [0, 1]")
-        if counted and not 0.0 < power <= 1.0:
+        for name, share in (("step_size", step_size), ("discount", self.discount), ("trail", trail)):
+            number(name, share, 0, 1)
+        if counted and not 0.0 < number("the power of visit_count()", power) <= 1.0:
             raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")
-        if not abs(self.initial) < float("inf"):
-            raise ValueError(f"initial is {self.initial}; values start at a finite number")
+        number("initial", self.initial)
         draw = getattr(self, "draw", "episode")
         if draw not in ("episode", "step"):
             raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
@@ -70,17 +68,17 @@ class Tabular:
             replay.check()
         return Rule(
             method=self.method,
-            n_states=n_states,
-            n_actions=n_actions,
+            n_states=whole("n_states", n_states, 1),
+            n_actions=whole("n_actions", n_actions, 1),
             n_tables=self.n_tables,
             step_size=float(step_size),
             power=float(power),
             discount=float(self.discount),
             trail=float(trail),
             table_per_step=draw == "step",
-            batch=replay.batch if replay else 0,
-            warmup=replay.first_learned if replay else 0,
-            capacity=(replay.capacity or 0) if replay else 0,
+            batch=int(replay.batch) if replay else 0,
+            warmup=int(replay.first_learned) if replay else 0,
+            capacity=int(replay.capacity or 0) if replay else 0,
             keep_first=replay is not None and replay.keep == "first",
             learning=True,
             recording=recording,

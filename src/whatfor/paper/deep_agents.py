@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from whatfor.folder import files_before
+from whatfor.folder import holds_run
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
@@ -21,7 +21,7 @@ from whatfor.worlds.gymnasium import binned, made
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:
-    from whatfor.deep.belief import HeadName, LossName
+    from whatfor.deep.document import HeadName, LossName
     from whatfor.runs import Run
 
 Inputs = Literal["one-hot", "raw"]
@@ -187,7 +187,7 @@ class DeepAgents:
     def check(self, folder: Path) -> None:
         """Refuse a folder in which they could not be saved, before the work."""
         for name in PRESETS[self.preset]:
-            files_before(folder / name)
+            holds_run(folder / name)
 
     def save(self, folder: Path) -> None:
         """Keep what was trained since the last time in a folder, for ``whatfor explain`` and ``whatfor draw``."""

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
+from whatfor.checks import whole
+from whatfor.limits import check_limit
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
 from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, changed, labels_of, made, time_limit, twin
@@ -25,8 +27,10 @@ def place_of(
     """A place to play in, with the engine that fits."""
     if engine not in ("auto", "python", "compiled"):
         raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
+    if max_steps is not None:
+        if whole("max_steps", max_steps) < 1:
+            raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
+        check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
         raise ValueError("bounds= says where bins lie; say how many there are with bins=")
     if isinstance(world, World):
@@ -54,10 +58,10 @@ def place_of(
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
+    seen_through = env if bins is None else binned(env, bins, bounds)
     # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or type(env.unwrapped) not in KNOWN)
-    if bins is not None:
-        env = binned(env, bins, bounds)
+    env = seen_through
     labels, limit = labels_of(env), time_limit(env)
     if engine == "python":
         return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
@@ -143,8 +147,11 @@ def _place(
     own: int | None,
     given: int | None,
 ) -> Place:
-    limits = [limit for limit in (own, given) if limit is not None]
-    return Place(labels, world, env, engine, reason, recipe, int(min(limits)) if limits else LONGEST)
+    limits = [whole("max_steps", limit, 1) for limit in (own, given) if limit is not None]
+    longest = min(limits) if limits else LONGEST
+    check_limit("steps", longest, "an episode of max_steps")
+    check_limit("states", labels.n_states, "this environment")
+    return Place(labels, world, env, engine, reason, recipe, longest)
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:

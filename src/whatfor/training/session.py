@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
@@ -103,6 +103,8 @@ class Session:
                 f"{type(learner).__name__} is not one of the built-in learners, so its training cannot be taken up again"
             )
         labels = place.labels
+        if ledger is not None:
+            check_endings(ledger, labels)
         rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
         arrays = fitting(arrays, rule, ledger, "replayed" if replay else learner.order)
         agent = TabularAgent.restored(rule, ledger, arrays, numbers["agent"])
@@ -172,6 +174,21 @@ class Session:
                 heard = len(ledger)
 
         return tell
+
+
+def check_endings(ledger: Ledger, labels: Labels) -> None:
+    """Raise ``ValueError`` unless a ledger gives every ending of a world the code that the world gives it."""
+    names = list(labels.ending_names)
+    known = ledger.endings[len(ENDINGS) :]
+    if known[: len(names)] != names:
+        raise ValueError(
+            f"the run's episodes end with {_listed(known)}, those of this world with {_listed(names)}: "
+            "pass env= a world with the same endings, or train a new run in this one"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names)) if names else "endings that have no names"
 
 
 def fitting(arrays: dict[str, NDArray[Any]], rule: Rule, ledger: Ledger | None, order: str) -> dict[str, NDArray[Any]]:

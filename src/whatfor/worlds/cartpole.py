@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import whole
 from whatfor.labels import Axis, Ending, Labels
+from whatfor.limits import check_limit
 from whatfor.worlds.private import has_sutton_barto_reward
 from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
 from whatfor.worlds.world import NO_TABLE, World
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 BINS = (3, 3, 6, 3)
 BOUNDS = ((-2.4, 2.4), (-2.5, 2.5), (-math.radians(12), math.radians(12)), (-1.0, 1.0))
 MAX_STEPS = 200
+#: A bin is at least so many times as wide as the distance between two float32 numbers there.
+MIN_WIDTH = 4
 
 NAMES = ("cart", "speed", "pole", "swing")
 TEMPLATE = "cart at {cart}, moving at {speed}; pole at {pole}, swinging at {swing}"
@@ -37,10 +41,11 @@ def cartpole(
     """
     from whatfor.worlds.gymnasium import binned, made
 
+    check_limit("steps", whole("max_steps", max_steps, 1), "an episode of max_steps")
     env = binned(made("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
     recipe = {
         "kind": "cartpole",
-        "bins": [int(b) for b in bins],
+        "bins": env.bins.tolist(),
         "bounds": [[float(x) for x in pair] for pair in bounds],
         "max_steps": max_steps,
     }
@@ -75,9 +80,17 @@ def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: 
 
 def edges_of(env: Any) -> list[NDArray[np.float64]]:
     """The bins' edges, outer ones included, as Gymnasium's wrapper computes them."""
-    return [
+    edges = [
         np.concatenate([[env.low[i]], env.bin_edges[i], [env.high[i]]]).astype(np.float64) for i in range(env.n_dims)
     ]
+    for i, row in enumerate(edges):
+        apart = MIN_WIDTH * np.spacing(np.abs(row).max().astype(np.float32))
+        if not (np.diff(row) >= apart).all():
+            raise ValueError(
+                f"the bins of observation number {i} are too narrow: {len(row) - 1} between {row[0]:.9g} and {row[-1]:.9g}, where "
+                f"numbers that observations hold (float32) lie {apart / MIN_WIDTH:.2g} apart. Use fewer bins or wider bounds"
+            )
+    return edges
 
 
 def labels_of(edges: list[NDArray[np.float64]]) -> Labels:

@@ -21,15 +21,23 @@ from whatfor.worlds.gymnasium import NAME_KEEPING, layers
 #: Puts an environment that was just reset into a state, given by its index.
 Enter = Callable[[Any, int, np.random.Generator], None]
 
+#: An observation that was rounded into another bin is drawn again, so many times.
+MAX_REDRAWS = 1_000
+
 
 def observations_in(labels: Labels, state: int, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """(count, axes) Continuous observations that look like a state, drawn evenly from its bins."""
     sides = [(axis.edges[at], axis.edges[at + 1]) for axis, at in zip(labels.axes, labels.values(state), strict=True)]
     low, high = np.array(sides).T
     drawn = generator.uniform(low, high, size=(count, len(sides)))
-    while (wrong := ~_inside(labels, state, drawn)).any():  # rounded across an edge
+    for _ in range(MAX_REDRAWS):
+        wrong = ~_inside(labels, state, drawn)  # rounded across an edge
+        if not wrong.any():
+            return drawn
         drawn[wrong] = generator.uniform(low, high, size=(int(wrong.sum()), len(sides)))
-    return drawn
+    raise ValueError(
+        f"no observation was found in {labels.words(state)!r}: its bins are narrower than float32 numbers lie apart"
+    )
 
 
 def _inside(labels: Labels, state: int, drawn: NDArray[np.float64]) -> NDArray[np.bool_]:

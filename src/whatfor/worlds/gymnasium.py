@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,7 +25,9 @@ from gymnasium.wrappers import (
     TransformObservation,
 )
 
+from whatfor.checks import whole
 from whatfor.labels import Axis, Ending, Labels, Mark
+from whatfor.limits import check_limit
 from whatfor.worlds.blackjack import LABELS as BLACKJACK
 from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import NAMES, cart_world, edges_of, interval_words
@@ -137,7 +140,7 @@ def binned(
     size = int(np.prod(space.shape))
     low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
     if bounds is not None:
-        if np.shape(bounds) != (np.size(bounds) // 2, 2):
+        if not _are_pairs(bounds):
             raise ValueError(f"bounds takes a (low, high) pair for each number, e.g. [(-1, 1), (0, 5)], not {bounds!r}")
         if len(bounds) != size:
             raise ValueError(f"bounds has {len(bounds)} pairs, an observation has {size} numbers")
@@ -149,15 +152,25 @@ def binned(
         )
     if not (low < high).all():
         raise ValueError("each of bounds must have its low side below its high side")
-    counts = [int(b) for b in np.ravel(bins)] * (size if np.ndim(bins) == 0 else 1)
+    counts = [whole("bins", count) for count in np.ravel(np.asarray(bins, dtype=object))]
+    counts *= size if np.ndim(bins) == 0 else 1
     if len(counts) != size:
         raise ValueError(f"bins has {len(counts)} numbers, an observation has {size}")
     if min(counts) < 1:
         raise ValueError(f"bins is {bins}; at least one bin is needed for each number")
+    check_limit("states", math.prod(counts), f"bins={bins}")
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
         env = Clipped(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
     return DiscretizeObservation(env, tuple(counts))
+
+
+def _are_pairs(bounds: Any) -> bool:
+    try:
+        sides = np.asarray(bounds)
+    except ValueError:  # of different lengths
+        return False
+    return sides.dtype.kind in "iuf" and sides.ndim == 2 and sides.shape[1] == 2
 
 
 def labels_of(env: gym.Env[Any, Any]) -> Labels:
@@ -375,6 +388,8 @@ def twin(env: gym.Env[Any, Any], *, vouched: bool = False) -> World:
     if type(core) is CartPoleEnv:
         if core.kinematics_integrator != "euler":
             raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled physics is Euler's")
+        if labels.observed != "bins":
+            raise NoTwin("its bins are shown as several numbers (multidiscrete=True)")
         return cart_world(core, labels, limit, {})
     if type(core) is TaxiEnv and core.fickle_passenger:
         raise NoTwin(FICKLE)

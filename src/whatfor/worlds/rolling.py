@@ -13,6 +13,7 @@ from whatfor.kernels.compiler import compiled
 from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
+from whatfor.limits import check_limit, limit
 from whatfor.worlds.entering import Enter, observations_in
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import CARTPOLE, Arrays, step
@@ -111,13 +112,16 @@ def rolled(
     if world.arrays.kind == CARTPOLE:
         bodies = observations_in(world.labels, state, rollouts, generator)
     tape, now = Tape(generator), np.zeros(5, np.int64)
-    pair, reward = np.empty(ROOM, np.int32), np.empty(ROOM)
+    room = min(ROOM, limit("steps"))
+    pair, reward = np.empty(room, np.int32), np.empty(room)
     first, ending = np.zeros(rollouts + 1, np.int64), np.zeros(rollouts, np.int32)
     done = False
     while not done:
         tape.need(DRAWS)
         if now[AT] == len(pair):
-            pair, reward = np.resize(pair, 2 * len(pair)), np.resize(reward, 2 * len(reward))
+            _check_steps(len(pair) + 1)
+            room = min(2 * len(pair), limit("steps"))
+            pair, reward = np.resize(pair, room), np.resize(reward, room)
         done = roll(
             world.arrays, summed, n_actions, (state, action), bodies, tape.uniforms, tape.cursor, max_steps,
             pair, reward, first, ending, now,
@@ -139,7 +143,7 @@ def rolled_in_env(
     """Play a policy in an environment, after one action in one state."""
     pairs: list[int] = []
     rewards: list[float] = []
-    first, endings = [0], []
+    first, endings, most = [0], [], limit("steps")
     n_actions, summed = policy.shape[1], _summed(policy).reshape(policy.shape)
     for _ in range(rollouts):
         stepper.reset()
@@ -149,6 +153,8 @@ def rolled_in_env(
             following, reward, ending, truncated = stepper.step(doing)
             pairs.append(at * n_actions + doing)
             rewards.append(reward)
+            if len(pairs) > most:
+                _check_steps(len(pairs))
             if ending == GOES_ON and (truncated or len(pairs) - first[-1] >= max_steps):
                 ending = TIMED_OUT
             at, doing = following, int((summed[following] <= generator.random()).sum())
@@ -174,9 +180,11 @@ def rolled_by(
 ) -> Rollouts:
     """Play a function of observations in several environments side by side."""
     steps: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
-    endings, begun = [TIMED_OUT] * rollouts, min(len(envs), rollouts)
+    endings, begun, played = [TIMED_OUT] * rollouts, min(len(envs), rollouts), 0
     playing = [(n, env, *begin(env)) for n, env in zip(range(begun), envs, strict=False)]
     while playing:
+        played += len(playing)
+        _check_steps(played)
         seen = np.stack([np.asarray(shown) for _, _, shown, _ in playing])
         at, doing = cells(seen), act(seen)
         still: list[tuple[int, Any, Any, int | None]] = []
@@ -201,6 +209,11 @@ def rolled_by(
         first_steps.astype(np.int64),
         np.array(endings, np.int32),
     )
+
+
+def _check_steps(steps: int) -> None:
+    """Raise ``ValueError`` where rollouts together have become too long."""
+    check_limit("steps", steps, "this simulation (fewer rollouts play fewer)")
 
 
 def _summed(policy: NDArray[np.float64]) -> NDArray[np.float64]:

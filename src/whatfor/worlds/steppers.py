@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
+from whatfor.checks import flag
 from whatfor.kernels.recursion import GOES_ON
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
@@ -37,6 +39,7 @@ class WorldStepper:
 
     def __init__(self, world: World, seed: int) -> None:
         self.world = world
+        self.labels = world.labels
         # Seeded as Gymnasium seeds an environment: a table then draws what the environment would.
         self.tape = Tape(np.random.Generator(np.random.PCG64(seed)))
         self.body = np.zeros(4)
@@ -50,11 +53,12 @@ class WorldStepper:
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
+        action = self.labels.action(action)
         self.tape.need(WORLD_DRAWS)
         following, reward, ending = step(
             self.world.arrays,
             self.body,
-            self.world.labels.n_actions,
+            self.labels.n_actions,
             self._state,
             action,
             self.tape.uniforms,
@@ -89,12 +93,16 @@ class EnvStepper:
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
+        action = self.labels.action(action)
         seen, reward, terminated, truncated, _ = self.env.step(action)
-        reward = float(reward)
-        if not math.isfinite(reward):
-            raise ValueError(f"the environment gave a reward of {reward}; rewards are finite numbers")
+        reward = _reward(reward)
+        if type(terminated) is not bool or type(truncated) is not bool:
+            terminated, truncated = (
+                flag("the environment's terminated", terminated),
+                flag("the environment's truncated", truncated),
+            )
         ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else GOES_ON
-        return self.index(seen), reward, ending, bool(truncated)
+        return self.index(seen), reward, ending, truncated
 
     def state(self) -> dict[str, Any]:
         """All that decides what the world will do next."""
@@ -110,6 +118,17 @@ class EnvStepper:
             self.env.unwrapped.np_random = generator_from(state["generator"])
 
 
+def _reward(given: Any) -> float:
+    """A reward as a number; text is none, even if it could be read as one."""
+    try:
+        reward = given if type(given) is float else math.nan if isinstance(given, (str, bytes)) else float(given)
+    except (TypeError, ValueError):
+        reward = math.nan
+    if not math.isfinite(reward):
+        raise ValueError(f"the environment gave a reward of {given!r}; rewards are finite numbers")
+    return reward
+
+
 def _indexer(labels: Labels) -> Callable[[Any], int]:
     """The quickest checked way from an observation to an index."""
     if labels.observed in ("index", "bins"):  # bins: the wrapper has already made an index of it
@@ -118,9 +137,11 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
 
         def index(seen: Any) -> int:
             try:
-                state = int(seen) - start
-            except (TypeError, ValueError):
-                raise ValueError(f"the environment showed {seen!r}, which is not a state") from None
+                state = operator.index(seen) - start
+            except TypeError:
+                raise ValueError(
+                    f"the environment showed {seen!r}, which is not a state: states are whole numbers"
+                ) from None
             if not 0 <= state < n_states:
                 raise ValueError(
                     f"the environment showed state {seen}, which is out of range: {start} to {start + n_states - 1}"
@@ -132,11 +153,16 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
 
     def index_of_numbers(seen: Any) -> int:
         state = 0
-        for number, (start, size) in zip(seen, sides, strict=True):
-            at = int(number) - start
-            if not 0 <= at < size:
-                return labels.index(seen)  # which says what is wrong
-            state = state * size + at
+        try:
+            for number, (start, size) in zip(seen, sides, strict=True):
+                at = operator.index(number) - start
+                if not 0 <= at < size:
+                    raise ValueError(f"{at + start} is out of range: {start} to {start + size - 1}")
+                state = state * size + at
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"the environment showed {seen!r}, which is not a state of {len(sides)} whole numbers: {error}"
+            ) from None
         return state
 
     return index_of_numbers

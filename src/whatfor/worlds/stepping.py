@@ -34,7 +34,7 @@ class Cart(NamedTuple):
     x_threshold: float
     reward: float  # while it stands
     last_reward: float  # when it falls
-    edges: NDArray[np.float64]  # (4, most bins - 1): inner edges of the bins, filled up with infinity
+    edges: NDArray[np.float64]  # (4, most bins - 1): inner edges of the bins, filled up
     bins: NDArray[np.int64]  # (4,)
 
 
@@ -53,8 +53,8 @@ def bin_of(cart: Cart, body: NDArray[np.float64]) -> int:
     for axis in range(4):
         seen = np.float32(body[axis])
         at = 0
-        for edge in cart.edges[axis]:
-            if edge <= seen:
+        for place in range(cart.bins[axis] - 1):
+            if not cart.edges[axis, place] > seen:  # as Gymnasium has it, what is not a number is in the last bin
                 at += 1
         state = state * cart.bins[axis] + at
     return state

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from whatfor.checks import array_of, flags, whole
 from whatfor.labels import Labels
 from whatfor.worlds.world import World, table_world
 
@@ -34,23 +35,22 @@ def table(
     """
     if reward is None:
         return _from_lists(next_state, start, labels, max_steps)
-    following = np.asarray(next_state)
-    if following.ndim not in (2, 3):
+    following = array_of("next_state", next_state, "iu", "whole numbers")
+    if following.ndim not in (2, 3) or not following.size:
         raise ValueError(
             f"next_state has shape {following.shape}; give (states, actions) or (states, actions, possibilities)"
         )
-    if not np.issubdtype(following.dtype, np.integer):
-        raise ValueError(f"next_state holds {following.dtype} numbers; states are whole numbers")
     shape = following.shape
     _check_states(following, shape[0])
     if following.ndim == 3 and probability is None:
         raise ValueError("with several possibilities a pair, say how likely each is: probability= of the same shape")
-    rewards = _fitting("reward", reward, shape, np.float64)
-    ended = _fitting("terminated", terminated, shape, np.bool_)
-    chances = _fitting("probability", 1.0 if probability is None else probability, shape, np.float64)
+    rewards = _fitting("reward", array_of("reward", reward, "iuf", "numbers"), shape).astype(np.float64)
+    ended = _fitting("terminated", flags("terminated", terminated), shape)
+    given = array_of("probability", 1.0 if probability is None else probability, "iuf", "numbers")
+    chances = _fitting("probability", given, shape).astype(np.float64)
     width = shape[2] if len(shape) == 3 else 1
     return table_world(
-        labels or Labels.plain(shape[0], shape[1]),
+        _labels(labels, shape[0], shape[1]),
         np.arange(shape[0] * shape[1] + 1, dtype=np.int64) * width,
         chances,
         following.astype(np.int32).ravel(),
@@ -69,18 +69,24 @@ def _from_lists(
     try:
         n_states, n_actions = len(transitions), len(transitions[0])
         rows = [transitions[s][a] for s in range(n_states) for a in range(n_actions)]
-        flat = [(float(p), int(to), float(r), bool(end)) for row in rows for p, to, r, end in row]
+        flat = [(p, to, r, end) for row in rows for p, to, r, end in row]
     except (TypeError, KeyError, IndexError, ValueError):
         raise ValueError(
             "a table without reward= is read as Gymnasium's P: P[state][action] = [(probability, next state, reward, terminated), ...]"
         ) from None
-    if not all(rows):
+    if not flat or not all(rows):
         raise ValueError(f"every one of {n_states} states x {n_actions} actions needs at least one transition")
     first = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    chances, to, rewards, ended = (np.array(column) for column in zip(*flat, strict=True))
+    columns = zip(*flat, strict=True)
+    chances = array_of("the probabilities of P", next(columns), "iuf", "numbers").astype(np.float64)
+    to = array_of("the next states of P", next(columns), "iu", "whole numbers")
+    rewards = array_of("the rewards of P", next(columns), "iuf", "numbers").astype(np.float64)
+    ended = flags("terminated in P", next(columns))
+    if any(column.ndim != 1 for column in (chances, to, rewards, ended)):
+        raise ValueError("every entry of P is (probability, next state, reward, terminated), four single values")
     _check_states(to, n_states)
     return table_world(
-        labels or Labels.plain(n_states, n_actions),
+        _labels(labels, n_states, n_actions),
         first,
         chances,
         to.astype(np.int32),
@@ -99,19 +105,30 @@ def _check_states(states: Any, n_states: int) -> None:
         raise ValueError(f"next state {states[outside][0]} is out of range: there are states 0 to {n_states - 1}")
 
 
-def _fitting(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    array = np.asarray(values, dtype=dtype)
+def _fitting(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     try:
         return np.ascontiguousarray(np.broadcast_to(array, shape)).ravel()
     except ValueError:
         raise ValueError(f"{name} has shape {array.shape}, next_state has {shape}: they must be the same") from None
 
 
+def _labels(given: Labels | None, n_states: int, n_actions: int) -> Labels:
+    """The given labels, if they name as many states and actions as the table has; without any, numbers."""
+    if given is None:
+        return Labels.plain(n_states, n_actions)
+    if (given.n_states, given.n_actions) != (n_states, n_actions):
+        raise ValueError(
+            f"labels= names {given.n_states} states and {given.n_actions} actions; the table has {n_states} states and {n_actions} actions"
+        )
+    return given
+
+
 def _start_chances(start: int | ArrayLike, n_states: int) -> Any:
-    if isinstance(start, (int, np.integer)):
-        if not 0 <= start < n_states:
-            raise ValueError(f"start {start} is out of range: there are states 0 to {n_states - 1}")
+    if np.ndim(start) == 0:
+        state = whole("start", start)
+        if not 0 <= state < n_states:
+            raise ValueError(f"start {state} is out of range: there are states 0 to {n_states - 1}")
         chances = np.zeros(n_states)
-        chances[start] = 1.0
+        chances[state] = 1.0
         return chances
-    return np.asarray(start, dtype=np.float64)
+    return array_of("start", start, "iuf", "a chance for each state").astype(np.float64)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.kernels.recursion import GOES_ON, TERMINATED, ending_place
+from whatfor.checks import whole
+from whatfor.kernels.recursion import GOES_ON, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
+from whatfor.limits import check_limit
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
 
 NO_CART = Cart(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.empty((4, 0)), np.ones(4, np.int64))
@@ -34,6 +36,11 @@ class World:
     max_steps: int | None = None  # the world's own time limit
     recipe: dict[str, Any] = field(default_factory=dict)  # how to make it again, as JSON can hold it
 
+    def __post_init__(self) -> None:
+        if self.max_steps is not None:
+            check_limit("steps", whole("max_steps", self.max_steps, 1), "an episode of max_steps")
+        (_check_cart if self.arrays.kind == CARTPOLE else _check_table)(self.labels, self.arrays)
+
     @property
     def table(self) -> Table:
         """The table of transitions, for exact answers."""
@@ -47,6 +54,37 @@ class World:
         return (
             f"World({self.recipe.get('kind', 'table')}, {self.labels.n_states} states, {self.labels.n_actions} actions)"
         )
+
+
+def _check_table(labels: Labels, arrays: Arrays) -> None:
+    """Raise ``ValueError`` unless every index in a table is one of the labels'; compiled code does not check again."""
+    table, lowest = arrays.table, ending_place(len(ENDINGS) + len(labels.ending_names) - 1)
+    pairs, states = len(table.first) - 1, len(table.start)
+    if (pairs, states) != (labels.n_states * labels.n_actions, labels.n_states):
+        raise ValueError(
+            f"the labels name {labels.n_states} states and {labels.n_actions} actions, the table has {states} and {pairs / max(states, 1):g}: "
+            "pass labels of the table's own shape, e.g. Labels.plain(n_states, n_actions)"
+        )
+    entries = {len(column) for column in (table.chance, table.next_state, table.reward, table.ending)}
+    ordered = table.first[0] == 0 and (np.diff(table.first) > 0).all()
+    if arrays.kind != TABLE or not ordered or entries != {int(table.first[-1])}:
+        raise ValueError("a table's columns are of different lengths; make worlds with whatfor.worlds.table()")
+    if table.next_state.min() < 0 or table.next_state.max() >= states:
+        raise ValueError(f"the table names next states that do not exist; there are 0 to {states - 1}")
+    if table.ending.min() < lowest or (table.ending > TIMED_OUT)[table.ending != GOES_ON].any():
+        raise ValueError("the table has endings that the labels do not name")
+    if len(table.guide) != states + 1 or table.guide.min() < 0:
+        raise ValueError("the table's guide is not made for its start; use whatfor.kernels.tables.guide_to(start)")
+
+
+def _check_cart(labels: Labels, arrays: Arrays) -> None:
+    """The same for CartPole: four axes with edges, two actions, and a name for the fall."""
+    edges, bins = arrays.cart.edges, arrays.cart.bins
+    binned = len(labels.axes) == 4 and all(len(axis.edges) == axis.size + 1 for axis in labels.axes)
+    if not binned or labels.n_actions != 2 or not labels.ending_names:
+        raise ValueError("CartPole's labels have four axes with the edges of their bins, two actions, and an ending")
+    if bins.tolist() != list(labels.shape) or edges.shape != (4, max(labels.shape) - 1):
+        raise ValueError(f"CartPole's bins are {bins.tolist()}, the labels' {list(labels.shape)}")
 
 
 def ending_code(labels: Labels, name: str | None) -> int:

@@ -1,0 +1,52 @@
+"""Deep runs to start from: tiny networks, trained for a few steps, over every kind of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+from stable_baselines3 import DQN
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
+
+import whatfor as wf
+from fuzz.corpus import CART
+from whatfor.deep import BeliefCallback, Bins, Clusters, Sizes
+
+CONCEPTS: dict[str, Any] = {
+    "pole left": lambda x: x[2] < 0.0,
+    "cart": (lambda x: "left" if x[0] < -0.1 else "right" if x[0] > 0.1 else "middle", ("left", "middle", "right")),
+    "swing": (lambda x: x[3], (-0.5, 0.5)),
+}
+ENDINGS: dict[str, Any] = {"fell left": lambda x: x[2] < -0.2, "fell right": lambda x: x[2] > 0.2}
+#: What ``load`` needs again: concepts are functions, which are not saved.
+CELLS = CONCEPTS | ENDINGS
+
+
+def learned(env: Any, cells: Any = None, **more: Any) -> wf.Run:
+    """A run of a tiny network."""
+    beside = BeliefCallback(cells, sizes=Sizes(joint=(8,)), seed=0, **more)
+    model = DQN(
+        "MlpPolicy", env, seed=0, device="cpu", learning_starts=50, train_freq=4, target_update_interval=50, batch_size=8,
+        buffer_size=500, gamma=0.9, policy_kwargs={"net_arch": [8]},
+    )  # fmt: skip
+    model.learn(200, callback=beside)
+    return beside.run
+
+
+def _lake() -> Any:
+    return gym.make("FrozenLake-v1", is_slippery=False)
+
+
+DEEP: dict[str, Callable[[], wf.Run]] = {
+    "states": lambda: learned(_lake()),
+    "regression": lambda: learned(_lake(), head="regression"),
+    "bins": lambda: learned("CartPole-v1", Bins((3, 3, 6, 3), bounds=CART)),
+    "clusters": lambda: learned("CartPole-v1", Clusters(5)),
+    "concepts": lambda: learned("CartPole-v1", CONCEPTS, endings=ENDINGS),
+    "endings": lambda: learned("CartPole-v1", Bins(2, bounds=CART), endings=ENDINGS),
+    "normalised": lambda: learned(
+        VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0)), Bins((3, 3, 6, 3), bounds=CART)
+    ),
+}

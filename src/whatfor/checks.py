@@ -1,0 +1,97 @@
+"""Numbers as they must be before compiled code reads them: whole numbers, flags, and numbers in a range."""
+
+from __future__ import annotations
+
+import math
+import operator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def whole(what: str, value: Any, low: int | None = None, high: int | None = None) -> int:
+    """A whole number from ``low`` to ``high``; floats and booleans are refused, also where they have a whole value.
+
+    >>> whole("episodes", 3)
+    3
+    >>> whole("episodes", 2.5)
+    Traceback (most recent call last):
+    ValueError: episodes is 2.5; it must be a whole number
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            number = int(operator.index(value))
+        except TypeError:
+            pass
+        else:
+            if (low is None or low <= number) and (high is None or number <= high):
+                return number
+    raise ValueError(f"{what} is {value!r}; it must be a whole number{_between(low, high)}")
+
+
+def number(what: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number from ``low`` to ``high``.
+
+    >>> number("discount", float("nan"), 0, 1)
+    Traceback (most recent call last):
+    ValueError: discount is nan; it must lie in [0, 1]
+    """
+    if not isinstance(value, (bool, np.bool_)) and isinstance(value, Real):
+        try:
+            given = float(value)
+        except OverflowError:  # a whole number beyond the largest float
+            given = math.nan
+        if math.isfinite(given) and low <= given <= high:
+            return given
+    ends = math.isfinite(low) and math.isfinite(high)
+    raise ValueError(f"{what} is {value!r}; it must {f'lie in [{low}, {high}]' if ends else 'be a finite number'}")
+
+
+def flag(what: str, value: Any) -> bool:
+    """True or False; nothing else stands for them.
+
+    >>> flag("terminated", "False")
+    Traceback (most recent call last):
+    ValueError: terminated is 'False'; it must be True or False
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ValueError(f"{what} is {value!r}; it must be True or False")
+
+
+def flags(what: str, values: Any) -> NDArray[np.bool_]:
+    """An array of True and False; in an array, 0 and 1 count as well.
+
+    >>> flags("terminated", [[False, True]]).tolist()
+    [[False, True]]
+    """
+    array = array_of(what, values, "biu", "True and False")
+    if array.dtype.kind != "b" and array.size and not (array.min() >= 0 and array.max() <= 1):
+        raise ValueError(f"{what} holds {array.min()} to {array.max()}; it must hold True and False")
+    return array.astype(np.bool_)
+
+
+def array_of(what: str, values: Any, kinds: str, are: str) -> NDArray[Any]:
+    """Values as an array, whose type is of one of some kinds (``numpy.dtype.kind``).
+
+    >>> array_of("next_state", [0, 0.7], "iu", "whole numbers")
+    Traceback (most recent call last):
+    ValueError: next_state holds float64 values; it must hold whole numbers
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in kinds:
+        raise ValueError(f"{what} holds {array.dtype} values; it must hold {are}")
+    return array
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    if low is not None:
+        return f" of at least {low}"
+    return "" if high is None else f" of at most {high}"

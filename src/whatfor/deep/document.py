@@ -1,0 +1,149 @@
+"""The network's part of a saved run's document: one schema, which saving and loading share.
+
+Arrays are tensors of the safetensors file. The document holds names and single numbers; a number that JSON has no
+form for is the text "nan", "inf" or "-inf".
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import Meta
+
+from whatfor.document import Positive, Strict, Text
+
+HeadName = Literal["faithful", "regression"]
+Reads = Literal["observation", "cell"]
+LossName = Literal["huber", "squared"]
+Source = Literal["learned beside", "evaluated"]
+CellsKind = Literal["states", "bins", "clusters", "concepts"]
+#: Activations of an agent's network that can be built again from their names.
+Activation = Literal["ReLU", "Tanh", "ELU", "LeakyReLU", "GELU", "SiLU"]
+
+#: The largest integer that PyTorch and NumPy hold, and the largest that a float counts exactly.
+MAX_INT = 2**63 - 1
+MAX_COUNT = 2**53
+#: More layers than this are refused.
+MAX_LAYERS = 1_000
+
+Int = Annotated[int, Meta(ge=-MAX_INT, le=MAX_INT)]
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+Widths = Annotated[list[Positive], Meta(max_length=MAX_LAYERS)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Amount = Annotated[float, Meta(ge=0.0, le=sys.float_info.max)]
+Correlation = Annotated[float, Meta(ge=-1.0, le=1.0)]
+NotFinite = Literal["nan", "inf", "-inf"]
+NOT_FINITE = get_args(NotFinite)
+
+
+class Layers(Strict, frozen=True):
+    """Sizes of the belief network's layers, as ``Sizes`` has them."""
+
+    state: Widths
+    action: Widths | None
+    joint: Widths
+
+
+class Settings(Strict, frozen=True):
+    """What the belief network is built from."""
+
+    head: HeadName
+    sizes: Layers
+    reads: Reads
+    loss: LossName
+    discount: Share
+    seed: Int
+
+
+class Discrete(Strict, frozen=True, tag_field="kind", tag="discrete"):
+    """Whole numbers from ``start``."""
+
+    n: Positive
+    start: Int
+
+
+class MultiDiscrete(Strict, frozen=True, tag_field="kind", tag="multidiscrete"):
+    """Several whole numbers; the tensors ``space.nvec`` and ``space.start`` say how many values each has."""
+
+
+class MultiBinary(Strict, frozen=True, tag_field="kind", tag="multibinary"):
+    """Zeros and ones: how many, or the shape of the array."""
+
+    n: Positive | Annotated[list[Positive], Meta(min_length=1, max_length=32)]
+
+
+class Box(Strict, frozen=True, tag_field="kind", tag="box"):
+    """An array of numbers between the tensors ``space.low`` and ``space.high``."""
+
+
+Space = Discrete | MultiDiscrete | MultiBinary | Box
+
+
+class Agent(Strict, frozen=True):
+    """The agent's own network, whose weights are the tensors ``agent.*``."""
+
+    layers: Widths
+    activation: Activation
+
+
+class Normaliser(Strict, frozen=True):
+    """How observations are scaled, by the tensors ``normaliser.mean`` and ``normaliser.scale``."""
+
+    clip: Amount | Literal["inf"]
+
+
+class TrustNumbers(Strict, frozen=True):
+    """What is known of the network's errors, as ``Trust`` has it."""
+
+    pairs: Count
+    correlation: Correlation | NotFinite
+    residual: Amount | NotFinite
+    value_range: Amount | NotFinite
+    distance: Amount | NotFinite | None
+    states: Count
+    updates: Count
+    discount: Share
+    by_visits: Amount | NotFinite | None
+    impossible: Share
+    source: Source
+
+
+class Network(Strict, frozen=True):
+    """All that the document holds of a deep run's network."""
+
+    settings: Settings
+    cells: CellsKind
+    endings: list[Text]
+    space: Space
+    updates: Count
+    source: Source
+    trust: TrustNumbers | None
+    normaliser: Normaliser | None
+    agent: Agent | None
+
+
+def network_from(data: Any) -> Network:
+    """The network's part of a document; ``ValueError`` where it does not fit the schema.
+
+    >>> network_from({"settings": 5})
+    Traceback (most recent call last):
+    ValueError: expected `object`, got `int` at `network.settings`
+    """
+    try:
+        return msgspec.convert(data, Network, strict=True)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        place = f"network{where}".removesuffix("`")
+        raise ValueError(f"{what[:1].lower()}{what[1:]} at `{place}`") from None
+
+
+def as_json(number: float | None) -> Any:
+    """A number as the document holds it.
+
+    >>> as_json(0.5), as_json(float("inf")), as_json(None)
+    (0.5, 'inf', None)
+    """
+    return number if number is None or math.isfinite(number) else repr(float(number))

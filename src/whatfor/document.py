@@ -1,0 +1,261 @@
+"""The schema of a run's document: what a run folder may say, and what may be saved.
+
+Saving and loading use the same types. Whatever they do not allow is neither written nor read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from whatfor.labels import Labels
+from whatfor.limits import check_limit
+from whatfor.text import UNSAFE
+
+#: One line of plain text.
+Text = Annotated[str, Meta(max_length=10_000, pattern=rf"\A[^{UNSAFE}]*\Z")]
+Positive = Annotated[int, Meta(ge=1, le=2**62)]
+Natural = Annotated[int, Meta(ge=0, le=2**62)]
+Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
+Bounds = list[tuple[float, float]]
+#: Values of environment options may be nested so deep.
+MAX_DEPTH = 8
+
+
+class Strict(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the document, with no other fields than its own."""
+
+
+# -- the world, and how to make it again -------------------------------------------------------
+
+
+class Binned(Strict, frozen=True):
+    """How continuous observations were put into bins."""
+
+    bins: Positive | list[Positive] | None
+    bounds: Bounds | None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bins, list):
+            check_limit("states", math.prod(self.bins), "the run's world")
+        if any(not low < high for low, high in self.bounds or ()):
+            raise ValueError("each of the bounds has its low side below its high side")
+
+
+class TableWorld(Strict, frozen=True, tag_field="kind", tag="table"):
+    """A table of transitions, which the folder holds as arrays."""
+
+
+class BlackjackWorld(Strict, frozen=True, tag_field="kind", tag="blackjack"):
+    """``whatfor.worlds.blackjack()``."""
+
+
+class ChainWorld(Strict, frozen=True, tag_field="kind", tag="chain"):
+    """``whatfor.worlds.chain()``."""
+
+
+class CartPoleWorld(Binned, frozen=True, tag_field="kind", tag="cartpole"):
+    """``whatfor.worlds.cartpole(...)``."""
+
+    max_steps: Positive | None
+
+
+class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
+    """An environment that ``gymnasium.make`` creates again."""
+
+    id: Text
+    options: dict[str, Any]
+    max_steps: Positive | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if _depth(self.options) > MAX_DEPTH:
+            raise ValueError("the options of the environment are nested too deeply")
+
+
+class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
+    """An environment that cannot be made again without its owner, and why."""
+
+    why: Text
+    id: Text | UnsetType = UNSET
+    options: dict[str, Any] | UnsetType = UNSET
+    max_steps: Positive | UnsetType | None = UNSET
+
+
+World = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
+
+
+# -- the learner -------------------------------------------------------------------------------
+
+
+class ConstantSchedule(Strict, frozen=True, tag_field="kind", tag="Constant"):
+    """``learners.schedules.Constant``."""
+
+    value: float
+
+
+class LinearSchedule(Strict, frozen=True, tag_field="kind", tag="Linear"):
+    """``learners.schedules.Linear``."""
+
+    start: float
+    end: float
+    episodes: Natural
+
+
+class ExponentialSchedule(Strict, frozen=True, tag_field="kind", tag="Exponential"):
+    """``learners.schedules.Exponential``."""
+
+    start: float
+    end: float
+    decay: float
+
+
+class VisitCountSchedule(Strict, frozen=True, tag_field="kind", tag="VisitCount"):
+    """``learners.schedules.VisitCount``."""
+
+    power: float
+
+
+class OtherSchedule(Strict, frozen=True, tag_field="kind", tag="other"):
+    """A function, which a file cannot hold: only what it prints."""
+
+    words: Text
+
+
+Schedule = ConstantSchedule | LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
+
+
+class Learner(Strict, frozen=True):
+    """A learner's name, and its parameters where it is one of the built-in ones."""
+
+    name: Text
+    step_size: float | Schedule | UnsetType = UNSET
+    discount: Unit | UnsetType = UNSET
+    exploration: float | Schedule | UnsetType = UNSET
+    initial: float | UnsetType = UNSET
+    trail: Unit | UnsetType = UNSET
+    draw: Literal["episode", "step"] | UnsetType = UNSET
+
+
+class Replay(Strict, frozen=True):
+    """``learners.replay.Replay``."""
+
+    capacity: Positive | None
+    batch: Positive
+    keep: Literal["latest", "first"]
+    warmup: Natural | None
+
+
+class Settings(Strict, frozen=True):
+    """How a run was made. A custom training loop may leave out all of it."""
+
+    learner: Learner | UnsetType = UNSET
+    seed: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    time_limit: Literal["bootstrap", "terminal"] | UnsetType = UNSET
+    replay: Replay | UnsetType | None = UNSET
+    engine: Literal["python", "compiled"] | UnsetType = UNSET
+    engine_reason: Text | UnsetType = UNSET
+    max_steps: Positive | UnsetType = UNSET
+    world: World | UnsetType = UNSET
+    environment: World | UnsetType = UNSET
+    reward_scale: float | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_steps, int):
+            check_limit("steps", self.max_steps, "an episode of this run")
+
+
+# -- what training goes on from ----------------------------------------------------------------
+
+Half = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+
+
+class Pcg64State(Strict, frozen=True):
+    """The two numbers inside NumPy's generator, of 128 bits each."""
+
+    state: Annotated[int, Meta(ge=0)]
+    inc: Annotated[int, Meta(ge=0)]
+
+    def __post_init__(self) -> None:
+        if max(self.state, self.inc) >= 1 << 128 or self.inc % 2 == 0:
+            raise ValueError("this is no state of a random generator")
+
+
+class Generator(Strict, frozen=True):
+    """The state of NumPy's generator, as NumPy describes it."""
+
+    bit_generator: Literal["PCG64"]
+    state: Pcg64State
+    has_uint32: Annotated[int, Meta(ge=0, le=1)]
+    uinteger: Half
+
+
+class Tape(Strict, frozen=True):
+    """Where the learner's random numbers stand."""
+
+    tape: Generator
+
+
+class Environment(Strict, frozen=True):
+    """Where an environment's random numbers stand."""
+
+    begun: bool
+    generator: Generator | None
+
+
+class Snapshot(Strict, frozen=True):
+    """Where training stands; its arrays are in the folder."""
+
+    agent: Tape
+    world: dict[str, Any]  # a Generator, or an Environment
+    cuts: Natural
+
+    def __post_init__(self) -> None:
+        msgspec.convert(self.world, Environment if "begun" in self.world else Generator)
+
+
+class Ledger(Strict, frozen=True):
+    """What a ledger is besides its columns."""
+
+    lines: Natural
+    n_tables: Positive
+    endings: list[Text]
+    order: Literal["forwards", "backwards", "replayed"]
+
+
+class Table(Strict, frozen=True):
+    """A table of transitions, besides its arrays."""
+
+    max_steps: Positive | None
+
+
+class RunDocument(Strict, frozen=True):
+    """All that a run's folder says in words."""
+
+    labels: Labels
+    settings: Settings
+    stopped: Text | None
+    ledger: Ledger | None
+    snapshot: Snapshot | None
+    table: Table | None
+    network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
+
+
+def encode(document: dict[str, Any]) -> bytes:
+    """A document as JSON."""
+    return msgspec.json.encode(document)
+
+
+def decode(data: bytes) -> tuple[RunDocument, dict[str, Any]]:
+    """A document, checked, and the same as plain data; anything but a run's document raises an exception."""
+    plain: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
+    return msgspec.convert(plain, RunDocument), plain
+
+
+def _depth(data: Any) -> int:
+    """How deep data is nested."""
+    inside = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return 1 + max(map(_depth, inside), default=0)

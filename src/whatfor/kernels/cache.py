@@ -1,0 +1,185 @@
+"""The folder on disk that holds compiled code, so that the next process does not have to compile again.
+
+``<cache>/whatfor-compiled/`` carries a marker file and one folder for each version of the code, ``kernels-<16 hex>``.
+Nothing else is ever written or deleted, and nothing at all on import. The folder holds pickles, so it is used only
+while no other user can write to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import uuid
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from whatfor.text import one_line
+
+FOLDER = "whatfor-compiled"
+MARKER = "CACHEDIR.TAG"
+#: The first line makes backup programs skip the folder (https://bford.info/cachedir); the second says that it is ours.
+MARKER_TEXT = (
+    b"Signature: 8a477f597d28d172789f06886806bc55\n"
+    b"# Compiled code, written by whatfor and deleted by whatfor. It can be removed at any time.\n"
+)
+HEADER = b"whatfor kernel 1\n"
+SUFFIX, PART = ".kernel", ".part"
+VERSION = re.compile(r"kernels-[0-9a-f]{16}")
+#: So many versions stay on disk: the newest.
+MAX_VERSIONS = 8
+
+_state = {"warned": False, "cleaned": False}
+
+
+class CacheError(Exception):
+    """Why the cache cannot be used."""
+
+
+class CacheFolder:
+    """The files of one version: read, written and deleted without ever raising an error.
+
+    The first problem in a process is reported as a ``RuntimeWarning``; then the work goes on without a cached file.
+
+    >>> import tempfile
+    >>> folder = CacheFolder(Path(tempfile.mkdtemp()), "kernels-0123456789abcdef")
+    >>> folder.write("one", b"compiled")
+    >>> folder.read("one"), folder.read("two")
+    (b'compiled', None)
+    """
+
+    def __init__(self, parent: Path | None, version: str) -> None:
+        self.path: Path | None = None
+        try:
+            if parent is None:
+                raise CacheError("there is no home directory to cache compiled code in")
+            self.path = _owned(_marked(parent / FOLDER) / version)
+        except (OSError, CacheError) as error:
+            warn_once(_reason(error, parent))
+            return
+        with suppress(OSError):  # a folder that can only be read is used as well
+            os.utime(self.path)  # in use, so not the first to be deleted
+
+    def read(self, name: str) -> bytes | None:
+        """What was written under a name; None if there is nothing, or it is damaged."""
+        if self.path is None:
+            return None
+        path = self.path / f"{name}{SUFFIX}"
+        try:
+            content = _regular(path)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            content = b""
+        body = content[len(HEADER) + 32 :]
+        if content[: len(HEADER) + 32] == HEADER + hashlib.sha256(body).digest():
+            return body
+        self.discard(name)
+        return None
+
+    def write(self, name: str, body: bytes) -> None:
+        """Replace a file as a whole; the first one written also deletes versions that are too old."""
+        if self.path is None:
+            return
+        try:
+            _owned(self.path)  # another process may have deleted it
+            _replace(self.path / f"{name}{SUFFIX}", HEADER + hashlib.sha256(body).digest() + body)
+        except (OSError, CacheError) as error:
+            warn_once(_reason(error, self.path))
+            return
+        if not _state["cleaned"]:
+            _state["cleaned"] = True
+            _clean(self.path.parent)
+
+    def discard(self, name: str) -> None:
+        """Delete a damaged file, so that it is compiled again."""
+        assert self.path is not None
+        path = self.path / f"{name}{SUFFIX}"
+        warn_once(f"the cached code in {path} was damaged; it is compiled again")
+        with suppress(OSError):
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def parent_folder() -> Path | None:
+    """Where the cache's folder belongs: ``NUMBA_CACHE_DIR``, ``XDG_CACHE_HOME``, or ``~/.cache``; None without a home."""
+    given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(given).absolute() if given else Path.home() / ".cache"
+    except (OSError, RuntimeError):
+        return None
+
+
+def warn_once(message: str) -> None:
+    """A warning, unless there was one before."""
+    if not _state["warned"]:
+        _state["warned"] = True
+        advice = "Results are the same. To cache elsewhere, set NUMBA_CACHE_DIR to a folder of your own"
+        warnings.warn(f"{one_line(message)}. {advice}", RuntimeWarning, stacklevel=2)
+
+
+def _reason(error: Exception, folder: Path | None) -> str:
+    if isinstance(error, OSError):
+        return f"compiled code cannot be cached in {folder}: {error.strerror}"
+    return str(error)
+
+
+def _owned(folder: Path) -> Path:
+    """The folder, made where it does not exist; refused where others could put something into it."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise CacheError(f"{folder} is not a folder, so compiled code is not cached there")
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        raise CacheError(f"other users can write to {folder}, so compiled code is not cached there")
+    return folder
+
+
+def _marked(root: Path) -> Path:
+    """The folder with our marker; an empty one gets it, any other one is not ours."""
+    _owned(root)
+    with suppress(OSError):
+        if _regular(root / MARKER) == MARKER_TEXT:
+            return root
+    if any(not (name.startswith(MARKER) and name.endswith(PART)) for name in os.listdir(root)):
+        raise CacheError(f"{root} was not made by whatfor, so compiled code is not cached there")
+    _replace(root / MARKER, MARKER_TEXT)
+    return root
+
+
+def _regular(path: Path) -> bytes:
+    """The content of a plain file; links are not followed, and pipes not waited for."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is not a plain file")
+        return file.read()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all; several processes may do it at once."""
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}{PART}")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _clean(root: Path) -> None:
+    """Delete all but the newest versions: only folders named as ours, and in them only files named as ours."""
+    with suppress(OSError):
+        ours = [entry for entry in os.scandir(root) if VERSION.fullmatch(entry.name)]
+        folders = [entry for entry in ours if entry.is_dir(follow_symlinks=False)]
+        by_age = sorted(folders, key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
+        for old in by_age[MAX_VERSIONS:]:
+            for file in os.scandir(old.path):
+                if file.name.endswith((SUFFIX, PART)):
+                    with suppress(OSError):
+                        os.unlink(file.path)
+            with suppress(OSError):  # something else is in it
+                os.rmdir(old.path)

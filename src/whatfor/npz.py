@@ -1,0 +1,68 @@
+"""Groups of arrays in one file: NumPy's npz, with none of its freedoms when it is read.
+
+NumPy reads compressed members, pickles and headers that promise more than the file holds. A run has none of these,
+so they are refused, and reading takes no more memory than the file is long.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: No group of a run has more arrays.
+MAX_ARRAYS = 64
+ENCRYPTED = 0x1
+CHUNK = 1 << 18
+
+
+def write_arrays(file: IO[bytes], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write a group of arrays, uncompressed."""
+    np.savez(file, allow_pickle=False, **{name: np.asarray(array, order="C") for name, array in arrays.items()})
+
+
+def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
+    """The arrays that ``write_arrays`` wrote; anything else raises an exception.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_arrays(file, {"rewards": np.array([1.0, 2.0])})
+    >>> read_arrays(file)["rewards"].tolist()
+    [1.0, 2.0]
+    """
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if len({member.filename for member in members}) < len(members) or len(members) > MAX_ARRAYS:
+            raise ValueError("it lists an array twice, or more arrays than a run has")
+        size = file.seek(0, 2)
+        if sum(member.file_size for member in members) > size:
+            raise ValueError("its arrays are larger than the file")
+        return {member.filename.removesuffix(".npy"): _array(archive, member) for member in members}
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    name = member.filename
+    if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & ENCRYPTED:
+        raise ValueError(f"{name!r} is compressed or encrypted; a run's arrays are neither")
+    with archive.open(member) as stored:
+        if np.lib.format.read_magic(stored) != (1, 0):
+            raise ValueError(f"{name!r} has a header of another version than a run's arrays")
+        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stored)
+        if dtype.hasobject:
+            raise ValueError(
+                f"{name!r} contains a pickle, which can run code when it is read; a run never does, so it is refused"
+            )
+        if by_columns or dtype.kind not in "biuf" or min(shape, default=0) < 0:
+            raise ValueError(f"{name!r} is {dtype} of shape {shape}; a run's arrays are plain numbers in C order")
+        if int(np.prod(shape, dtype=object)) * dtype.itemsize != member.file_size - stored.tell():
+            raise ValueError(f"{name!r} does not hold as many numbers as its header says")
+        array: NDArray[Any] = np.empty(shape, dtype)
+        into, at = array.reshape(-1).view(np.uint8).data, 0
+        while chunk := stored.read(CHUNK):
+            into[at : at + len(chunk)] = chunk
+            at += len(chunk)
+        if at < len(into):
+            raise ValueError(f"{name!r} is cut off")
+    return array

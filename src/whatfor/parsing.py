@@ -1,0 +1,234 @@
+"""Words about a state, read axis by axis in time linear in the text."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from whatfor.vocabulary import PART, Vocabulary, ends
+
+_NUMBER = r"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+"
+_NUMBERS = re.compile(rf"[\s(\[]*+({_NUMBER}(?:[\s,]++{_NUMBER})*+)[\s)\]]*+")
+_INTEGER = re.compile(rf"-?[0-9]++(?!{PART})")
+_BEFORE = re.compile(r"[^\w.-]")
+#: What may stand between a name and its value: "row 1", "row=1", "row: 1", "passenger at Y".
+_BETWEEN = re.compile(" ?([=:]?) ?(at )?")
+
+
+def numbers_in(text: str) -> list[float]:
+    """The numbers of a text that consists of numbers, in brackets or not; else an empty list.
+
+    >>> numbers_in("[0.5, -1e-3]"), numbers_in("row 1")
+    ([0.5, -0.001], [])
+    """
+    found = _NUMBERS.fullmatch(text)
+    return [float(part) for part in re.split(r"[\s,]+", found[1])] if found else []
+
+
+def folded(text: str) -> str:
+    """A text in lower case with single spaces.
+
+    >>> folded("  Taxi at\\tROW 0 ")
+    'taxi at row 0'
+    """
+    return " ".join(text.lower().split())
+
+
+class AxisWords:
+    """The words of one axis: its name, and what means one of its values.
+
+    >>> passenger = AxisWords("passenger", 3, ("at R", "at G", "aboard"), start=0)
+    >>> passenger.find("At G"), passenger.find("g"), passenger.find("2"), passenger.find("nowhere")
+    (1, 1, 2, None)
+    """
+
+    def __init__(self, name: str, size: int, values: Sequence[str], start: int) -> None:
+        self.name, self.size, self.start = folded(name), size, start
+        self.names = [folded(value) for value in values]
+        self._values: dict[str, int] = {}
+        self._last: dict[str, int | None] = {}  # by the last word of a value; None: several values end so
+        for at, value in enumerate(self.names):
+            self._values.setdefault(value, at)
+            for word in value.split()[-1:]:
+                self._last[word] = None if word in self._last else at
+
+    def find(self, word: str) -> int | None:
+        """The value that a word means, or None."""
+        wanted = folded(word)
+        if wanted in self._values:
+            return self._values[wanted]
+        if (at := self._last.get(wanted)) is not None:  # "Y" for "at Y"
+            return at
+        try:
+            at = int(wanted) - self.start
+        except ValueError:
+            return None
+        return at if 0 <= at < self.size else None
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """All words that mean a value, but for numbers."""
+        return frozenset(word for word in {*self._values, *self._last} if word and self.find(word) is not None)
+
+
+@dataclass
+class Reading:
+    """What a text says: by axis a word, and which parts of it have been read."""
+
+    text: str
+    words: dict[int, str]
+    taken: bytearray  # for each character, 1 where it has been read
+
+    def take(self, axis: int, word: str, begin: int, end: int) -> None:
+        """Note what is said of an axis, and where."""
+        self.words[axis] = word
+        self.taken[begin:end] = b"\1" * (end - begin)
+
+    def free(self, begin: int, end: int) -> bool:
+        """Whether a part has not been read yet."""
+        return self.taken.find(1, begin, end) < 0
+
+    def holds(self, word: str, at: int) -> bool:
+        """Whether a word stands here by itself: not within a longer one, and not read yet."""
+        opens = at == 0 or self.taken[at - 1] or _BEFORE.match(self.text, at - 1)
+        return bool(opens) and ends(self.text, at + len(word)) and self.free(at, at + len(word))
+
+    def rest(self) -> str:
+        """What has not been read, with ";" in the place of what has."""
+        parts, at = [], 0
+        while (begin := self.taken.find(1, at)) >= 0:
+            end = self.taken.find(0, begin)
+            parts.append(self.text[at:begin])
+            at = end if end >= 0 else len(self.text)
+        return ";".join([*parts, self.text[at:]])
+
+
+class StateParser:
+    """Reads what a text says of each axis: as the template has it, or in any order.
+
+    >>> taxi = StateParser([AxisWords("row", 5, (), 0), AxisWords("column", 5, (), 0)], "taxi at row {row}, column {column}")
+    >>> taxi.read("Taxi at row 1, column 3"), taxi.read("column=3 please")
+    (({0: '1', 1: '3'}, ''), ({1: '3'}, '; please'))
+    """
+
+    def __init__(self, axes: Sequence[AxisWords], template: str) -> None:
+        self.axes = axes
+        names = {axis.name: i for i, axis in reversed(list(enumerate(axes)))}
+        places = "|".join(re.escape(f"{{{name}}}") for name in names)
+        parts = re.split(f"({places})", folded(template)) if names else [folded(template)]
+        self._literals = parts[::2]
+        self._places = [names[part[1:-1]] for part in parts[1::2]]  # the axis after each literal but the last
+        #: By axis, what introduces its value: what stands before it in the template, and its name.
+        self._leads: list[list[str]] = [[axis.name] if axis.name else [] for axis in axes]
+        for literal, i in zip(self._literals, self._places, strict=False):
+            lead = re.split("[{}]", literal)[-1].strip(" ,;:")
+            if lead and lead not in self._leads[i]:
+                self._leads[i].insert(0, lead)
+
+    def read(self, text: str) -> tuple[dict[int, str], str]:
+        """By axis, what a text says of it; and what of the text was not read."""
+        text = folded(text)
+        words = self._by_template(text)
+        return (words, "") if words is not None else self._in_any_order(text)
+
+    def _by_template(self, text: str) -> dict[int, str] | None:
+        """Values between the literal parts of the template, each as short as possible; None: it does not match."""
+        first, *others = self._literals
+        if not others:
+            return {} if text == first else None
+        if not text.startswith(first):
+            return None
+        words: dict[int, str] = {}
+        at = len(first)
+        for k, (axis, literal) in enumerate(zip(self._places, others, strict=True)):
+            if k < len(others) - 1:
+                end = text.find(literal, at + 1)
+            else:
+                end = len(text) - len(literal) if text.endswith(literal) else -1
+            if end <= at or words.setdefault(axis, text[at:end]) != text[at:end]:
+                return None
+            at = end + len(literal)
+        return words
+
+    def _in_any_order(self, text: str) -> tuple[dict[int, str], str]:
+        """Each part of the text is read once, so that nothing is said of two axes."""
+        reading = Reading(text, {}, bytearray(len(text)))
+        scan = self._vocabulary.scan(text)
+        for i, axis in enumerate(self.axes):  # a name and a value
+            for begin, at in self._introduced(text, i):
+                word = next(filter(axis.known.__contains__, scan.words_at(at)), None)
+                if word is None and (number := _INTEGER.match(text, at)):
+                    word = number[0]
+                if word is not None and reading.free(begin, at + len(word)):
+                    reading.take(i, word, begin, at + len(word))
+                    break
+        places = {word: places for word, places in scan.places().items() if word in self._owners}
+        for word in sorted(places, key=lambda word: (-len(word), places[word][0])):  # values that only one axis has
+            if self._owners[word] not in reading.words:
+                at = next((at for at in places[word] if reading.holds(word, at)), -1)
+                if at >= 0:
+                    reading.take(self._owners[word], word, at, at + len(word))
+        rest = reading.rest()
+        for i, axis in enumerate(self.axes):  # a name and what is not a value, for the error
+            if i not in reading.words and axis.name and (wrong := self._wrong[i].search(rest)):
+                reading.words[i] = wrong[1]
+                rest = f"{rest[: wrong.start()]};{rest[wrong.end() :]}"
+        return reading.words, rest
+
+    def _introduced(self, text: str, axis: int) -> Iterator[tuple[int, int]]:
+        """From left to right, where a name of an axis begins, and where its value may begin."""
+        patterns = self._introductions[axis]
+        hits = [pattern.search(text) for _, pattern in patterns]
+        while begins := [hit.start() for hit in hits if hit]:
+            begin = min(begins)
+            for k, (name, pattern) in enumerate(patterns):
+                hit = hits[k]
+                if hit is not None and hit.start() == begin:
+                    hits[k] = pattern.search(text, begin + 1)
+                    between = _BETWEEN.match(text, begin + len(name))
+                    assert between is not None  # it matches an empty text
+                    yield begin, between.end()
+                    if between[2]:  # "at" may belong to the value
+                        yield begin, between.start(2)
+                    if between[1]:
+                        yield begin, between.start(1)
+
+    @cached_property
+    def _introductions(self) -> list[list[tuple[str, re.Pattern[str]]]]:
+        """By axis, its names, each with a pattern of where it stands before what may be a value.
+
+        The name comes first in the pattern, so that it is searched for fast.
+        """
+        found = []
+        for axis, leads in zip(self.axes, self._leads, strict=True):
+            first = "".join(sorted({word[0] for word in axis.known}))
+            value = rf"(?= ?[=:]? ?(?:at )?[{re.escape(first)}0-9-])"
+            found.append([(name, re.compile(rf"{_at_the_start(name)}{value}")) for name in leads])
+        return found
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(dict.fromkeys(word for axis in self.axes for word in sorted(axis.known)))
+
+    @cached_property
+    def _owners(self) -> dict[str, int]:
+        """By value, the axis that alone has it. A number needs the name of its axis."""
+        owners: dict[str, set[int]] = defaultdict(set)
+        for i, axis in enumerate(self.axes):
+            for value in axis.names:
+                if value and not value.isdigit():
+                    owners[value].add(i)
+        return {value: min(axes) for value, axes in owners.items() if len(axes) == 1}
+
+    @cached_property
+    def _wrong(self) -> list[re.Pattern[str]]:
+        """By axis, its name and any word."""
+        return [re.compile(rf"{_at_the_start(axis.name)} ?[=:]? ?([^ ,;=]+)") for axis in self.axes]
+
+
+def _at_the_start(name: str) -> str:
+    """A pattern of a name that does not begin within a word."""
+    return rf"{re.escape(name)}(?<!\w{re.escape(name)})"

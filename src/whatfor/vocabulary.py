@@ -1,0 +1,108 @@
+"""Vocabulary: finds known words of several tokens in a text, in one pass however the words overlap."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
+
+#: What a word consists of, and so what must not follow it: "3" is not found in "3.5", "4" not in "4°".
+PART = r"[\w.°]"
+_PART = re.compile(PART)
+_TOKEN = re.compile(r"[\w.]++°?|.", re.DOTALL)
+_JOINED = re.compile(rf"(?<=[\w.]){PART}")
+
+
+class Vocabulary:
+    """An Aho-Corasick automaton over tokens. It reads from right to left, so that its state says what begins at a place.
+
+    >>> scan = Vocabulary(["no", "ace", "usable ace", "no usable ace"]).scan("no usable ace")
+    >>> scan.words_at(0), scan.words_at(3), scan.places()["ace"]
+    (['no usable ace', 'no'], ['usable ace'], [10])
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._next: list[dict[str, int]] = [{}]
+        self._word: list[str] = [""]
+        for word in words:
+            node = 0
+            for token in reversed(_TOKEN.findall(word)):
+                if token not in self._next[node]:
+                    self._next[node][token] = len(self._next)
+                    self._next.append({})
+                    self._word.append("")
+                node = self._next[node][token]
+            self._word[node] = word
+        self._link()
+
+    def _link(self) -> None:
+        """From each node: to the longest shorter match (``_fail``), and to the longest shorter word (``_shorter``)."""
+        self._fail = [0] * len(self._next)
+        self._shorter = [0] * len(self._next)
+        waiting = deque(self._next[0].values())
+        while waiting:
+            node = waiting.popleft()
+            fail = self._fail[node]
+            self._shorter[node] = fail if self._word[fail] else self._shorter[fail]
+            for token, child in self._next[node].items():
+                self._fail[child] = self.step(fail, token)
+                waiting.append(child)
+
+    def step(self, node: int, token: str) -> int:
+        """The state after one more token."""
+        while node and token not in self._next[node]:
+            node = self._fail[node]
+        return self._next[node].get(token, 0)
+
+    def scan(self, text: str) -> Scan:
+        """Where the words are in a text."""
+        tokens = _TOKEN.findall(text)
+        nodes, node, following, fail = [], 0, self._next, self._fail
+        for token in reversed(tokens):
+            node = following[node].get(token) or (self.step(fail[node], token) if node else 0)
+            nodes.append(node)
+        starts = accumulate(map(len, tokens), initial=0)
+        return Scan(self, text, {at: node for at, node in zip(starts, reversed(nodes), strict=False) if node})
+
+    def chain(self, node: int) -> Iterator[str]:
+        """The words that a state has read, the longest first."""
+        node = node if self._word[node] else self._shorter[node]
+        while node:
+            yield self._word[node]
+            node = self._shorter[node]
+
+
+class Scan:
+    """The words of a vocabulary in one text, by where they begin."""
+
+    def __init__(self, vocabulary: Vocabulary, text: str, nodes: dict[int, int]) -> None:
+        self._vocabulary, self._text, self._nodes = vocabulary, text, nodes
+
+    def words_at(self, at: int) -> list[str]:
+        """The words that begin at a place and end there as whole words, the longest first."""
+        node = self._nodes.get(at, 0)
+        if not node and _JOINED.match(self._text, at):  # within a token, as in "row3": the rest of it counts as one
+            rest = _TOKEN.match(self._text, at)
+            node = 0 if rest is None else self._vocabulary.step(self._nodes.get(rest.end(), 0), rest[0])
+        return [word for word in self._vocabulary.chain(node) if ends(self._text, at + len(word))] if node else []
+
+    def places(self) -> dict[str, list[int]]:
+        """By word, where it begins, from left to right; what follows it is not looked at."""
+        by_node: dict[int, list[int]] = defaultdict(list)
+        for at, node in self._nodes.items():
+            by_node[node].append(at)
+        found: dict[str, list[list[int]]] = defaultdict(list)
+        for node, places in by_node.items():
+            for word in self._vocabulary.chain(node):
+                found[word].append(places)
+        return {word: places[0] if len(places) == 1 else sorted(chain(*places)) for word, places in found.items()}
+
+
+def ends(text: str, at: int) -> bool:
+    """Whether a word that stops here is a whole one.
+
+    >>> ends("row 3, column 4.5", 5), ends("row 3, column 4.5", 15)
+    (True, False)
+    """
+    return _PART.match(text, at) is None

@@ -1,0 +1,80 @@
+"""The private names of dependencies that belief networks use: each test names the version that no longer has one."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from stable_baselines3 import DQN
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import make_vec_env
+
+from whatfor.deep import private
+from whatfor.deep.private import gradient_norm, progress_remaining, scale_gradients, steps_taken
+
+
+def check(name: str, distribution: str, there: bool, means: str) -> None:
+    """Fail with the dependency and its version."""
+    if not there:
+        pytest.fail(
+            f"{distribution} {version(distribution)} changed {name}, which {means}: adapt whatfor/deep/private.py to it"
+        )
+
+
+def test_pytorch_has_its_functions_on_lists() -> None:
+    gradients = [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])]
+    there = hasattr(torch, "_foreach_norm") and torch.equal(gradient_norm(gradients), torch.tensor(5.0))
+    check("torch._foreach_norm", "torch", there, "is the norm of each tensor of a list")
+    scaled = hasattr(torch, "_foreach_mul_")
+    if scaled:
+        scale_gradients(gradients, torch.tensor(0.5))
+        scaled = torch.equal(gradients[0], torch.tensor([1.5, 0.0])) and torch.equal(
+            gradients[1], torch.tensor([[2.0]])
+        )
+    check("torch._foreach_mul_", "torch", scaled, "multiplies every tensor of a list in place")
+
+
+class Watch(BaseCallback):
+    """Writes down what an agent counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int] = []
+        self.remaining: list[float] = []
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        model: Any = self.model
+        self.steps.append(steps_taken(model))
+        self.remaining.append(progress_remaining(model))
+
+
+def test_stable_baselines3_counts_steps_and_progress() -> None:
+    model = DQN("MlpPolicy", make_vec_env("CartPole-v1", n_envs=2, seed=0), seed=0, device="cpu", learning_starts=1_000)
+    names = {name: hasattr(model, name) for name in ("_n_calls", "_current_progress_remaining")}
+    watch = Watch()
+    if all(names.values()):
+        model.learn(40, callback=watch)
+    counts = names["_n_calls"] and watch.steps == [4, 8, 12, 16, 20]
+    check("DQN._n_calls", "stable-baselines3", counts, "counts steps of the vector of environments")
+    falls = names["_current_progress_remaining"] and watch.remaining == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0])
+    check("DQN._current_progress_remaining", "stable-baselines3", falls, "falls from 1 to 0 while training goes on")
+
+
+@pytest.mark.parametrize("name", ["_n_calls", "_current_progress_remaining"])
+def test_the_message_names_the_version(name: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match=rf"stable-baselines3 \d.* changed DQN\.{name}"):
+        check(f"DQN.{name}", "stable-baselines3", False, "is gone")
+
+
+def test_private_names_are_used_in_one_file() -> None:
+    own = Path(private.__file__)
+    used = re.compile(r"torch\._\w+|model\._\w+|_dqn\._\w+|spaces\._\w+|gym\._\w+|policy\._\w+|buffer\._\w+")
+    found = {f.name: hits for f in own.parent.glob("*.py") if (hits := used.findall(f.read_text()))}
+    assert set(found) == {own.name}

@@ -1,0 +1,79 @@
+"""Ctrl-C and SIGTERM end the server at once, whatever it is doing, without a traceback and without leaving a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from processes import SLOW, ask, children, connect, explorer, reply, runs, wait_until
+
+from whatfor.runs import Run
+
+#: In seconds: about two are promised; a busy machine must not fail this.
+SOON = 10.0
+
+
+@pytest.fixture(scope="module")
+def folder(taxi: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ending") / "run"
+    taxi.save(path)
+    return path
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("doing", ["computing", "many waiting", "half requests", "an answer that is not read"])
+def test_it_ends_at_once(folder: Path, how: signal.Signals, doing: str) -> None:
+    """attack.md 8: signals were ignored while an answer was computed."""
+    with ExitStack() as held, explorer(folder, first=SLOW) as (server, port):
+        assert reply(ask(port, "/api/run")).startswith("HTTP/1.1 200")
+        worker = children(server.pid)
+        if doing == "computing":
+            held.enter_context(ask(port, "/api/episodes"))  # the interpreter is held
+        elif doing == "many waiting":
+            for path in ("/api/episode?key=past:1", *(f"/api/state?state={state}" for state in range(20))):
+                held.enter_context(ask(port, path))
+        elif doing == "half requests":
+            for text in ("", "GET / HT", "GET / HTTP/1.1\r\n"):
+                held.enter_context(connect(port, text))
+        else:
+            page = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+            held.enter_context(connect(port, page * 200))
+        time.sleep(0.5)
+        os.killpg(server.pid, how)  # as a terminal does
+        began = time.monotonic()
+        assert server.wait(SOON) == 0, f"after {time.monotonic() - began:.1f} s"
+        assert server.stdout.read() == "ended\n"
+        assert server.stderr.read() == ""
+        wait_until(lambda: not any(map(runs, worker)))
+
+
+def test_it_ends_however_often_it_is_told_to(folder: Path) -> None:
+    with explorer(folder, first=SLOW) as (server, port), ask(port, "/api/episodes"):
+        time.sleep(0.3)
+        for _ in range(50):
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGINT)
+                time.sleep(0.005)
+        assert server.wait(SOON) in (0, -signal.SIGINT)  # the interpreter's own end has the system's handler
+        assert server.stdout.read() == "ended\n"
+        assert "Traceback" not in server.stderr.read()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after", [0.1, 0.3, 0.7, 1.5])
+def test_it_ends_while_it_starts(folder: Path, how: signal.Signals, after: float) -> None:
+    command = [sys.executable, "-m", "whatfor", "explore", str(folder), "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        time.sleep(after)
+        server.send_signal(how)
+        assert server.wait(SOON) in (0, -how)
+        assert server.stdout.read().splitlines()[-1:] in ([], ["ended"])
+        assert "Traceback" not in server.stderr.read()

@@ -1,0 +1,314 @@
+"""A run that meets another world: what would not fit is refused before compiled code runs, and the run stays as it is."""
+
+import subprocess
+import sys
+import textwrap
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import whatfor as wf
+from whatfor.labels import Ending
+from whatfor.worlds import World, table
+from whatfor.worlds.gymnasium import NoTwin, twin
+
+
+class Plain(gym.Env):
+    """As large as FrozenLake, and without names for its endings."""
+
+    observation_space, action_space = spaces.Discrete(16), spaces.Discrete(4)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return int(self.np_random.integers(16)), 0.0, bool(self.np_random.random() < 0.2), False, {}
+
+
+def in_child(script):
+    """What a script prints: in a child, since what is wrongly let in writes into memory that is not its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+# -- endings: attack.md 2 --------------------------------------------------------------------
+
+LAKE = r"'fell into a hole', 'reached the goal'"
+
+
+@pytest.mark.parametrize("learner", [wf.QLearning(), wf.Sarsa(), wf.DoubleQLearning(), wf.MonteCarlo()])
+def test_training_does_not_go_on_in_a_world_with_other_endings(learner, tmp_path):
+    """attack.md 2: the heap was corrupted by endings that the ledger has no names for."""
+    run = wf.train(Plain(), learner, episodes=50, seed=0)
+    before, lines = run.tables.copy(), len(run.ledger)
+    message = f"the run's episodes end with endings that have no names, those of this world with {LAKE}: pass env= a world with the same endings"
+    with pytest.raises(ValueError, match=message):
+        wf.train(run, episodes=3_000, env=gym.make("FrozenLake-v1"))
+    run.save(tmp_path / "run")
+    for same in (run, wf.load(tmp_path / "run")):
+        assert np.array_equal(same.tables, before)
+        assert len(same.ledger) == lines
+        assert len(wf.train(same, episodes=5, env=Plain()).history) == 55
+
+
+def test_the_attack_itself_ends_with_a_sentence():
+    script = """
+        import gymnasium as gym, numpy as np, whatfor as wf
+        world = wf.worlds.table(np.zeros((16, 4), int), 0.0, True)
+        run = wf.train(world, episodes=50, seed=0)
+        try:
+            later = wf.train(run, episodes=3000, env=gym.make("FrozenLake-v1"))
+            print(later.outcomes(0))
+        except ValueError as error:
+            print(error)
+    """
+    assert "those of this world with 'fell into a hole'" in in_child(script)
+
+
+def test_endings_in_another_order_are_other_endings():
+    names = (Ending("won", reward=1.0), Ending("lost", reward=0.0))
+    worlds = [
+        table([[0, 0]], [[1.0, 0.0]], True, labels=wf.Labels(wf.Labels.plain(1, 2).axes, ("a", "b"), endings=order))
+        for order in (names, names[::-1])
+    ]
+    run = wf.train(worlds[0], episodes=20, seed=0)
+    with pytest.raises(ValueError, match="end with 'won', 'lost', those of this world with 'lost', 'won'"):
+        wf.train(run, episodes=5, env=worlds[1])
+    assert len(wf.train(run, episodes=5, env=worlds[0]).history) == 25
+
+
+def test_fewer_endings_are_no_harm():
+    run = wf.train("FrozenLake-v1", episodes=50, seed=0, engine="python")
+    more = wf.train(run, episodes=50, env=Plain())
+    assert more.audit.residual <= 1e-12
+    assert more.ledger.endings == run.ledger.endings
+
+
+def test_playing_in_a_world_with_other_endings_uses_its_names():
+    run = wf.train(table(np.zeros((16, 4), int), 0.0, True), episodes=50, seed=0)
+    lake = gym.make("FrozenLake-v1")
+    assert run.played(14, env=lake).ending in ("fell into a hole", "reached the goal", "cut")
+    assert set(run.simulation(14, env=lake, rollouts=50).chances) <= {
+        "fell into a hole",
+        "reached the goal",
+        "timed out",
+    }
+    assert run.comparison(14, env=lake, rollouts=50).simulated.rollouts == 50
+    assert len(run.evaluate(5, env=lake).returns) == 5
+
+
+# -- labels: attack.md 3 ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(8, 3), (2, 12), (24, 1), (6, 5), (5, 4)])
+def test_labels_of_another_shape_are_refused(shape):
+    """attack.md 3: with as many pairs as the table has, training segfaulted."""
+    message = rf"labels= names {shape[0]} states and {shape[1]} actions; the table has 6 states and 4 actions"
+    with pytest.raises(ValueError, match=message):
+        table(np.full((6, 4), 5), 1.0, False, labels=wf.Labels.plain(*shape))
+    entries = [[[(1.0, 5, 1.0, False)]] * 4] * 6
+    with pytest.raises(ValueError, match=message):
+        table(entries, labels=wf.Labels.plain(*shape))
+
+
+def test_a_world_is_checked_when_it_is_made():
+    world = table(np.full((6, 4), 5), 1.0, False)
+    rows = world.arrays.table
+
+    def changed(labels=world.labels, **columns):
+        return World(labels, world.arrays._replace(table=rows._replace(**columns)))
+
+    assert changed().labels == world.labels
+    for labels, columns, message in (
+        (wf.Labels.plain(12, 2), {}, "the labels name 12 states and 2 actions, the table has 6 and 4"),
+        (world.labels, {"next_state": rows.next_state + 1}, "next states that do not exist"),
+        (world.labels, {"next_state": rows.next_state - 6}, "next states that do not exist"),
+        (world.labels, {"next_state": rows.next_state[:-1]}, "columns are of different lengths"),
+        (world.labels, {"first": rows.first + 1}, "columns are of different lengths"),
+        (world.labels, {"ending": rows.ending - 4}, "endings that the labels do not name"),
+        (world.labels, {"ending": rows.ending - 1}, "endings that the labels do not name"),
+        (world.labels, {"ending": rows.ending + 1}, "endings that the labels do not name"),
+        (world.labels, {"start": rows.start[:-1]}, "the labels name 6 states"),
+        (world.labels, {"guide": rows.guide[:3]}, "guide is not made for its start"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            changed(labels, **columns)
+
+
+def test_cartpole_is_checked_when_it_is_made():
+    world = wf.worlds.cartpole()
+    other = wf.worlds.cartpole(bins=(3, 3, 6, 4))
+    for labels, arrays in ((other.labels, world.arrays), (world.labels, other.arrays)):
+        with pytest.raises(ValueError, match="CartPole's bins are"):
+            World(labels, arrays)
+    with pytest.raises(ValueError, match="CartPole's labels have four axes"):
+        World(wf.Labels.plain(162, 2), world.arrays)
+
+
+# -- CartPole's bins: attack.md 21 -----------------------------------------------------------
+
+
+def test_a_body_beyond_all_numbers_stays_within_its_bins():
+    """attack.md 21: a force of 1e306 led past an axis's own edges, and to a segfault."""
+    script = """
+        import gymnasium as gym, whatfor as wf
+        env = gym.make("CartPole-v1")
+        env.unwrapped.force_mag = 1e306
+        bounds = [(-2.4, 2.4), (-2.5, 2.5), (-0.2, 0.2), (-1, 1)]
+        runs = [
+            wf.train(env, episodes=200, seed=0, bins=(1, 1, 5000, 1), bounds=bounds, engine=engine)
+            for engine in ("compiled", "python")
+        ]
+        print(runs[0].engine, (runs[0].tables == runs[1].tables).all(), runs[0].ledger.lines.cell.max() < 10_000)
+    """
+    assert in_child(script) == "compiled True True\n"
+
+
+@pytest.mark.parametrize("bins", [(3, 3, 6, 3), (1, 1, 50, 1), (1, 1, 1, 1), (40, 2, 3, 1)])
+def test_bins_are_gymnasiums_for_every_number(bins):
+    from whatfor.worlds.stepping import bin_of
+
+    world = wf.worlds.cartpole(bins=bins)
+    generator = np.random.default_rng(0)
+    odd = np.array([-np.inf, np.inf, np.nan, 1e306, -1e306, 0.0, -0.0, 2.4, -2.4, 1e-300])
+    bodies = np.concatenate([generator.choice(odd, size=(200, 4)), generator.normal(scale=2, size=(200, 4))])
+    with np.errstate(over="ignore"):
+        expected = world.labels.indices(bodies.astype(np.float32))
+    found = [bin_of(world.arrays.cart, body) for body in bodies]
+    assert found == expected.tolist()
+
+
+def test_bins_shown_as_several_numbers_have_no_twin():
+    """The compiled twin read edges that such labels do not have, and put every observation into the first bins."""
+    bounds = spaces.Box(-3.0, 3.0, (4,))
+    env = gym.wrappers.TransformObservation(gym.make("CartPole-v1"), lambda seen: np.clip(seen, -3, 3), bounds)
+    several = gym.wrappers.DiscretizeObservation(env, 3, multidiscrete=True)
+    assert wf.train(several, episodes=20, seed=0).engine == "python"
+    inner = gym.make("CartPole-v1")
+    inner.observation_space = bounds
+    with pytest.raises(NoTwin, match="shown as several numbers"):
+        twin(gym.wrappers.DiscretizeObservation(inner, 3, multidiscrete=True))
+
+
+# -- limits: attack.md 13, 14 ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bins", "bounds"),
+    [
+        (1, [(1, 1.0000001), (0, 1)]),
+        ((3, 3), [(1, 1.0000005), (0, 1)]),
+        ((5_000_000, 1), [(-1.2, 0.6), (-0.07, 0.07)]),
+        ((1, 100), [(-1, 1), (1e6, 1e6 + 1)]),
+    ],
+)
+def test_bins_narrower_than_observations_can_tell_apart_are_refused(bins, bounds):
+    """attack.md 14: drawing an observation from such a bin went on for ever."""
+    with pytest.raises(
+        ValueError, match=r"the bins of observation number \d are too narrow.*fewer bins or wider bounds"
+    ):
+        wf.train("MountainCar-v0", episodes=1, seed=0, bins=bins, bounds=bounds)
+
+
+def test_drawing_observations_gives_up():
+    from whatfor.labels import Axis, Labels
+    from whatfor.worlds.entering import observations_in
+
+    labels = Labels((Axis("x", 2, edges=(1.0, 1.00000001, 1.00000002)),), ("go",), observed="bins")
+    with pytest.raises(ValueError, match="no observation was found in 'x 1'"):
+        observations_in(labels, 1, 3, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("bins", [(3, 3, 6, 300_000_000), [10**6] * 4, 10**9])
+def test_too_many_bins_are_refused_before_any_is_made(bins):
+    with pytest.raises(ValueError, match=r"states, and the limit is 10,000,000. To allow it, set WHATFOR_MAX_STATES="):
+        wf.worlds.cartpole(bins=bins if isinstance(bins, (tuple, list)) else [bins] * 4)
+
+
+@pytest.mark.parametrize("bins", [2.5, "3", [3, 2.5], True, [3, None], None])
+def test_bins_are_whole_numbers(bins):
+    with pytest.raises(ValueError, match=r"bins is .*; it must be a whole number|observations are continuous"):
+        wf.train("MountainCar-v0", episodes=1, seed=0, bins=bins)
+
+
+@pytest.mark.parametrize("bounds", [[("a", "b"), (0, 1)], [(0, 1), (0,)], [0, 1], "ab", [(None, 1), (0, 1)], 3])
+def test_bounds_are_pairs_of_numbers(bounds):
+    with pytest.raises(ValueError, match=r"bounds takes a \(low, high\) pair for each number"):
+        wf.train("MountainCar-v0", episodes=1, seed=0, bins=3, bounds=bounds)
+
+
+def test_simulations_stop_at_stated_limits(monkeypatch):
+    run = wf.train(table([[0]], [[1.0]], max_steps=200), wf.QLearning(discount=0.9), episodes=3, seed=0)
+    with pytest.raises(ValueError, match="WHATFOR_MAX_ROLLOUTS=10000000"):
+        run.simulation(0, rollouts=10_000_000)
+    monkeypatch.setenv("WHATFOR_MAX_STEPS", "20000")
+    assert run.simulation(0, rollouts=100).length == 200
+    with pytest.raises(ValueError, match=r"this simulation .*the limit is 20,000. To allow it, set WHATFOR_MAX_STEPS="):
+        run.simulation(0, rollouts=101)
+    stepped = wf.train("CartPole-v1", episodes=3, seed=0, bins=3, bounds=[(-3, 3)] * 4, engine="python")
+    monkeypatch.setenv("WHATFOR_MAX_STEPS", "2000")
+    with pytest.raises(ValueError, match=r"this simulation .*the limit is 2,000"):
+        stepped.simulation(40, rollouts=500, enter=lambda env, state, generator: None)
+
+
+def test_a_networks_rollouts_stop_at_the_same_limit(monkeypatch):
+    from whatfor.worlds.rolling import rolled_by
+
+    monkeypatch.setenv("WHATFOR_MAX_STEPS", "100")
+    zeros = [lambda seen: np.zeros(len(seen), np.int64)] * 2
+    ways = {"envs": [Plain()], "max_steps": 50}
+    assert len(rolled_by(*zeros, lambda *_: -3, 4, lambda env: (env.reset(seed=0)[0], None), rollouts=2, **ways)) == 2
+    with pytest.raises(ValueError, match=r"this simulation .*the limit is 100"):
+        rolled_by(*zeros, lambda *_: -3, 4, lambda env: (env.reset(seed=0)[0], None), rollouts=200, **ways)
+
+
+def test_a_horizon_has_its_limit():
+    run = wf.train("FrozenLake-v1", episodes=3, seed=0)
+    with pytest.raises(ValueError, match=r"a horizon of 1,000,000,000 steps .*WHATFOR_MAX_BYTES="):
+        run.timeline(0, horizon=10**9)
+
+
+def test_room_for_lines_is_halved_where_memory_is_short():
+    """attack.md 13: room for 2^27 lines was taken ahead, whatever memory there was."""
+    script = """
+        import resource
+        import whatfor as wf
+        settings = {"seed": 0, "engine": "compiled", "progress": False}
+        wf.train("FrozenLake-v1", wf.QLearning(exploration=1.0), episodes=10, **settings)
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (120 << 20),) * 2)
+        run = wf.train("FrozenLake-v1", wf.QLearning(exploration=1.0), episodes=300_000, **settings)
+        print(run.stopped, len(run.history), run.ledger.n_episodes)
+    """
+    assert in_child(script) == "None 300000 300000\n"
+
+
+def test_a_column_that_begins_to_vary_gives_back_room(monkeypatch):
+    from whatfor import store
+
+    columns = store.Store()
+    columns.expect("trail", 0.0)
+    columns.reserve(10, expected=10_000)
+    columns.append(0, 0, 1.0, 0.5, 0.9, 0.0, None)
+    real = np.empty
+
+    def short(shape, *args, **options):
+        if np.prod(shape) > 100:
+            raise MemoryError
+        return real(shape, *args, **options)
+
+    monkeypatch.setattr(store.np, "empty", short)
+    columns.append(0, 0, 1.0, 0.5, 0.9, 1.0, None)
+    assert columns.lines(2).trail.tolist() == [0.0, 1.0]
+    columns.reserve(90, expected=10_000)
+    assert 92 <= columns.capacity <= 100
+    with pytest.raises(MemoryError):
+        columns.reserve(200)
+    assert columns.lines(2).reward.tolist() == [1.0, 1.0]
