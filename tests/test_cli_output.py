@@ -132,7 +132,8 @@ def test_a_closed_pipe_ends_it_quietly(cartpole, words):
         stdout=writer, stderr=subprocess.PIPE, check=False,
     )  # fmt: skip
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stderr == b""
+    assert done.returncode in ((0, 1) if words == ["--help"] else (1,))  # tyro before 1.0 ends its help with 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

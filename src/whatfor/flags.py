@@ -124,8 +124,8 @@ def environment_in(id: str, options: Sequence[str]) -> Any:
     try:
         return made(id, given)
     except Exception as error:
-        said = "".join(f" --option {text}" for text in options)
-        raise ValueError(f"{id} cannot be created{said and ' with' + said}: {type(error).__name__}: {error}") from error
+        flags = " with" + "".join(f" --option {text}" for text in options) if options else ""
+        raise ValueError(f"{id} cannot be created{flags}: {type(error).__name__}: {error}") from error
 
 
 def concepts_in(text: str) -> Any:

@@ -118,10 +118,12 @@ def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] 
     """Another environment of the same kind and settings; None: it cannot be made."""
     import gymnasium as gym
 
+    spec = spec if env is None else env.spec
     with contextlib.suppress(gym.error.Error, TypeError, ValueError, AttributeError):
-        made = gym.make(spec if env is None else env.spec)  # type: ignore[arg-type]
-        if env is None or changed(env, made) is None:
-            return made
+        if spec is not None:
+            made = gym.make(spec)
+            if env is None or changed(env, made) is None:
+                return made
     with contextlib.suppress(Exception):  # whatever a stranger's environment does when it is copied
         return copy.deepcopy(env)
     return None
