@@ -106,8 +106,8 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
     (("settings", "learner", "trail"), UNIT),
     (("settings", "learner", "initial"), FLOATS),
     (("settings", "learner", "draw"), ["step", "episode"]),
-    (("settings", "agent", "layers"), [[], [1], [8, 8], [10**9], [10**5] * 2, [1] * 10_000]),
-    (("settings", "agent", "activation"), ["ReLU", "Tanh", "Module", "Sequential", "load", "__class__"]),
+    (("network", "agent", "layers"), [[], [1], [8, 8], [10**9], [10**5] * 2, [1] * 10_000]),
+    (("network", "agent", "activation"), ["ReLU", "Tanh", "Module", "Sequential", "load", "__class__"]),
     *(
         setting
         for where in ("world", "environment")

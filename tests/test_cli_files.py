@@ -83,7 +83,8 @@ def test_a_folder_without_permissions(whatfor, saved, tmp_path, command):
 
 
 LIMITED = """
-import resource, sys
+import os, resource, sys
+os.environ["WHATFOR_COMPILE"] = "0"  # a full disk has no room for compiled code either, and a warning would say so
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 from whatfor.cli import main
 main()

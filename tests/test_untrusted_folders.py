@@ -128,7 +128,7 @@ def renamed(document):
         (lambda d: d["ledger"].update(endings=[]), "endings of its ledger are not those of its labels|out of range"),
         (lambda d: d["ledger"].update(endings=["timed out"]), "same name"),
         (lambda d: d["ledger"].update(order="sideways"), "Invalid enum value 'sideways'"),
-        (lambda d: d["settings"].update(surprise=1), "unknown field `surprise`"),
+        (lambda d: d["ledger"].update(surprise=1), "unknown field `surprise`"),
         (lambda d: d["settings"].update(seed=-1), "seed"),
         (lambda d: d["settings"]["learner"].update(discount="0.9"), "discount"),
         (lambda d: d["settings"]["world"].update(kind="submarine"), "Invalid value 'submarine'"),

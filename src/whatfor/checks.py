@@ -56,7 +56,9 @@ def flag(what: str, value: Any) -> bool:
     Traceback (most recent call last):
     ValueError: terminated is 'False'; it must be True or False
     """
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np.bool_)) or (
+        isinstance(value, np.ndarray) and value.shape == () and value.dtype == bool
+    ):
         return bool(value)
     raise ValueError(f"{what} is {value!r}; it must be True or False")
 

@@ -104,7 +104,10 @@ def train(
             engine=engine,
         )
     except wf.TrainingStopped as stopped:
-        stopped.run.save(out)
+        try:
+            stopped.run.save(out)
+        except wf.FolderError as error:
+            raise ValueError(f"{stopped}. {error}") from stopped
         raise ValueError(f"{stopped} What there is was saved to {out}") from stopped
     run.save(out)
     last = run.history.returns[-100:]

@@ -29,6 +29,10 @@ class Strict(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the document, with no other fields than its own."""
 
 
+class Open(Struct, frozen=True):
+    """A part to which a custom training loop may add fields of its own, which nothing reads."""
+
+
 # -- the world, and how to make it again -------------------------------------------------------
 
 
@@ -128,7 +132,7 @@ class OtherSchedule(Strict, frozen=True, tag_field="kind", tag="other"):
 Schedule = ConstantSchedule | LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
 
 
-class Learner(Strict, frozen=True):
+class Learner(Open, frozen=True):
     """A learner's name, and its parameters where it is one of the built-in ones."""
 
     name: Text
@@ -149,7 +153,7 @@ class Replay(Strict, frozen=True):
     warmup: Natural | None
 
 
-class Settings(Strict, frozen=True):
+class Settings(Open, frozen=True):
     """How a run was made. A custom training loop may leave out all of it."""
 
     learner: Learner | UnsetType = UNSET

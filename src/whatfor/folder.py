@@ -35,7 +35,7 @@ MAX_MANIFEST_BYTES, MAX_DOCUMENT_BYTES = 1 << 20, 1 << 28
 #: Characters of an error's message.
 MAX_MESSAGE = 1_000
 #: How long a save waits for another one, in seconds.
-PATIENCE = 10.0
+PATIENCE = 30.0
 #: How often a reader starts again when the run is replaced while it reads.
 MAX_READS = 50
 
@@ -63,10 +63,11 @@ def write(path: str | os.PathLike[str], contents: Contents) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
             _replace_run(folder, contents)
-    except OSError as error:
-        held = "; the run saved there before is untouched" if (folder / MANIFEST).exists() else ""
+    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
+        earlier = "; the run saved there before is untouched" if os.path.exists(folder / MANIFEST) else ""
+        why = getattr(error, "strerror", None) or error
         raise FolderError(
-            f"could not save to {folder}: {error.strerror or error}{held}. Free some space or choose another folder, and save again"
+            f"could not save to {folder}: {why}{earlier}. Free some space or choose another folder, and save again"
         ) from error
     return folder
 
@@ -94,17 +95,18 @@ def read(path: str | os.PathLike[str]) -> Contents:
     """What a folder holds, after checking that it is what was written."""
     folder = Path(path)
     for attempt in range(MAX_READS):
-        manifest = _manifest(folder)
         try:
-            return _contents(folder, manifest)
-        except (FolderError, OSError) as error:
-            with suppress(FolderError):
-                if _manifest(folder) != manifest:  # a save has replaced the run meanwhile
-                    time.sleep(0.002 * attempt)
-                    continue
-            if isinstance(error, FolderError):
-                raise
+            manifest = _manifest(folder)
+            try:
+                return _contents(folder, manifest)
+            except (FolderError, OSError):
+                if _manifest(folder) == manifest:
+                    raise
+                time.sleep(0.002 * attempt)  # a save has replaced the run meanwhile
+        except OSError as error:
             raise FolderError(f"{folder} cannot be read: {error.strerror or error}") from error
+        except MemoryError:
+            raise FolderError(f"{folder} holds more than fits into memory") from None
     raise FolderError(f"{folder} is being saved again and again; load it when that is done")
 
 
@@ -131,7 +133,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _replace_run(folder: Path, contents: Contents) -> None:
     """Write the new files, switch the manifest over to them, and delete the earlier ones."""
-    holds_run(folder)  # again, now that nobody else writes
+    holds_run(folder)  # again, now that no other save is at work
     before = _files_of(folder)
     _remove(folder, _journaled(folder) - before)  # an earlier save was killed
     writers = _writers(contents)
@@ -150,8 +152,8 @@ def _replace_run(folder: Path, contents: Contents) -> None:
             _remove(folder, {*names.values(), PART})
             _remove(folder, {JOURNAL})
         raise
-    _remove(folder, before)
-    _remove(folder, {JOURNAL})
+    if _remove(folder, before):  # else the next save tries again
+        _remove(folder, {JOURNAL})
 
 
 def _writers(contents: Contents) -> dict[str, tuple[str, Callable[[IO[bytes]], Any]]]:
@@ -204,10 +206,12 @@ def _names_in(data: Any) -> set[str]:
     return {name for name in items if isinstance(name, str) and RUN_FILE.fullmatch(name)}
 
 
-def _remove(folder: Path, names: set[str]) -> None:
+def _remove(folder: Path, names: set[str]) -> bool:
+    """Delete files; False where one could not be."""
     for name in names:
-        with suppress(OSError):  # what cannot be deleted is only in the way
+        with suppress(OSError):
             (folder / name).unlink(missing_ok=True)
+    return not any(os.path.lexists(folder / name) for name in names)
 
 
 def _is_ours(name: str) -> bool:
@@ -230,7 +234,7 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
         named = entry.get("file") if isinstance(entry, dict) else None
         if not isinstance(named, str) or not RUN_FILE.fullmatch(named) or not named.startswith(f"{name}-"):
             raise FolderError(f"{folder / MANIFEST} names {named!r} for its {name}, which is not a file of a run")
-        if not isinstance(entry.get("bytes"), int) or isinstance(entry["bytes"], bool):
+        if type(entry.get("bytes")) is not int or entry["bytes"] < 0:
             raise FolderError(f"{folder / MANIFEST} does not say how long {named} is")
     try:
         check_limit("bytes", sum(entry["bytes"] for entry in entries.values()), f"the run at {folder}")

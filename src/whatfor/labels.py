@@ -32,7 +32,6 @@ KIND_AXES: dict[str, dict[str, int | None]] = {
     "taxi": {"row": 5, "column": 5, "passenger": 5, "destination": 4},
     "blackjack": {"player": 32, "dealer": 11, "ace": 2},
     "cartpole": {"cart": None, "speed": None, "pole": None, "swing": None},
-    "grid": {"row": None, "column": None},
 }
 
 

@@ -175,8 +175,9 @@ def _trained(
     if isinstance(error, KeyboardInterrupt):
         warnings.warn(f"training was {stopped}; the run so far is returned", stacklevel=3)
     elif error is not None:
+        diverged = not np.isfinite(run.tables).all()
+        use = "its history can be looked at" if diverged else "it can be asked, saved and continued"
         raise TrainingStopped(
-            f"training stopped, {stopped}. The run so far is this error's .run: it can be asked, saved and continued",
-            run,
+            f"training stopped, {stopped}. The run so far is this error's .run: {use}", run
         ) from error
     return run

@@ -314,7 +314,7 @@ class Ledger:
         cell = self._cell(table, state, action)
         try:
             fine = math.isfinite(reward) and 0.0 <= step_size <= 1.0 and 0.0 <= discount <= 1.0 and 0.0 <= trail <= 1.0
-        except TypeError:
+        except (TypeError, OverflowError):  # no number, or a whole number beyond the largest float
             fine = False
         if not fine:
             _refuse(reward, step_size=step_size, discount=discount, trail=trail)

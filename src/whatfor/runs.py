@@ -168,7 +168,7 @@ class Run:
 
     def _worth(self, index: int) -> NDArray[np.float64]:
         worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
-        if not np.isfinite(worth).all():
+        if np.isnan(worth).any() or not np.isfinite(worth.max()):  # -inf rules an action out
             raise ValueError(
                 f"the agent's values in {self.labels.words(index)!r} are NaN or infinite: its learning has diverged, so there is nothing it expects"
             )

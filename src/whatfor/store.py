@@ -75,7 +75,7 @@ class Store:
             try:
                 full = np.empty(max(self.capacity, 2), np.float64)
             except MemoryError:  # give back the room that was taken ahead
-                self._grow(max(self.used, 2), max(self.used, 2))
+                self._grow(self.used + 2, self.used + 2)
                 full = np.empty(self.capacity, np.float64)
             full[: self.used] = column[0] if self.used else 0.0
             setattr(self, name, full)

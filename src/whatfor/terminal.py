@@ -61,7 +61,8 @@ def describe(error: OSError) -> str:
     if error.filename is None:
         return f"the output could not be written: {error.strerror or error}"
     place = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-    return f"{place} cannot be read or written: {error.strerror}. Choose another place, or change who may use this one"
+    advice = "change who may use this one" if isinstance(error, PermissionError) else "free some space"
+    return f"{place} cannot be read or written: {error.strerror}. Choose another place, or {advice}"
 
 
 def _flush() -> None:

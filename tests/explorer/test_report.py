@@ -198,11 +198,11 @@ def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
 
 
 def test_the_page_of_the_explorer_says_what_holds() -> None:
-    from whatfor.explorer import desk, server
+    from whatfor.explorer import cache, desk, guard, server
 
     page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
     for told_ in (
-        f"{server.LONGEST:,} bytes", f"most {server.MOST_WAITING} requests", f"{server.KEPT / 1e6:.0f} MB of answers", f"--port {server.PORT}",
+        f"{guard.MAX_ADDRESS:,} bytes", f"most {server.MAX_WAITING} requests", f"{cache.MAX_BYTES / 1e6:.0f} MB of answers", f"--port {server.PORT}",
         f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {desk.MOST_UPDATES} heaviest",
     ):  # fmt: skip
         assert told_ in page

@@ -1,4 +1,4 @@
-"""The private names of dependencies that belief networks use. ``tests/deep/test_private.py`` checks each against the installed version."""
+"""The private names of dependencies that belief networks use. ``tests/deep/test_private_names.py`` checks each against the installed version."""
 
 from __future__ import annotations
 

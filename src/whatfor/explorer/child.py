@@ -43,7 +43,7 @@ def answer_requests(desk: Desk, channel: socket.socket, seconds: int) -> NoRetur
             signal.alarm(min(seconds + GRACE, MAX_ALARM))
             kind, body = _reply(desk, request)
             signal.alarm(0)
-            for stream in (sys.stdout, sys.stderr):
+            for stream in filter(None, (sys.stdout, sys.stderr)):
                 stream.flush()
             channel.sendall(struct.pack(HEADER, kind, len(body)) + body)
     finally:

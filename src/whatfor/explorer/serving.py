@@ -57,7 +57,7 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         if self.cycle is None or self.cycle.response_complete:  # no request is being answered
-            self.transport.close()
+            self.transport.abort()  # close() would wait for a client that does not read
 
 
 class Server(uvicorn.Server):

@@ -96,9 +96,9 @@ class ForkedWorker:
         return kind, await self._reader.readexactly(size)
 
     async def _start(self) -> None:
-        ours, its = socket.socketpair()
-        for stream in (sys.stdout, sys.stderr):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()  # or both processes would write what is left in it
+        ours, its = socket.socketpair()
         try:
             pid = _fork()
         except OSError as error:
@@ -135,7 +135,7 @@ class ForkedWorker:
 def _fork() -> int:
     with warnings.catch_warnings():
         # From Python 3.12, forking beside other threads is warned about: a lock that one of them holds stays locked.
-        # The explorer has no other threads. A test or a notebook may have some, and then an answer may run out of time.
+        # The explorer has none that hold locks for long. A test or a notebook may, and then an answer may run out of time.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 

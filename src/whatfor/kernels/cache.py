@@ -69,10 +69,10 @@ class CacheFolder:
         path = self.path / f"{name}{SUFFIX}"
         try:
             content = _regular(path)
-        except FileNotFoundError:
-            return None
-        except OSError:
+        except IsADirectoryError:
             content = b""
+        except OSError:  # not there, or not to be had now
+            return None
         body = content[len(HEADER) + 32 :]
         if content[: len(HEADER) + 32] == HEADER + hashlib.sha256(body).digest():
             return body
@@ -140,10 +140,11 @@ def _owned(folder: Path) -> Path:
 def _marked(root: Path) -> Path:
     """The folder with our marker; an empty one gets it, any other one is not ours."""
     _owned(root)
-    with suppress(OSError):
+    foreign = any(not (name.startswith(MARKER) and name.endswith(PART)) for name in os.listdir(root))
+    with suppress(OSError):  # read after the list, since another process may be writing it
         if _regular(root / MARKER) == MARKER_TEXT:
             return root
-    if any(not (name.startswith(MARKER) and name.endswith(PART)) for name in os.listdir(root)):
+    if foreign:
         raise CacheError(f"{root} was not made by whatfor, so compiled code is not cached there")
     _replace(root / MARKER, MARKER_TEXT)
     return root

@@ -63,7 +63,7 @@ class Exponential:
 
     def __post_init__(self) -> None:
         decay: Any = self.decay
-        if not isinstance(decay, numbers.Real) or not 0.0 <= decay <= 1.0:
+        if not isinstance(decay, numbers.Real) or not 0.0 <= float(decay) <= 1.0:
             raise ValueError(f"decay is {decay!r}; exploration is multiplied by it, so it must lie in [0, 1]")
 
     def __call__(self, episode: int) -> float:

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from whatfor.checks import whole
-from whatfor.limits import check_limit
+from whatfor.limits import check_limit, limit
 from whatfor.text import one_line
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
@@ -129,7 +129,8 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
 
 def env_again(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
-    if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"]:  # "module:id" would import code that a file names
+    # "module:id" would import code that a file names, and so would Gymnasium's adapters of old environments
+    if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"] and not recipe["id"].startswith("GymV2"):
         wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
         if wrong:
             raise ValueError(
@@ -157,8 +158,7 @@ def _place(
     given: int | None,
 ) -> Place:
     limits = [whole("max_steps", limit, 1) for limit in (own, given) if limit is not None]
-    longest = min(limits) if limits else LONGEST
-    check_limit("steps", longest, "an episode of max_steps")
+    longest = min(*limits, limit("steps")) if limits else LONGEST
     check_limit("states", labels.n_states, "this environment")
     return Place(labels, world, env, engine, reason, recipe, longest)
 

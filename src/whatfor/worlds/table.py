@@ -44,7 +44,7 @@ def table(
     _check_states(following, shape[0])
     if following.ndim == 3 and probability is None:
         raise ValueError("with several possibilities a pair, say how likely each is: probability= of the same shape")
-    rewards = _fitting("reward", array_of("reward", reward, "iuf", "numbers"), shape).astype(np.float64)
+    rewards = _fitting("reward", array_of("reward", reward, "biuf", "numbers"), shape).astype(np.float64)
     ended = _fitting("terminated", flags("terminated", terminated), shape)
     given = array_of("probability", 1.0 if probability is None else probability, "iuf", "numbers")
     chances = _fitting("probability", given, shape).astype(np.float64)
@@ -80,7 +80,7 @@ def _from_lists(
     columns = zip(*flat, strict=True)
     chances = array_of("the probabilities of P", next(columns), "iuf", "numbers").astype(np.float64)
     to = array_of("the next states of P", next(columns), "iu", "whole numbers")
-    rewards = array_of("the rewards of P", next(columns), "iuf", "numbers").astype(np.float64)
+    rewards = array_of("the rewards of P", next(columns), "biuf", "numbers").astype(np.float64)
     ended = flags("terminated in P", next(columns))
     if any(column.ndim != 1 for column in (chances, to, rewards, ended)):
         raise ValueError("every entry of P is (probability, next state, reward, terminated), four single values")
