@@ -98,7 +98,7 @@ def test_the_command(whatfor, tmp_path):
     (tmp_path / "file").touch()
     code, _, told = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
     assert code == 2
-    assert "choose another folder" in told
+    assert "choose another place" in told
     code, _, told = whatfor("paper", "--only", "S11", "--out", tmp_path)
     assert code == 2
     assert "figure S11 is of deep agents: add --deep" in told

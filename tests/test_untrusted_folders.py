@@ -209,7 +209,7 @@ def test_settings_that_a_document_cannot_hold_are_not_saved(tmp_path):
     labels, values = wf.Labels.plain(1, 1), [[0.5]]
     for settings in (
         {"seed": -1},
-        {"author": "me"},
+        {"max_steps": 0},
         {"learner": {"name": "two\nlines"}},
         {"learner": {"name": object()}},
     ):

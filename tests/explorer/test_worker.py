@@ -169,7 +169,7 @@ def test_connections_are_closed_though_a_process_was_forked_beside_them(taxi: Ru
 def test_the_server_goes_on_after_an_answer_was_given_up(taxi: Run, tmp_path: Path) -> None:
     """attack.md 8: one request froze the server."""
     taxi.save(tmp_path / "run")
-    with explorer(tmp_path / "run", first=SLOW, WHATFOR_MAX_SECONDS="8") as (server, port):
+    with explorer(tmp_path / "run", first=SLOW, WHATFOR_MAX_SECONDS="4") as (server, port):
         late = ask(port, "/api/episodes")
         assert reply(ask(port, "/")).startswith("HTTP/1.1 200")  # while it computes
         got = reply(late)
@@ -185,7 +185,7 @@ def test_the_server_goes_on_after_an_answer_was_given_up(taxi: Run, tmp_path: Pa
 @pytest.mark.parametrize("request_path", ["/api/episodes", "/api/episode?key=past:1"])
 def test_a_process_does_not_outlive_a_server_that_was_killed(taxi: Run, tmp_path: Path, request_path: str) -> None:
     taxi.save(tmp_path / "run")
-    with explorer(tmp_path / "run", first=SLOW, WHATFOR_MAX_SECONDS="3") as (server, port), ask(port, request_path):
+    with explorer(tmp_path / "run", first=SLOW, WHATFOR_MAX_SECONDS="1") as (server, port), ask(port, request_path):
         wait_until(lambda: children(server.pid))
         (child,) = children(server.pid)
         time.sleep(0.3)

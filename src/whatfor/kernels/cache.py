@@ -7,6 +7,7 @@ while no other user can write to it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -28,6 +29,8 @@ MARKER_TEXT = (
 HEADER = b"whatfor kernel 1\n"
 SUFFIX, PART = ".kernel", ".part"
 VERSION = re.compile(r"kernels-[0-9a-f]{16}")
+#: Errors that say nothing of the file itself.
+BUSY = (errno.EACCES, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 #: So many versions stay on disk: the newest.
 MAX_VERSIONS = 8
 
@@ -69,10 +72,12 @@ class CacheFolder:
         path = self.path / f"{name}{SUFFIX}"
         try:
             content = _regular(path)
-        except IsADirectoryError:
-            content = b""
-        except OSError:  # not there, or not to be had now
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            if error.errno in BUSY:  # the file may be fine
+                return None
+            content = b""
         body = content[len(HEADER) + 32 :]
         if content[: len(HEADER) + 32] == HEADER + hashlib.sha256(body).digest():
             return body
