@@ -1,4 +1,4 @@
-"""Numbers of the wrong kind are refused before they reach compiled code, and nothing is lost (attack.md 4, 20)."""
+"""Numbers of the wrong kind are refused before they reach compiled code, and nothing is lost (attack 4, 20)."""
 
 import math
 
@@ -23,7 +23,7 @@ def small(**options):
     return ledger
 
 
-# -- the ledger: attack.md 4 -----------------------------------------------------------------
+# -- the ledger: attack 4 -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_origin_is_the_number_of_an_experience(origin):
 
 @pytest.mark.parametrize("experiences", [-5, 1.5, True, "2", 3])
 def test_experiences_are_counted_upwards(experiences):
-    """attack.md 10: ``new_episode(-5)`` saved a run that could not be loaded."""
+    """attack 10: ``new_episode(-5)`` saved a run that could not be loaded."""
     ledger = small(order="replayed")
     ledger.new_episode(experiences=4)
     with pytest.raises(ValueError, match=r"experiences is .*; it must be a whole number from 4"):

@@ -1,4 +1,4 @@
-"""Files and folders that cannot be read or written get one line, and nothing that was there is lost (attack.md 18)."""
+"""Files and folders that cannot be read or written get one line, and nothing that was there is lost (attack 18)."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What the command line prints is shown and not acted on, in any encoding, and into a pipe that closes (attack.md 19)."""
+"""What the command line prints is shown and not acted on, in any encoding, and into a pipe that closes (attack 19)."""
 
 import json
 import os

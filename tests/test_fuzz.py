@@ -94,17 +94,17 @@ def run_module(*arguments):
     return done.stdout
 
 
-# attack.md 9, 10, 14, 15, 16
+# attack 9, 10, 14, 15, 16
 def test_mutated_tabular_folders_load_and_answer_or_are_refused():
     assert "300 tabular folders" in run_module("fuzz", "--tabular", "300", "--deep", "0", "--workers", "1")
 
 
-# attack.md 5, 15
+# attack 5, 15
 def test_mutated_deep_folders_load_and_answer_or_are_refused():
     assert "40 deep folders" in run_module("fuzz", "--tabular", "0", "--deep", "40", "--workers", "1")
 
 
-# attack.md 7, 12
+# attack 7, 12
 def test_savers_readers_and_kills_lose_nothing():
     counts = ("--savers", "12", "--seconds", "2", "--kills", "16", "--train-kills", "6", "--json")
     came = json.loads(run_module("fuzz.stress", *counts))

@@ -37,14 +37,14 @@ def in_child(script):
     return done.stdout
 
 
-# -- endings: attack.md 2 --------------------------------------------------------------------
+# -- endings: attack 2 --------------------------------------------------------------------
 
 LAKE = r"'fell into a hole', 'reached the goal'"
 
 
 @pytest.mark.parametrize("learner", [wf.QLearning(), wf.Sarsa(), wf.DoubleQLearning(), wf.MonteCarlo()])
 def test_training_does_not_go_on_in_a_world_with_other_endings(learner, tmp_path):
-    """attack.md 2: the heap was corrupted by endings that the ledger has no names for."""
+    """attack 2: the heap was corrupted by endings that the ledger has no names for."""
     run = wf.train(Plain(), learner, episodes=50, seed=0)
     before, lines = run.tables.copy(), len(run.ledger)
     message = f"the run's episodes end with endings that have no names, those of this world with {LAKE}: pass env= a world with the same endings"
@@ -114,12 +114,12 @@ def test_training_does_not_go_on_with_another_ledger():
     assert len(wf.train(run, episodes=5).history) == 55
 
 
-# -- labels: attack.md 3 ---------------------------------------------------------------------
+# -- labels: attack 3 ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(8, 3), (2, 12), (24, 1), (6, 5), (5, 4)])
 def test_labels_of_another_shape_are_refused(shape):
-    """attack.md 3: with as many pairs as the table has, training segfaulted."""
+    """attack 3: with as many pairs as the table has, training segfaulted."""
     message = rf"labels= names {shape[0]} states and {shape[1]} actions; the table has 6 states and 4 actions"
     with pytest.raises(ValueError, match=message):
         table(np.full((6, 4), 5), 1.0, False, labels=wf.Labels.plain(*shape))
@@ -162,11 +162,11 @@ def test_cartpole_is_checked_when_it_is_made():
         World(wf.Labels.plain(162, 2), world.arrays)
 
 
-# -- CartPole's bins: attack.md 21 -----------------------------------------------------------
+# -- CartPole's bins: attack 21 -----------------------------------------------------------
 
 
 def test_a_body_beyond_all_numbers_stays_within_its_bins():
-    """attack.md 21: a force of 1e306 led past an axis's own edges, and to a segfault."""
+    """attack 21: a force of 1e306 led past an axis's own edges, and to a segfault."""
     script = """
         import gymnasium as gym, whatfor as wf
         env = gym.make("CartPole-v1")
@@ -207,7 +207,7 @@ def test_bins_shown_as_several_numbers_have_no_twin():
         twin(gym.wrappers.DiscretizeObservation(inner, 3, multidiscrete=True))
 
 
-# -- limits: attack.md 13, 14 ----------------------------------------------------------------
+# -- limits: attack 13, 14 ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_bins_shown_as_several_numbers_have_no_twin():
     ],
 )
 def test_bins_narrower_than_observations_can_tell_apart_are_refused(bins, bounds):
-    """attack.md 14: drawing an observation from such a bin went on for ever."""
+    """attack 14: drawing an observation from such a bin went on for ever."""
     with pytest.raises(
         ValueError, match=r"the bins of observation number \d are too narrow.*fewer bins or wider bounds"
     ):
@@ -286,7 +286,7 @@ def test_a_horizon_has_its_limit():
 
 
 def test_room_for_lines_is_halved_where_memory_is_short():
-    """attack.md 13: room for 2^27 lines was taken ahead, whatever memory there was."""
+    """attack 13: room for 2^27 lines was taken ahead, whatever memory there was."""
     script = """
         import resource
         import whatfor as wf

@@ -106,7 +106,7 @@ def shapes(labels):
 
 @pytest.mark.parametrize("kind", ["numbers", "letters", "words", "long values", "4,800 values"])
 def test_64_kb_for_twelve_axes_take_no_time(kind):
-    """attack.md 8. The bound is 50 ms on a free machine; a busy one must not fail this."""
+    """attack 8. The bound is 50 ms on a free machine; a busy one must not fail this."""
     labels = twelve(kind)
     with pytest.raises(ValueError, match="Write it like this"):  # the tables are made once
         labels.index("nothing")
@@ -121,7 +121,7 @@ def test_64_kb_for_twelve_axes_take_no_time(kind):
 
 
 def test_the_text_of_the_attack_does_not_hang():
-    """attack.md 8: six axes and 2.6 kB. In a process of its own, since nothing else stops a regular expression."""
+    """attack 8: six axes and 2.6 kB. In a process of its own, since nothing else stops a regular expression."""
     code = (
         "from whatfor.labels import Axis, Labels\n"
         "labels = Labels(tuple(Axis(name, 3) for name in 'abcdef'), ('go',))\n"

@@ -1,4 +1,4 @@
-"""Names in pictures are text: never mathtext, never LaTeX, never left out (attack.md 17)."""
+"""Names in pictures are text: never mathtext, never LaTeX, never left out (attack 17)."""
 
 import matplotlib.figure
 import numpy as np

@@ -30,7 +30,7 @@ def archived(arrays, **options):
 
 
 def test_a_compressed_archive_is_refused(kept):
-    """attack.md 9: 3.9 MB unfolded to 4 GB."""
+    """attack 9: 3.9 MB unfolded to 4 GB."""
     arrays = dict(np.load(io.BytesIO(contents(kept, "arrays"))))
     forge(kept, "arrays", archived(arrays))
     wf.load(kept)  # stored as it is, the same archive loads
@@ -85,7 +85,7 @@ def test_a_run_above_the_limit_of_bytes_is_refused_with_the_way_to_allow_it(kept
     ],
 )
 def test_forged_settings_do_not_hang_or_eat_memory(kept, change, message):
-    """attack.md 14."""
+    """attack 14."""
     forge_document(kept, change)
     check_refused(kept, message)
 
@@ -100,7 +100,7 @@ def test_forged_settings_do_not_hang_or_eat_memory(kept, change, message):
     ],
 )
 def test_options_of_an_environment_that_only_gymnasium_would_trip_over(kept, options, message):
-    """attack.md 16: what a file gives to gymnasium.make opens no window, and fails as ValueError."""
+    """attack 16: what a file gives to gymnasium.make opens no window, and fails as ValueError."""
     forge_document(kept, lambda document: document["settings"]["world"].update(options=options))
     with pytest.raises(ValueError, match=message):
         wf.train(wf.load(kept), episodes=1)
@@ -138,7 +138,7 @@ def renamed(document):
     ],
 )
 def test_every_word_of_a_document_has_a_type(kept, change, message):
-    """attack.md 16, and 2 as a forgery (``endings=[]``)."""
+    """attack 16, and 2 as a forgery (``endings=[]``)."""
     forge_document(kept, change)
     check_refused(kept, f"not a run that whatfor wrote: .*({message})")
 
@@ -171,7 +171,7 @@ def test_numbers_that_only_later_code_would_trip_over_are_refused(tmp_path, name
     ],
 )
 def test_a_damaged_archive_is_a_folder_error(kept, damage):
-    """attack.md 15: zipfile and NumPy raise errors of many kinds."""
+    """attack 15: zipfile and NumPy raise errors of many kinds."""
     forge(kept, "arrays", damage(contents(kept, "arrays")))
     check_refused(kept, "cannot be read|not a run that whatfor wrote")
 
@@ -196,7 +196,7 @@ def test_what_is_no_file_is_refused_and_does_not_block(kept, kind):
 
 
 def test_a_diverged_run_is_not_saved_and_the_earlier_one_stays(run, kept):
-    """attack.md 10."""
+    """attack 10."""
     diverged = wf.Run(labels=run.labels, values=np.full((16, 4), np.nan))
     with pytest.raises(
         wf.FolderError, match=r"this run cannot be saved: tables holds NaN.*diverged.*smaller step size"
@@ -222,7 +222,7 @@ def test_settings_that_a_document_cannot_hold_are_not_saved(tmp_path):
 
 
 def test_a_save_waits_for_another_one_and_says_so_when_it_takes_too_long(run, kept, monkeypatch):
-    """attack.md 7."""
+    """attack 7."""
     monkeypatch.setattr(folders, "PATIENCE", 0.2)
     later = wf.train(run, episodes=5)
     with folders._locked(kept), pytest.raises(wf.FolderError, match=r"another save to .* wait for it to end"):
@@ -256,7 +256,7 @@ def test_a_message_is_one_line_of_bounded_length(kept):
 
 
 def test_only_files_that_a_manifest_or_journal_named_are_deleted(kept):
-    """attack.md 7: files of another save look just like ours."""
+    """attack 7: files of another save look just like ours."""
     planted = [kept / name for name in ("ledger-0123456789abcdef.npz", "run-0123456789abcdef.json", "notes.txt")]
     for file in planted:
         file.write_text("precious")
@@ -266,7 +266,7 @@ def test_only_files_that_a_manifest_or_journal_named_are_deleted(kept):
 
 
 def test_a_reader_starts_again_when_the_run_is_replaced_meanwhile(tmp_path, monkeypatch):
-    """attack.md 7: 27 % of the loads beside a saver failed."""
+    """attack 7: 27 % of the loads beside a saver failed."""
     small(3).save(tmp_path / "run")
     real, replaced = folders._contents, []
 

@@ -28,7 +28,7 @@ __all__ = ["deep"]  # the fixture
 SOURCES = Path(wf.__file__).parent
 
 
-def test_nothing_is_unpickled() -> None:  # attack.md 5
+def test_nothing_is_unpickled() -> None:  # attack 5
     """A forged file of PyTorch's own format crashes PyTorch; so no module reads one, nor any other pickle."""
     calls = re.compile(r"torch\.load\b|DQN\.load\b|load_from_zip_file|pickle\.loads?\b|Unpickler\b|allow_pickle=True")
     found = [f"{file.name}: {call}" for file in SOURCES.rglob("*.py") for call in calls.findall(file.read_text())]
@@ -51,7 +51,7 @@ def saved_by_torch(what: Any) -> bytes:
 
 @pytest.mark.parametrize("policy", ["pickle", "torch"])
 @pytest.mark.parametrize("listed", [True, False])
-def test_an_agents_zip_is_not_opened(  # attack.md 5
+def test_an_agents_zip_is_not_opened(  # attack 5
     deep: Path, tmp_path: Path, policy: str, listed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is refused where the manifest lists it, and ignored where it only lies in the folder."""

@@ -243,7 +243,7 @@ def test_what_cannot_be_saved_is_named_and_harms_nothing(spoil: Any, says: str, 
     assert contents(tmp_path / "run") == before
 
 
-def test_an_agent_that_diverged_is_named_and_the_earlier_run_stays(tmp_path: Path) -> None:  # attack.md 10
+def test_an_agent_that_diverged_is_named_and_the_earlier_run_stays(tmp_path: Path) -> None:  # attack 10
     lake().save(tmp_path)
     before = contents(tmp_path)
     beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))

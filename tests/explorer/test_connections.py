@@ -40,7 +40,7 @@ def port_of(address: str) -> int:
 
 
 def test_half_requests_time_out(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """attack.md 22. A connection that drips its headers gets no more time than one that is silent."""
+    """attack 22. A connection that drips its headers gets no more time than one that is silent."""
     assert limits.HEADER_SECONDS == 10.0
     monkeypatch.setattr(limits, "HEADER_SECONDS", 1.0)
     with serving(taxi) as address:
@@ -106,7 +106,7 @@ def answers(address: str) -> bool:
 
 
 def test_running_out_of_file_descriptors_is_reported_once(taxi: Run, tmp_path: Path) -> None:
-    """attack.md 22: it wrote megabytes of log."""
+    """attack 22: it wrote megabytes of log."""
     resource = pytest.importorskip("resource", reason="Windows has no such limit")
     taxi.save(tmp_path / "run")
     few = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))"

@@ -29,7 +29,7 @@ def folder(taxi: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("doing", ["computing", "many waiting", "half requests", "an answer that is not read"])
 def test_it_ends_at_once(folder: Path, how: signal.Signals, doing: str) -> None:
-    """attack.md 8: signals were ignored while an answer was computed."""
+    """attack 8: signals were ignored while an answer was computed."""
     with ExitStack() as held, explorer(folder, first=SLOW) as (server, port):
         assert reply(ask(port, "/api/run")).startswith("HTTP/1.1 200")
         worker = children(server.pid)

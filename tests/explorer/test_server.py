@@ -123,7 +123,7 @@ def test_foreign_hosts_are_refused(live: str, host: str) -> None:
 
 def test_this_machine_is_known_by_its_names() -> None:
     guard = Guard(None, ("127.0.0.1",))  # type: ignore[arg-type]
-    assert guard.knows("LOCALHOST:8642")  # attack.md 22: the names of hosts have no case
+    assert guard.knows("LOCALHOST:8642")  # attack 22: the names of hosts have no case
     assert all(guard.knows(host) for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642", "[::1]"))
     assert not any(guard.knows(host) for host in ("192.168.0.7:8642", "a.example", "[2001:db8::1]"))
     assert Guard(None, ("0.0.0.0",)).knows("192.168.0.7:8642")  # type: ignore[arg-type]

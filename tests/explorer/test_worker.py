@@ -73,7 +73,7 @@ def asked(worker: Worker, *requests: str) -> list[Any]:
 @forking
 @pytest.mark.parametrize("how", ["hold", "sleep"])
 def test_an_answer_that_takes_too_long_is_given_up(how: str) -> None:
-    """attack.md 8."""
+    """attack 8."""
     before, late, after = asked(ForkedWorker(Desk(), 1), "first", how, "next")  # type: ignore[arg-type]
     assert isinstance(late, Unanswered)
     assert late.status == 504
@@ -167,7 +167,7 @@ def test_connections_are_closed_though_a_process_was_forked_beside_them(taxi: Ru
 
 @forking
 def test_the_server_goes_on_after_an_answer_was_given_up(taxi: Run, tmp_path: Path) -> None:
-    """attack.md 8: one request froze the server."""
+    """attack 8: one request froze the server."""
     taxi.save(tmp_path / "run")
     with explorer(tmp_path / "run", first=SLOW, WHATFOR_MAX_SECONDS="4") as (server, port):
         late = ask(port, "/api/episodes")

@@ -1,4 +1,4 @@
-"""The compile cache: only its own files are deleted, and whatever is wrong with it, results are right (attack.md 1, 11)."""
+"""The compile cache: only its own files are deleted, and whatever is wrong with it, results are right (attack 1, 11)."""
 
 import errno
 import os
@@ -68,7 +68,7 @@ def test_the_private_names_of_numba_are_there():
     assert isinstance(result.codegen.magic_tuple(), tuple)
 
 
-# -- damage: attack.md 11 --------------------------------------------------------------------
+# -- damage: attack 11 --------------------------------------------------------------------
 
 
 def flipped(content, at):
@@ -181,7 +181,7 @@ def test_without_a_home_there_is_one_warning(monkeypatch):
     jit._folder.cache_clear()
 
 
-# -- whose folder: attack.md 1 ---------------------------------------------------------------
+# -- whose folder: attack 1 ---------------------------------------------------------------
 
 
 def make_versions(root, count):

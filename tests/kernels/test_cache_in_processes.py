@@ -1,4 +1,4 @@
-"""The compile cache in processes of their own: what a user meets (attack.md 1, 11)."""
+"""The compile cache in processes of their own: what a user meets (attack 1, 11)."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def snapshot(folder):
 
 
 def test_a_checkout_in_the_cache_folder_survives(tmp_path):
-    """attack.md 1: with ``NUMBA_CACHE_DIR=~/code`` and a checkout at ``~/code/whatfor``, importing deleted ``.git``."""
+    """attack 1: with ``NUMBA_CACHE_DIR=~/code`` and a checkout at ``~/code/whatfor``, importing deleted ``.git``."""
     for name in (".git", "src", "tests", "docs", "examples", "benchmarks", "notes", *(f"old-{n}" for n in range(9))):
         (tmp_path / "whatfor" / name).mkdir(parents=True)
         (tmp_path / "whatfor" / name / "file").write_text(name)
@@ -57,7 +57,7 @@ def test_importing_writes_and_deletes_nothing(tmp_path):
 
 
 def test_a_damaged_cache_changes_no_result(tmp_path):
-    """attack.md 11: any damaged file in the cache stopped training with "UnpicklingError ... in episode 0"."""
+    """attack 11: any damaged file in the cache stopped training with "UnpicklingError ... in episode 0"."""
     script = """
         import warnings
         import whatfor as wf
