@@ -82,6 +82,7 @@ def test_a_run_above_the_limit_of_bytes_is_refused_with_the_way_to_allow_it(kept
         (lambda d: d["settings"]["world"].update(bounds=[[1.0, 1.0]]), "low side below its high side"),
         (lambda d: d["ledger"].update(n_tables=30_000_000), "WHATFOR_MAX_STATES"),
         (lambda d: d["labels"]["axes"][0].update(size=10**9), "WHATFOR_MAX_STATES"),
+        (lambda d: d["settings"]["world"].update(options={"desc": ["S" * 3_000] * 3_000}), "longer than 100,128 bytes"),
     ],
 )
 def test_forged_settings_do_not_hang_or_eat_memory(kept, change, message):

@@ -23,6 +23,8 @@ Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Bounds = list[tuple[float, float]]
 #: Values of environment options may be nested so deep.
 MAX_DEPTH = 8
+#: And so long, besides 8 bytes for each state of the run.
+MAX_OPTIONS_BYTES = 100_000
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,6 +248,13 @@ class RunDocument(Strict, frozen=True):
     snapshot: Snapshot | None
     table: Table | None
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
+
+    def __post_init__(self) -> None:
+        # An environment may build its states from a map in its options, so those grow with the run's states and no further.
+        allowed = MAX_OPTIONS_BYTES + 8 * self.labels.n_states
+        for world in (self.settings.world, self.settings.environment):
+            if isinstance(world, GymnasiumWorld) and len(encode(world.options)) > allowed:
+                raise ValueError(f"the options of its environment are longer than {allowed:,} bytes")
 
 
 def encode(document: dict[str, Any]) -> bytes:
