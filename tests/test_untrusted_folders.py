@@ -126,6 +126,7 @@ def renamed(document):
         (lambda d: d["labels"]["endings"][0].update(action=9), "is of action 9"),
         (lambda d: d["labels"]["marks"][0].update(state=99), "state 99 is out of range"),
         (renamed, "one line of plain text"),
+        (lambda d: d["labels"]["axes"][0].update(name="x" * 10_001), "10,001 characters; write it in at most 10,000"),
         (lambda d: d["ledger"].update(endings=[]), "endings of its ledger are not those of its labels|out of range"),
         (lambda d: d["ledger"].update(endings=["timed out"]), "same name"),
         (lambda d: d["ledger"].update(order="sideways"), "Invalid enum value 'sideways'"),

@@ -13,10 +13,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from whatfor.labels import Labels
 from whatfor.limits import check_limit
-from whatfor.text import UNSAFE
+from whatfor.text import MAX_LENGTH, UNSAFE
 
 #: One line of plain text.
-Text = Annotated[str, Meta(max_length=10_000, pattern=rf"\A[^{UNSAFE}]*\Z")]
+Text = Annotated[str, Meta(max_length=MAX_LENGTH, pattern=rf"\A[^{UNSAFE}]*\Z")]
 Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]

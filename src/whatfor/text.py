@@ -8,6 +8,8 @@ import re
 #: Characters that a terminal or a page would act on instead of showing: control characters, line separators,
 #: marks that change the direction of writing, and halves of surrogate pairs.
 UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+#: The longest name.
+MAX_LENGTH = 10_000
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _UNSAFE_IN_LINES = re.compile(f"(?![\n\t])[{UNSAFE}]")
 
@@ -30,6 +32,8 @@ def check_plain(what: str, text: object) -> None:
     """
     if not isinstance(text, str) or not is_plain(text):
         raise ValueError(f"{what} is {text!r}; write it as one line of plain text, without control characters")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"{what} has {len(text):,} characters; write it in at most {MAX_LENGTH:,}")
 
 
 def printable(text: str) -> str:
