@@ -207,11 +207,17 @@ def test_a_diverged_run_is_not_saved_and_the_earlier_one_stays(run, kept):
     assert_same(wf.load(kept), run)
 
 
+def test_numpy_numbers_in_settings_are_saved_as_numbers(tmp_path):
+    run = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.5]], settings={"alpha": np.float32(0.5), "n": np.int64(3)})
+    assert through_disk(run, tmp_path / "run").settings == {"alpha": 0.5, "n": 3}
+
+
 def test_settings_that_a_document_cannot_hold_are_not_saved(tmp_path):
     labels, values = wf.Labels.plain(1, 1), [[0.5]]
     for settings in (
         {"seed": -1},
         {"max_steps": 0},
+        {"alpha": np.nan},
         {"learner": {"name": "two\nlines"}},
         {"learner": {"name": object()}},
     ):

@@ -5,10 +5,12 @@ Saving and loading use the same types. Whatever they do not allow is neither wri
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from whatfor.labels import Labels
@@ -258,8 +260,12 @@ class RunDocument(Strict, frozen=True):
 
 
 def encode(document: dict[str, Any]) -> bytes:
-    """A document as JSON."""
-    return msgspec.json.encode(document)
+    """A document as JSON; NaN, infinite numbers and objects raise an exception, NumPy's numbers become Python's.
+
+    >>> encode({"step_size": np.float32(0.5)})
+    b'{"step_size": 0.5}'
+    """
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, default=np.generic.item).encode()
 
 
 def decode(data: bytes) -> tuple[RunDocument, dict[str, Any]]:

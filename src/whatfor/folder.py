@@ -260,7 +260,8 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise FolderError(f"there is no run at {folder}: no such folder")
+        what = "it is a file; name the folder of a run" if folder.exists() else "no such folder"
+        raise FolderError(f"there is no run at {folder}: {what}")
     if not (folder / MANIFEST).is_file():
         raise FolderError(f"there is no run at {folder}: no {MANIFEST} in it")
     try:

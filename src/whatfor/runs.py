@@ -36,6 +36,7 @@ from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
+from whatfor.limits import check_limit
 from whatfor.playing import first_of, watched
 from whatfor.training.places import env_again, place_again, place_of
 from whatfor.training.session import Place, Session, Snapshot
@@ -187,6 +188,7 @@ class Run:
         """
         if whole("episodes", episodes) < 1:
             raise ValueError(f"episodes is {episodes}; play at least one")
+        check_limit("rollouts", episodes, "this evaluation")
         seed = whole("seed", seed, 0)
         if self.plays_by_network:
             played = self._network_played(None, None, env, episodes, seed, None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,8 +102,10 @@ def _contents_of(run: Run) -> Contents:
         said["network"], tensors = network_out(run)
     try:
         return Contents({"run": document.encode(said)}, groups, tensors)
-    except (TypeError, ValueError, msgspec.MsgspecError) as error:
-        raise FolderError(f"this run cannot be saved: {error}; settings hold numbers, text and lists only") from error
+    except (TypeError, ValueError) as error:
+        raise FolderError(
+            f"this run cannot be saved: {error}. Its settings may hold finite numbers, text, lists and dictionaries"
+        ) from error
 
 
 def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
