@@ -200,6 +200,9 @@ class Knowing(ExactBeliefs):
     def act(self, observations):
         return self.worth.argmax(axis=1)[observations]
 
+    def check_env(self, env: object) -> None:
+        """Every environment is its own."""
+
     def cells_of(self, observations):
         return observations
 

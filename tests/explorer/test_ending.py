@@ -62,7 +62,6 @@ def test_it_ends_however_often_it_is_told_to(folder: Path) -> None:
                 time.sleep(0.005)
         assert server.wait(SOON) in (0, -signal.SIGINT)  # the interpreter's own end has the system's handler
         assert server.stdout.read() == "ended\n"
-        assert "Traceback" not in server.stderr.read()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

@@ -202,7 +202,7 @@ def test_the_page_of_the_explorer_says_what_holds() -> None:
 
     page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
     for told_ in (
-        f"{guard.MAX_ADDRESS:,} bytes", f"most {server.MAX_WAITING} requests", f"{cache.MAX_BYTES / 1e6:.0f} MB of answers", f"--port {server.PORT}",
+        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {cache.MAX_BYTES / 1e6:.0f} MB", f"--port {server.PORT}",
         f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {desk.MOST_UPDATES} heaviest",
     ):  # fmt: skip
         assert told_ in page
