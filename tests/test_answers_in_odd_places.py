@@ -102,7 +102,8 @@ def test_learners_that_look_along_other_actions_lag_and_are_not_deluded(kind):
     verdicts = []
     for seed in range(12):
         learner = kind(step_size=wf.visit_count(0.8), discount=0.9, exploration=0.2)
-        verdicts.append(wf.train(random_world(seed), learner, episodes=1_000, seed=seed).comparison(0).verdict)
+        run = wf.train(random_world(seed), learner, episodes=1_000, seed=seed)
+        verdicts.append(run.comparison(0, rollouts=20).verdict)  # against the exact future; some rollouts never end
     assert verdicts.count("differs") <= 2
     assert verdicts.count("lags") >= 6, "they did learn of another policy"
 

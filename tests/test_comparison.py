@@ -132,7 +132,7 @@ def test_never_tried_is_unknown():
 
 def test_greedy_actions_are_called_wrong_no_more_often_than_stated():
     """A small version of benchmarks/calibration.py; fails by chance about once in 1,000 for a rate of exactly 0.05."""
-    greedy = [told for seed in range(24) for told in (blackjack(seed).comparison(hand) for hand in HANDS)]
+    greedy = [run.comparison(hand, rollouts=20) for run in map(blackjack, range(24)) for hand in HANDS]
     judged = [told.verdict for told in greedy if not told.rare]
     wrong = judged.count("differs")
     assert binomtest(wrong, len(judged), RATE, alternative="greater").pvalue > 1e-3
@@ -141,7 +141,8 @@ def test_greedy_actions_are_called_wrong_no_more_often_than_stated():
 
 def test_lag_explains_what_noise_does_not():
     """With steps of 1 / n a belief never forgets what it did before; without the lag, most would be called wrong."""
-    found = [blackjack(seed, wf.visit_count()).comparison(hand) for seed in range(12) for hand in HANDS]
+    runs = [blackjack(seed, wf.visit_count()) for seed in range(12)]
+    found = [run.comparison(hand, rollouts=20) for run in runs for hand in HANDS]
     raw = sum(any(measure.differs for measure in told.judged) for told in found)
     beyond = sum(told.verdict == "differs" for told in found)
     assert raw >= 3 * max(beyond, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,8 @@ def assert_drawn(bars: list[dict[str, Any]], numbers: dict[str, float]) -> float
     return units[0]
 
 
-def test_bars_of_outcomes_are_as_long_as_the_chances(site: str, opened: Any, taxi: Run) -> None:
-    page, ends = opened(f"{site}#state={LABELS.index(START)}"), taxi.outcomes(START)
+def test_bars_of_outcomes_are_as_long_as_the_chances(report: Path, opened: Any, taxi: Run) -> None:
+    page, ends = opened(f"{report.as_uri()}#state={LABELS.index(START)}"), taxi.outcomes(START)
     chances = {**ends.chances, "unknown": ends.unknown}
     assert len(chances) > 1
     bars = page.locator("#answer-outcomes figure svg").evaluate(BARS)
@@ -67,8 +68,8 @@ def test_bars_of_belief_and_reality_are_as_long_as_the_chances(site: str, opened
     np.testing.assert_allclose(bars[0]["whisker"], reach, rtol=1e-4)
 
 
-def test_bars_of_episodes_go_to_the_side_that_their_sign_says(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(f"{site}#state={LABELS.index(START)}")
+def test_bars_of_episodes_go_to_the_side_that_their_sign_says(report: Path, opened: Any, taxi: Run) -> None:
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}")
     telling = taxi.provenance(START).telling(10)
     assert {np.sign(amount) for _, amount in telling} == {-1.0, 1.0}
     bars = page.locator("#answer-provenance figure >> nth=1 >> svg").evaluate(BARS)
@@ -107,13 +108,13 @@ def test_differences_are_coloured_as_in_python_pictures(site: str, opened: Any, 
     assert_coloured(page.locator(f"#answer-{question} figure >> nth=1 >> svg").evaluate(CELLS), board, most)
 
 
-def test_maps_beside_each_other_have_one_scale(site: str, opened: Any, taxi: Run) -> None:
+def test_maps_beside_each_other_have_one_scale(report: Path, opened: Any, taxi: Run) -> None:
     maps = layout_of(taxi.contrast(START, instead="east"))
     assert isinstance(maps, Panels)
     boards = [board for board in maps.panels if isinstance(board, Board)]
     largest = [max(np.max(layer.cells) for layer in board.layers) for board in boards]
     assert min(largest) < 0.7 * max(largest)  # each on a scale of its own would look otherwise
-    page = opened(f"{site}#state={LABELS.index(START)}&instead=2")
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}&instead=2")
     cells = page.locator("#answer-contrast figure >> nth=0 >> svg").evaluate(CELLS)
     assert len(cells) == 25 * len(boards)
     for i, board in enumerate(boards):

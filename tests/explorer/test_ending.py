@@ -26,8 +26,16 @@ def folder(taxi: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("doing", ["computing", "many waiting", "half requests", "an answer that is not read"])
+@pytest.mark.parametrize(
+    ("how", "doing"),
+    [
+        (signal.SIGINT, "computing"),
+        (signal.SIGTERM, "computing"),
+        (signal.SIGINT, "many waiting"),
+        (signal.SIGTERM, "half requests"),
+        (signal.SIGINT, "an answer that is not read"),
+    ],
+)
 def test_it_ends_at_once(folder: Path, how: signal.Signals, doing: str) -> None:
     """attack 8: signals were ignored while an answer was computed."""
     with ExitStack() as held, explorer(folder, first=SLOW) as (server, port):

@@ -70,8 +70,8 @@ def test_scrubbing_an_episode_by_hand_and_by_keys(site: str, opened: Any, taxi: 
     assert values(page) == said(taxi.values[along[3][0]], page)
 
 
-def test_playing_goes_to_the_end(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(site)
+def test_playing_goes_to_the_end(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(live)
     start = taxi.labels.index(page.locator("#state").input_value())
     along = taxi.episode(start)
     page.locator("#scrubber").fill(str(len(along) - 3))
@@ -110,15 +110,17 @@ def test_a_link_carries_the_question(site: str, opened: Any, taxi: Run) -> None:
     assert values(again) == said(taxi.values[state], again)
 
 
-@pytest.mark.parametrize("question", ["intention", "outcomes", "timeline", "provenance", "comparison"])
-def test_json_is_pythons(site: str, opened: Any, taxi: Run, question: str, tmp_path: Path) -> None:
+def test_json_is_pythons(site: str, opened: Any, taxi: Run, tmp_path: Path) -> None:
     page = opened(f"{site}#state={LABELS.index(START)}")
-    settled(page)
+    for question in ("intention", "outcomes", "timeline", "provenance", "comparison"):
+        assert_json_is_pythons(page, taxi, question, tmp_path, exact=site.startswith("http"))
+
+
+def assert_json_is_pythons(page: Any, taxi: Run, question: str, tmp_path: Path, *, exact: bool) -> None:
     with page.expect_download() as wait:
         page.locator(f"#answer-{question}").get_by_role("button", name="JSON").click()
     wait.value.save_as(tmp_path / "answer.json")
     got = json.loads((tmp_path / "answer.json").read_text())
-    exact = site.startswith("http")
     more = {"comparison": {"rollouts": ROLLOUTS}}.get(question, {})
     want = json.loads(json.dumps(getattr(taxi, question)(START, **more).to_json()))
     if question == "provenance":
@@ -161,9 +163,9 @@ def test_a_picture_can_be_downloaded(site: str, opened: Any, kind: str, tmp_path
         assert data.decode().startswith("<svg")
 
 
-def test_a_cell_of_the_map_is_the_state_it_shows(site: str, opened: Any, taxi: Run) -> None:
+def test_a_cell_of_the_map_is_the_state_it_shows(report: Path, opened: Any, taxi: Run) -> None:
     """Where the taxi is expected with the passenger aboard, one asks about that."""
-    page = opened(f"{site}#state={LABELS.index(START)}&episode=greedy:{LABELS.index(START)}")
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}&episode=greedy:{LABELS.index(START)}")
     last = taxi.episode(START)[-2][0]
     row, column, *_ = LABELS.values(last)
     page.locator(f"#answer-intention [data-row='{row}'][data-column='{column}']").press("Enter")
@@ -173,13 +175,13 @@ def test_a_cell_of_the_map_is_the_state_it_shows(site: str, opened: Any, taxi: R
     assert page.locator("#step").inner_text().startswith(f"step {len(taxi.episode(START)) - 1} of")
 
 
-def test_two_scrubbers_go_together(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(f"{site}#state={LABELS.index(START)}&as_of=10&episode=greedy:{LABELS.index(START)}")
+def test_two_scrubbers_go_together(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{live}#state={LABELS.index(START)}&as_of=10&episode=greedy:{LABELS.index(START)}")
     page.locator("#scrubber").fill("4")
     settled(page)
     state = taxi.episode(START)[4][0]
     assert lead(page, "intention") == taxi.as_of(10).intention(state).sentences()[0]
-    again = opened(f"{site}#state={LABELS.index(START)}&as_of=2000")
+    again = opened(f"{live}#state={LABELS.index(START)}&as_of=2000")
     assert values(again) == said(taxi.values[LABELS.index(START)], again)
     assert "as_of" not in again.url
 
@@ -201,8 +203,8 @@ def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
     assert values(page) == said(taxi.values[first.state], page)
 
 
-def test_on_a_phone_nothing_is_cut_off(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(f"{site}#state={LABELS.index(START)}&instead=2", viewport={"width": 390, "height": 844})
+def test_on_a_phone_nothing_is_cut_off(report: Path, opened: Any, taxi: Run) -> None:
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}&instead=2", viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     boxes = page.evaluate(
         "[...document.querySelectorAll('section, article, figure, table, #board svg')].map(e => e.getBoundingClientRect().right - innerWidth)"
@@ -211,8 +213,8 @@ def test_on_a_phone_nothing_is_cut_off(site: str, opened: Any, taxi: Run) -> Non
     assert values(page) == said(taxi.values[LABELS.index(START)], page)
 
 
-def test_in_the_dark(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(f"{site}#state={LABELS.index(START)}", color_scheme="dark")
+def test_in_the_dark(report: Path, opened: Any, taxi: Run) -> None:
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}", color_scheme="dark")
     assert (
         sum(
             json.loads(
@@ -249,8 +251,8 @@ def test_a_wrong_link_is_said_and_the_rest_of_it_is_followed(site: str, opened: 
     assert lead(page, "intention") == taxi.intention(START).sentences()[0]
 
 
-def test_going_back_asks_the_last_question_again(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(f"{site}#state={LABELS.index(START)}&episode=greedy:{LABELS.index(START)}")
+def test_going_back_asks_the_last_question_again(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{live}#state={LABELS.index(START)}&episode=greedy:{LABELS.index(START)}")
     second = taxi.episode(START)[1][0]
     row, column, *_ = LABELS.values(second)
     page.locator(f"#board [data-row='{row}'][data-column='{column}']").click()
@@ -264,14 +266,14 @@ def test_going_back_asks_the_last_question_again(site: str, opened: Any, taxi: R
     assert values(page) == said(taxi.values[LABELS.index(START)], page)
 
 
-def test_each_half_of_a_cell_is_a_state(site: str, opened: Any, taxi: Run) -> None:
+def test_each_half_of_a_cell_is_a_state(report: Path, opened: Any, taxi: Run) -> None:
     """Where the taxi is expected twice, without and with the passenger, one points at the one or the other."""
     along = [state for state, _ in taxi.episode(START)]
     places = [LABELS.values(state)[:2] for state in along]
     place = next(place for place in places if places.count(place) == 2)
     without, aboard = (state for state, where in zip(along, places, strict=True) if where == place)
     for at, state in ((0.2, without), (0.8, aboard)):
-        page = opened(f"{site}#state={LABELS.index(START)}")
+        page = opened(f"{report.as_uri()}#state={LABELS.index(START)}")
         cell = page.locator(f"#answer-intention [data-row='{place[0]}'][data-column='{place[1]}']")
         box = cell.bounding_box()
         cell.click(position={"x": at * box["width"], "y": at * box["height"]})
@@ -280,9 +282,9 @@ def test_each_half_of_a_cell_is_a_state(site: str, opened: Any, taxi: Run) -> No
         assert values(page) == said(taxi.values[state], page)
 
 
-def test_words_can_be_read_on_a_laptop(site: str, opened: Any, taxi: Run) -> None:
+def test_words_can_be_read_on_a_laptop(report: Path, opened: Any, taxi: Run) -> None:
     """Every picture is drawn for the room that it has."""
-    page = opened(f"{site}#state={LABELS.index(START)}&instead=2", viewport={"width": 1280, "height": 800})
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}&instead=2", viewport={"width": 1280, "height": 800})
     sizes = page.evaluate("""[...document.querySelectorAll('svg text')].map((text) => {
         const svg = text.ownerSVGElement;
         return [text.getAttribute('font-size') * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width, text.textContent];
@@ -301,8 +303,8 @@ def test_any_time_of_training_can_be_asked_live(live: str, opened: Any, taxi: Ru
     assert "episode 777" in page.locator("#when").inner_text()
 
 
-def test_the_focus_stays(site: str, opened: Any, taxi: Run) -> None:
-    page = opened(f"{site}#state={LABELS.index(START)}")
+def test_the_focus_stays(live: str, opened: Any, taxi: Run) -> None:
+    page = opened(f"{live}#state={LABELS.index(START)}")
     page.get_by_label("why south", exact=True).focus()
     page.keyboard.press("ArrowDown")
     settled(page)

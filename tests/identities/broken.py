@@ -1,19 +1,20 @@
-"""Run one identity on whatever package is on the path; exit 0 if it holds, 1 if it fails as it should."""
+"""Run identities on whatever package is on the path, in one process; print which of them fail."""
 
+import json
 import sys
 
 import identities
 
 
-def main(name: str) -> int:
+def fails(name: str) -> bool:
     check = {check.__name__: check for check in identities.ALL}[name]
     for case in identities.CASES:
         try:
             check(case)
-        except AssertionError:
-            return 1
-    return 0
+        except Exception:  # some rules break so that nothing can be computed
+            return True
+    return False
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    print(json.dumps({name: fails(name) for name in sys.argv[1:]}))

@@ -31,7 +31,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_moves_as_gymnasium_moves_it(name):
-    """150 episodes: the cart's own four numbers, bins, rewards and falls agree exactly."""
+    """60 episodes: the cart's own four numbers, bins, rewards and falls agree exactly."""
     options, change = CASES[name]
     env = gym.make("CartPole-v1", max_episode_steps=200, **options)
     change(env.unwrapped)
@@ -40,7 +40,7 @@ def test_it_moves_as_gymnasium_moves_it(name):
     ours, theirs = WorldStepper(world, 5), EnvStepper(seen, world.labels, 5)
     dice = np.random.default_rng(0)
     fell, longest = 0, 0
-    for _ in range(150):
+    for _ in range(60):
         assert ours.reset() == theirs.reset()
         over, length, careful = False, 0, dice.random() < 0.3
         while not over:
@@ -53,7 +53,7 @@ def test_it_moves_as_gymnasium_moves_it(name):
             over, length = truncated or mine[2] != 0, length + 1
             fell += mine[2] != 0
         longest = max(longest, length)
-    assert fell > 20
+    assert fell > 10
     assert longest > (20 if change is narrow else 100)
 
 

@@ -295,13 +295,15 @@ def plain(thing: Any) -> Any:
     >>> plain({"a": (1.0, math.inf)})
     {'a': [1.0, None]}
     """
+    if thing is None or type(thing) in (str, int, bool):
+        return thing
+    if type(thing) is float:
+        return thing if math.isfinite(thing) else None
     if isinstance(thing, Mapping):
         return {str(name): plain(one) for name, one in thing.items()}
     if isinstance(thing, list | tuple):
         return [plain(one) for one in thing]
-    if isinstance(thing, np.generic):
-        thing = thing.item()
-    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+    return plain(thing.item()) if isinstance(thing, np.generic) else thing
 
 
 def _curve(run: Run) -> dict[str, list[float]] | None:

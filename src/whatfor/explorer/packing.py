@@ -62,6 +62,11 @@ class _Packing:
 
     def folded(self, thing: Any) -> str | int:
         """The JSON of something small, or the number of a part."""
+        kind = type(thing)  # most things are numbers: what is asked first costs most
+        if kind is float:
+            return _dumped(rounded(thing))
+        if kind is int:
+            return str(thing)
         if isinstance(thing, dict):
             if any(name.startswith("~") for name in thing):
                 return self._said("~o", [[name, one] for name, one in thing.items()])
@@ -69,8 +74,6 @@ class _Packing:
         if isinstance(thing, list | tuple):
             packed = _matrix(thing) or _table(thing)
             return self._said(*packed) if packed else self._part("[", [("", one) for one in thing], "]")
-        if isinstance(thing, float):
-            return _dumped(rounded(thing))
         written = _dumped(thing)
         return written if len(written) < SHORT else self._kept([written], len(written))
 
@@ -122,8 +125,7 @@ class _Packing:
         return f'{{"parts":[{",".join(texts)}],"root":{text(root)}}}'
 
 
-def _dumped(thing: Any) -> str:
-    return json.dumps(thing, ensure_ascii=False, allow_nan=False)
+_dumped = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def _matrix(rows: list[Any] | tuple[Any, ...]) -> tuple[str, list[Any]] | None:
