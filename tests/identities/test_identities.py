@@ -43,6 +43,6 @@ cases = st.one_of(
 
 @pytest.mark.parametrize("check", identities.ALL, ids=lambda check: check.__name__)
 @given(case=cases)
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_holds(check, case):
     check(case)

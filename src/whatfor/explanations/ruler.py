@@ -134,7 +134,7 @@ class Ruler:
         self, expected: Expected, used: NDArray[np.int64], weights: NDArray[np.float64], discount: float | None, rate: float, start: float
     ) -> Spread:  # fmt: skip
         """The variance of every step is known, and so is what the policy leads to."""
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
         ledger = self.audit.ledger
         table = np.tile(expected.mean.ravel(), ledger.n_tables)
@@ -143,7 +143,7 @@ class Ruler:
         return Spread(
             true=float(expected.mean[self.state, self.action]),
             error=float(np.sqrt(together**2 @ expected.variance.ravel()[own])),
-            width=float(norm.ppf(1.0 - rate / 2.0)),
+            width=float(ndtri(1.0 - rate / 2.0)),
             unit=0.5 * float((together * expected.span.ravel()[own]).max(initial=0.0)),
             lag=lag(ledger, used, weights, table, self.policy, discount),
             start=start - float(self._left(discount) @ table),
@@ -154,11 +154,11 @@ class Ruler:
         discount: float | None, rate: float,
     ) -> Spread:  # fmt: skip
         """From the spread of the experiences round what they add up to."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         ledger = self.audit.ledger
         error, freedom = sampling_error(ledger, used, weights, amount, table, discount)
-        width = float(t.ppf(1.0 - rate / 2.0, freedom - 1.0)) if freedom - 1.0 >= LEAST_FREEDOM else np.inf
+        width = float(stdtrit(freedom - 1.0, 1.0 - rate / 2.0)) if freedom - 1.0 >= LEAST_FREEDOM else np.inf
         if error <= 1e-9 * float(np.abs(table).max(initial=0.0)):  # all experiences agree
             width = 0.0
         return Spread(

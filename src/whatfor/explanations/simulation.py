@@ -117,9 +117,9 @@ def _ended(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
 
 
 def _interval(count: int, of: int) -> Interval:
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     tail = (1.0 - SURE) / 2.0
-    low = float(beta.ppf(tail, count, of - count + 1)) if count else 0.0
-    high = float(beta.ppf(1.0 - tail, count + 1, of - count)) if count < of else 1.0
+    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
     return low, high
