@@ -58,29 +58,30 @@ class Played(NamedTuple):
 
 def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
     """Play by stepping the world from Python."""
-    now = played.now
+    now, max_steps = played.now, plan.max_steps
     for episode, epsilon in enumerate(plan.epsilons.tolist()):
         state = stepper.reset()
         now[RUNNING] = 1
         action = agent.begin(state, epsilon)
         earned, length, last = 0.0, 0, False
-        while not last:
-            next_state, reward, ending, truncated = stepper.step(action)
-            earned, length = earned + reward, length + 1
-            truncated = ending == GOES_ON and (truncated or length >= plan.max_steps)
-            last = truncated or ending != GOES_ON
-            if truncated:
-                now[CUTS] += 1
-                ending = TIMED_OUT if plan.time_out_ends else GOES_ON
-            transition = Transition(state, action, reward, next_state, last and not truncated, truncated, ending)
-            action = agent.observe(transition)
-            state = next_state
+        try:
+            while not last:
+                next_state, reward, ending, truncated = stepper.step(action)
+                truncated = ending == GOES_ON and (truncated or length + 1 >= max_steps)
+                last = truncated or ending != GOES_ON
+                if truncated:
+                    now[CUTS] += 1
+                    ending = TIMED_OUT if plan.time_out_ends else GOES_ON
+                transition = Transition(state, action, reward, next_state, last and not truncated, truncated, ending)
+                action = agent.observe(transition)
+                state, earned, length = next_state, earned + reward, length + 1
+                if last:
+                    now[EPISODE] += 1
+                    now[RUNNING] = 0
+                look()
+        finally:  # of an episode that is given up, what was learned from
             played.returns[episode] = earned
             played.lengths[episode] = length
-            if last:
-                now[EPISODE] += 1
-                now[RUNNING] = 0
-            look()
 
 
 def play_compiled(
