@@ -72,6 +72,9 @@ def test_a_run_above_the_limit_of_bytes_is_refused_with_the_way_to_allow_it(kept
     wf.load(kept)
     monkeypatch.setenv("WHATFOR_MAX_BYTES", "lots")
     check_refused(kept, "set it to a whole number")
+    monkeypatch.delenv("WHATFOR_MAX_BYTES")
+    monkeypatch.setenv("WHATFOR_MAX_STATES", "1")
+    check_refused(kept, "is not loaded: .*WHATFOR_MAX_STATES=")
 
 
 @pytest.mark.parametrize(

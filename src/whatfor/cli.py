@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
+from whatfor.signals import handling_signals
 from whatfor.terminal import run_command, say
 from whatfor.text import file_name
 
@@ -266,26 +265,16 @@ def explore(
         browser: Open the page in the browser.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
-    with _ending_at_once():
+    with handling_signals(_end_at_once):
         from whatfor.explorer.server import explore as serve
 
         serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
 
 
-@contextmanager
-def _ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process at once: there is nothing to save, and no traceback to show."""
-
-    def end(*_: Any) -> None:
-        os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-        os._exit(0)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _end_at_once(*_: object) -> None:
+    """End the process: there is nothing to save, and no traceback to show."""
+    os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
+    os._exit(0)
 
 
 def _heard(what: str) -> Callable[[float], None] | None:

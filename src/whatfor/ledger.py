@@ -324,9 +324,8 @@ class Ledger:
             )
         if origin is not None:
             origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
-        source = self._source(
-            next_state, next_action, table if next_table is None else next_table, trail, ending, timed_out
-        )
+        from_table = table if next_table is None else whole("next_table", next_table, 0, self.n_tables - 1)
+        source = self._source(next_state, next_action, from_table, trail, ending, timed_out)
         self._own_store().append(cell, source, reward, step_size, discount, trail, origin)
 
     def new_episode(self, experiences: int | None = None) -> None:

@@ -14,6 +14,10 @@ DEFAULTS = {
 }
 
 
+class LimitError(ValueError):
+    """Something is above a limit, which the message says how to raise."""
+
+
 def limit(name: str) -> int:
     """The largest number allowed, by default or as the environment variable says.
 
@@ -30,14 +34,14 @@ def limit(name: str) -> int:
 
 
 def check_limit(name: str, number: int, what: str) -> None:
-    """Raise ``ValueError`` where a number is above its limit; the message says how to raise the limit.
+    """Raise ``LimitError``, a ``ValueError``, where a number is above its limit; the message says how to raise the limit.
 
     >>> check_limit("rollouts", 3_000_000, "this simulation")
     Traceback (most recent call last):
-    ValueError: this simulation needs 3,000,000 rollouts, and the limit is 1,000,000. To allow it, set WHATFOR_MAX_ROLLOUTS=3000000
+    whatfor.limits.LimitError: this simulation needs 3,000,000 rollouts, and the limit is 1,000,000. To allow it, set WHATFOR_MAX_ROLLOUTS=3000000
     """
     if number > limit(name):
-        raise ValueError(
+        raise LimitError(
             f"{what} needs {number:,} {name}, and the limit is {limit(name):,}. To allow it, set {_variable(name)}={number}"
         )
 

@@ -99,7 +99,8 @@ class Run:
 
     def __repr__(self) -> str:
         lines = "no ledger" if self.ledger is None else f"{len(self.ledger):,} updates"
-        return f"Run({self.settings.get('learner', {}).get('name', 'own loop')}, {len(self.history):,} episodes, {lines}, engine={self.engine!r})"
+        episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
+        return f"Run({self.settings.get('learner', {}).get('name', 'own loop')}, {episodes:,} episodes, {lines}, engine={self.engine!r})"
 
     # -- what it knows ---------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
 from whatfor.ledger import Ledger
-from whatfor.limits import check_limit
+from whatfor.limits import LimitError, check_limit
 from whatfor.runs import Run
 from whatfor.store import VARYING
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
@@ -50,6 +50,8 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
     contents = folder.read(path)
     try:
         run, network = _run_of(contents)
+    except LimitError as error:
+        raise FolderError(f"{path} is not loaded: {_sentence(error)}") from error
     except Exception as error:  # whatever a forged file makes NumPy or msgspec raise
         raise FolderError(f"{path} is not a run that whatfor wrote: {_sentence(error)}") from error
     if network is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from whatfor.explorer.worker import Unanswered, Worker, worker_for
 from whatfor.limits import limit
 from whatfor.needed import need_server
 from whatfor.runs import Run
+from whatfor.signals import handling_signals
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -114,12 +114,8 @@ def _ended_by_signals(server: Server) -> Iterator[None]:
     def end(*_: Any) -> None:
         server.should_exit = True
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handling_signals(end):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
