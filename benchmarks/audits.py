@@ -74,7 +74,7 @@ def _seconds(work: Callable[[], Any], repetitions: int = REPETITIONS) -> float:
 
 
 def _times(audit: wf.Audit, pairs: Pairs) -> np.ndarray:
-    audit.row(*pairs[0])  # compiles
+    audit.account(*pairs[0])  # compiles
     return np.array([_seconds(partial(audit.row, *pair)) for pair in pairs])
 
 
@@ -86,17 +86,17 @@ def _ms(what: str, seconds: np.ndarray, target: float | None) -> Row:
 
 def _read(few: wf.Audit, many: wf.Audit, pairs: Pairs) -> str:
     """How many lines a row reads, at the median."""
-    early, late = (int(np.median([audit.row(*pair).lines_read for pair in pairs])) for audit in (few, many))
+    early, late = (int(np.median([audit.account(*pair).lines_read for pair in pairs])) for audit in (few, many))
     return f"lines read: {late:,} of {len(many.ledger):,}, {early:,} of {len(few.ledger):,}"
 
 
 def _exactness(audit: wf.Audit, pairs: Pairs) -> list[Row]:
     """The bound that a walk states, and how far it really is from the scan."""
-    walked = [audit.row(*pair, method="walk") for pair in pairs]
+    walked = [audit.account(*pair, method="walk") for pair in pairs]
     stated = max(row.value_error / row.scale for row in walked)
     off = 0.0
     for pair, row in zip(pairs[:10], walked, strict=False):
-        scanned = audit.row(*pair, method="scan")
+        scanned = audit.account(*pair, method="scan")
         off = max(off, abs(row.total - scanned.total) / scanned.scale)
     return [
         Row("largest stated error of a walked value / its scale", stated, "", note=f"{len(pairs)} pairs"),

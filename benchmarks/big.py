@@ -98,11 +98,11 @@ def measure(scale: int) -> dict[str, Any]:
         stage("load")
     why = run.intention(state)
     stage("answer")
-    scanned = run.audit.row(why.state, why.action, method="scan")
+    scanned = run.audit.account(why.state, why.action, method="scan")
     stage("check by a full scan")
     run.audit.build_index()
     stage("build the index")
-    walked = run.audit.row(why.state, why.action, method="walk")
+    walked = run.audit.account(why.state, why.action, method="walk")
     stage("answer by the index")
     return {
         "updates": updates,

@@ -43,7 +43,7 @@ def measured(run: Run) -> dict[str, Any]:
     rows = [at for at, s in enumerate(states) if s in set(ending)]
     apart = np.array([exact.off(visits[at], states[at], int(policy[states[at]])) for at in rows] or [np.inf])
     gaps = np.abs(earnings.sum(axis=(1, 2)) - run.values[states, policy[states]])
-    pairs = np.argwhere(belief.tried() > 0)
+    pairs = np.argwhere(belief.tried > 0)
     sums = np.concatenate(
         [
             belief.rows(np.stack([np.asarray(belief.example(int(s))) for s, _ in part]), part[:, 1])[1].sum(axis=(1, 2))

@@ -17,8 +17,8 @@ import whatfor as wf
 imported = time.perf_counter()
 run = wf.train("Taxi-v4", wf.QLearning(), episodes=5, seed=0)
 trained = time.perf_counter()
-run.beliefs.row(0, 0, method="walk")
-run.beliefs.row(0, 0, method="scan")
+run.audit.account(0, 0, method="walk")
+run.audit.account(0, 0, method="scan")
 asked = time.perf_counter()
 print(json.dumps({"import": imported - began, "train": trained - imported, "ask": asked - trained}))
 """

@@ -46,7 +46,7 @@ def test_a_belief_is_any_table_plus_weighted_one_step_errors(learner, seed):
         weights = run.audit.weights(state, action)
         g, found, _ = ahead(ledger, np.arange(len(ledger)), table, None)
         errors = lines.reward + g * found - table[lines.cell]
-        left = run.audit.row(state, action, method="scan").left.ravel()
+        left = run.audit.account(state, action, method="scan").left.ravel()
         asked = table.reshape(ledger.n_tables, 5, 3)[:, state, action].mean()
         assert run.values[state, action] == pytest.approx(asked + weights @ errors - left @ table, abs=1e-9)
 

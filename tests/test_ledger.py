@@ -55,7 +55,7 @@ def test_prefixes_share_and_cuts_carry_their_start():
     assert np.shares_memory(ledger[:2].lines.cell, ledger.lines.cell)
     cut = ledger[2:]
     assert np.array_equal(cut.values(), ledger.values()), "what came before is its initial table"
-    row = wf.Audit(cut, values=ledger.values()).row(1, 0)
+    row = wf.Audit(cut, values=ledger.values()).account(1, 0)
     assert (row.earnings.sum(), row.from_start) == (0.0, 0.5), "nothing of it was learned in this part"
     with pytest.raises(ValueError, match="holds 3 episodes"):
         ledger.until(4)
@@ -73,10 +73,10 @@ def test_a_trail_is_not_cut_in_the_middle():
 def test_going_on_leaves_the_earlier_ledger_alone():
     ledger = small()
     audit = wf.Audit(ledger)
-    before = audit.row(0, 1)
+    before = audit.account(0, 1)
     ledger.record(0, 1, 100.0, None, **STEP)
     assert len(audit.ledger) == 4
-    assert np.array_equal(audit.row(0, 1).visits, before.visits)
+    assert np.array_equal(audit.account(0, 1).visits, before.visits)
     one, two = ledger.continued(), ledger.continued()
     one.record(0, 0, 1.0, None, **STEP)
     two.record(0, 0, 2.0, None, **STEP)
@@ -87,11 +87,11 @@ def test_tables_that_did_not_start_at_zero():
     start = np.arange(6.0).reshape(3, 2)
     ledger = wf.Ledger(n_states=3, n_actions=2, initial=start)
     ledger.record(0, 1, 1.0, 2, 1, **STEP)
-    row = wf.Audit(ledger).row(0, 1)
+    row = wf.Audit(ledger).account(0, 1)
     assert row.earnings.sum() == 0.5
     assert row.from_start == pytest.approx(0.5 * 1.0 + 0.5 * 0.9 * 5.0, abs=1e-15)
     assert row.total == pytest.approx(ledger.values()[0, 0, 1], abs=1e-15)
-    untried = wf.Audit(ledger).row(2, 0)
+    untried = wf.Audit(ledger).account(2, 0)
     assert (untried.total, untried.left.sum()) == (4.0, 1.0)
 
 
@@ -101,7 +101,7 @@ def test_two_tables_and_a_trail_by_hand():
     ledger.record(0, 0, 1.0, 1, 0, table=0, next_table=1, trail=0.5, step_size=1.0, discount=0.5)
     # Table 1 at state 1 is 2; the target of state 0 is 1 + .5 * (.5 * 2 + .5 * 4).
     assert ledger.values().ravel().tolist() == [2.5, 0.0, 0.0, 2.0]
-    assert wf.Audit(ledger).row(0, 0).total == 1.25, "half of each table"
+    assert wf.Audit(ledger).account(0, 0).total == 1.25, "half of each table"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_step_size_of_zero_is_a_target_only():
     ledger.record(1, 0, 3.0, None, step_size=0.0, discount=1.0)
     ledger.record(0, 0, 1.0, 1, trail=1.0, step_size=0.5, discount=1.0)
     assert ledger.values().ravel().tolist() == [2.0, 0.0]
-    assert wf.Audit(ledger).row(0, 0).total == 2.0
+    assert wf.Audit(ledger).account(0, 0).total == 2.0
 
 
 def test_impossible_ledgers_are_refused():

@@ -202,6 +202,10 @@ class Labels:
         """The state as one number an axis, each counted from 0."""
         return tuple(int(at) for at in np.unravel_index(self.checked(index), self.shape))
 
+    def last_step(self, state: int, action: int, reward: float) -> str:
+        """A name for an end that the world does not name: its last step."""
+        return f"{self.actions[action]} in {self.words(state)} ({reward:+g})"
+
     def words(self, index: int) -> str:
         """The state in words."""
         return self._filled(self._template, index)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.beliefs.protocol import Seeing
+from whatfor.beliefs.protocol import ObservationAgent
 from whatfor.beliefs.simulated import LONGEST
+from whatfor.beliefs.situation import Situation
 from whatfor.history import Played
 from whatfor.kernels.recursion import ending_place
 from whatfor.labels import ENDINGS, Labels
@@ -27,13 +28,13 @@ def first_of(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
     return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 
 
-def watched(agent: Seeing, env: Any, start: int | None, *, seed: int, enter: Enter | None) -> Played:
+def watched(agent: ObservationAgent, env: Any, start: Situation | None, *, seed: int, enter: Enter | None) -> Played:
     """An episode with the very observations that a network acted on; ``start=None``: as the environment begins it."""
     dice, ending = np.random.default_rng([seed, 2]), None
     shown, _ = env.reset(seed=int(dice.integers(2**31)))
     if start is not None:
         (enter or entering_observation(env))(env, start, dice)
-        shown = agent.situation(start).observation
+        shown = start.observation
     steps: list[tuple[Any, int]] = []
     rewards: list[float] = []
     while ending is None and len(steps) < LONGEST:

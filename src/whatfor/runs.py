@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.protocol import Beliefs, Seeing
+from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs, agent_rolled
+from whatfor.beliefs.situation import Situation
+from whatfor.beliefs.trust import Trust
 from whatfor.checks import whole
 from whatfor.explanations import (
     Chance,
@@ -27,7 +29,6 @@ from whatfor.explanations import (
     Provenance,
     Simulation,
     Timeline,
-    Trust,
 )
 from whatfor.explanations.parts import Part
 from whatfor.history import Evaluation, History, Played
@@ -77,7 +78,6 @@ class Run:
         history: History | None = None,
         settings: dict[str, Any] | None = None,
         stopped: str | None = None,
-        trust: Trust | None = None,
     ) -> None:
         tables = np.array(values, dtype=np.float64)
         shape = (labels.n_states, labels.n_actions)
@@ -89,7 +89,6 @@ class Run:
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
         self.settings = settings or {}
         self.stopped = stopped  # why training ended early; None: it did not
-        self.trust = trust  # how far a network's beliefs can be trusted; None: they are no estimates
         self._beliefs = beliefs
         self._env: Any = None  # where an agent plays that acts on observations
         self._place: Place | None = None
@@ -142,44 +141,48 @@ class Run:
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
-        return self._best(self.situated(state))
+        return self._best(self.situation(state))
 
     @property
-    def _agent(self) -> Seeing | None:
-        """The agent's network, where it acts on observations."""
-        return self._beliefs if isinstance(self._beliefs, Seeing) else None
+    def trust(self) -> Trust | None:
+        """How far a network's beliefs can be trusted; None: they are no estimates."""
+        return None if self._beliefs is None else self._beliefs.trust
+
+    @property
+    def agent(self) -> ObservationAgent | None:
+        """The agent itself, where it acts on observations; None: its table says what it does."""
+        return None if self._beliefs is None else self._beliefs.actor
 
     @property
     def plays_by_network(self) -> bool:
         """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
-        return self._agent is not None and not (self._agent.whole and "world" in self.settings)
+        return self.agent is not None and not (self.agent.whole and "world" in self.settings)
 
-    def situated(self, state: State) -> int:
-        """The index of a state; where the agent sees more, with the observation."""
-        return self.labels.index(state) if self._agent is None else self._agent.situation(state)
+    def situation(self, state: State) -> Situation:
+        """What is asked about: the index of a state and, where the agent sees more, the observation."""
+        return Situation(self.labels.index(state)) if self.agent is None else self.agent.situation(state)
 
     def values_at(self, state: State) -> NDArray[np.float64]:
         """(A,) What the agent thinks its actions are worth in a state."""
-        return self._worth(self.situated(state))
+        return self._worth(self.situation(state))
 
     def tried_at(self, state: State) -> NDArray[np.int64] | None:
         """(A,) How often each action was learned from in a state; None: nobody counted."""
-        index, beliefs = self.situated(state), self.beliefs
-        counts = beliefs.tried if isinstance(beliefs, Audit) else self._agent.tried() if self._agent else None
-        return None if counts is None else counts[index]
+        counts = self.beliefs.tried
+        return None if counts is None else counts[self.situation(state).index]
 
-    def _worth(self, index: int) -> NDArray[np.float64]:
-        worth: NDArray[np.float64] = self.values[index] if self._agent is None else self._agent.values_at(index)
+    def _worth(self, at: Situation) -> NDArray[np.float64]:
+        worth: NDArray[np.float64] = self.values[at.index] if self.agent is None else self.agent.values_at(at)
         if np.isnan(worth).any() or not np.isfinite(worth.max()):  # -inf rules an action out
             raise ValueError(
-                f"the agent's values in {self.labels.words(index)!r} are NaN or infinite: its learning has diverged, so there is nothing it expects"
+                f"the agent's values in {self.labels.words(at.index)!r} are NaN or infinite: its learning has diverged, so there is nothing it expects"
             )
         return worth
 
-    def _best(self, index: int) -> int:
-        worth = self._worth(index)
+    def _best(self, at: Situation) -> int:
+        worth = self._worth(at)
         tied = np.flatnonzero(worth == worth.max())
-        dice = np.random.default_rng([int(self.settings.get("seed", 0)), index])
+        dice = np.random.default_rng([int(self.settings.get("seed", 0)), at.index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, env: Any = None) -> Evaluation:
@@ -206,14 +209,14 @@ class Run:
         return Evaluation.of(greedy.returns, greedy.lengths)
 
     def _network_played(
-        self, state: int | None, action: int | None, env: Any, rollouts: int, seed: int, enter: Enter | None
+        self, at: Situation | None, action: int | None, env: Any, rollouts: int, seed: int, enter: Enter | None
     ) -> Rollouts:
         """The network at play, from a situation or from the start of episodes."""
-        assert self._agent is not None
+        assert self.agent is not None
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or LONGEST
         limits: dict[str, Any] = {"rollouts": rollouts, "max_steps": limit, "generator": dice}
-        return agent_rolled(self._agent, place, state, action, **limits, enter=enter)
+        return agent_rolled(self.agent, place, at, action, **limits, enter=enter)
 
     def environment(self, env: Any = None) -> Any:
         """The environment a network plays in: the given one, its own, or one like it."""
@@ -221,8 +224,8 @@ class Run:
             return made(env) if isinstance(env, str) else env
         if self._env is None:
             again = env_again(self.settings.get("environment", {}))
-            if self._agent is not None:
-                self._agent.check_env(again)
+            if self.agent is not None:
+                self.agent.check_env(again)
             self._env = again
         return self._env
 
@@ -234,12 +237,12 @@ class Run:
 
     def played(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Played:
         """The same episode, with what it paid and how it ended; of a network, ``state=None`` is where its environment begins."""
-        if self._agent is not None and self.plays_by_network:
-            start = None if state is None else self.situated(state)
-            return watched(self._agent, self.environment(env), start, seed=seed, enter=enter)
-        index, action = self._asked(state, None)
+        if self.agent is not None and self.plays_by_network:
+            start = None if state is None else self.situation(state)
+            return watched(self.agent, self.environment(env), start, seed=seed, enter=enter)
+        at, action = self._asked(state, None)
         simulated = self._simulated(env, 2, seed, enter)
-        return first_of(simulated.rollouts(index, action), simulated.labels, limit_ends=self._limit_ends)
+        return first_of(simulated.rollouts(at, action), simulated.labels, limit_ends=self._limit_ends)
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
@@ -260,20 +263,22 @@ class Run:
         """Why one action and not another; by default, the best against the second best."""
         if self.labels.n_actions < 2:
             raise ValueError("there is only one action, so there is nothing to compare it with")
-        index, first = self._asked(state, chosen)
-        others = self._worth(index).copy()
+        at, first = self._asked(state, chosen)
+        others = self._worth(at).copy()
         others[first] = -np.inf
         second = int(others.argmax()) if instead is None else self.labels.action(instead)
         if first == second:
             raise ValueError(f"{self.labels.actions[first]!r} cannot be compared with itself; name another action")
-        noise = self.beliefs.gap_error(index, first, second) if isinstance(self.beliefs, Audit) else None
-        return Contrast.of(self._intention(index, first), self._intention(index, second), noise=noise)
+        noise = self.beliefs.gap_error(at, first, second)
+        return Contrast.of(self._intention(at, first), self._intention(at, second), noise=noise)
 
     def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
         """How the agent expects the episode to end; by default, after its best action."""
-        if self._agent is not None:
-            return Outcomes.estimated(self._agent, self._intention(*self._asked(state, action)))
-        return Outcomes.of(self.audit, self.labels, *self._asked(state, action))
+        if "endings" not in self.beliefs.can:
+            self._need_ledger("how an episode ends")
+        at, chosen = self._asked(state, action)
+        estimate = None if self.trust is None else self._intention(at, chosen)
+        return Outcomes.of(self.beliefs, self.labels, at, chosen, estimate=estimate)
 
     def chance(self, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
         """Whether the agent expects something to be true after an action (by default, its best), and before something else.
@@ -286,7 +291,7 @@ class Run:
             raise ValueError('of= says what the chance is of, e.g. of="row 1"')
         if other is not None and other.same_as(asked):
             raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
-        return Chance.after(self.audit, self.labels, *self._asked(state, action), of=asked, before=other)
+        return Chance.after(self.audit, self.labels, *self._pair(state, action), of=asked, before=other)
 
     def parts(self, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
         """Which parts of the reward a value is made of; by default, a part for each different reward.
@@ -294,7 +299,7 @@ class Run:
         ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
         of the ledger, or a function of (state, action, reward), all three as numbers.
         """
-        index, chosen = self._asked(state, action)
+        index, chosen = self._pair(state, action)
         value = float(self.values[index, chosen])
         return Parts.of(self.audit, self.labels, index, chosen, value=value, parts=parts)
 
@@ -302,11 +307,11 @@ class Run:
         self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
     ) -> Timeline:
         """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
-        return Timeline.of(self.audit, self.labels, *self._asked(state, action), horizon=horizon, discount=discount)
+        return Timeline.of(self.audit, self.labels, *self._pair(state, action), horizon=horizon, discount=discount)
 
     def provenance(self, state: State, action: Action | None = None) -> Provenance:
         """Which experience a value is made of; by default, that of the best action."""
-        index, chosen = self._asked(state, action)
+        index, chosen = self._pair(state, action)
         return Provenance.of(self.audit, self.labels, index, chosen, value=float(self.values[index, chosen]))
 
     def change(self, state: State, action: Action | None = None, *, since: int | Run) -> Change:
@@ -349,23 +354,28 @@ class Run:
         enter: Enter | None = None,
     ) -> Comparison:
         """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
-        index, chosen = self._asked(state, action)
-        believed = self._intention(index, chosen)
-        simulated = Simulation.of(self._simulated(env, rollouts, seed, enter), index, chosen)
+        at, chosen = self._asked(state, action)
+        believed = self._intention(at, chosen)
+        simulated = Simulation.of(self._simulated(env, rollouts, seed, enter), at, chosen)
         if self.plays_by_network:
-            return Comparison.of(None, believed, simulated, None, greedy=chosen == self._best(index))
-        audit, policy = self.beliefs if isinstance(self.beliefs, Audit) else None, self.policy
-        exact = self._exact(self._placed(env), index, chosen)
-        return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[index, chosen] > 0.0))
+            return Comparison.of(None, believed, simulated, None, greedy=chosen == self._best(at))
+        audit, policy = self.audit if "updates" in self.beliefs.can else None, self.policy
+        exact = self._exact(self._placed(env), at.index, chosen)
+        return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))
 
-    def _asked(self, state: State, action: Action | None) -> tuple[int, int]:
-        """The pair a question is about; by default, the best action."""
-        index = self.situated(state)
-        return index, self._best(index) if action is None else self.labels.action(action)
+    def _asked(self, state: State, action: Action | None) -> tuple[Situation, int]:
+        """The situation and the action a question is about; by default, the best one."""
+        at = self.situation(state)
+        return at, self._best(at) if action is None else self.labels.action(action)
 
-    def _intention(self, index: int, action: int) -> Intention:
-        worth = self._worth(index)
-        return Intention.of(self.beliefs, self.labels, index, action, values=worth, trust=self.trust)
+    def _pair(self, state: State, action: Action | None) -> tuple[int, int]:
+        """The same, where the index of a state is all there is."""
+        at, chosen = self._asked(state, action)
+        return at.index, chosen
+
+    def _intention(self, at: Situation, action: int) -> Intention:
+        worth = self._worth(at)
+        return Intention.of(self.beliefs.row(at, action), self.labels, at.index, action, values=worth)
 
     @property
     def discount(self) -> float:
@@ -379,9 +389,9 @@ class Run:
 
     def _simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         played: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
-        if self._agent is not None and self.plays_by_network:
+        if self.plays_by_network:
             scale = float(self.settings.get("reward_scale", 1.0))
-            return SimulatedBeliefs(self.environment(env), self._agent, **played, reward_scale=scale)
+            return SimulatedBeliefs(self.environment(env), self.beliefs, **played, reward_scale=scale)
         place = self._placed(env)
         longest = place.max_steps
         if not self._limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
@@ -443,7 +453,7 @@ class Run:
         return Inline(page(told(self, episodes=episodes, states=states, enter=enter)), height)
 
     def _need_ledger(self, what: str) -> Ledger:
-        if self.ledger is None and self._agent is not None:
+        if self.ledger is None and self.agent is not None:
             raise ValueError(
                 f"{what} needs the ledger of a tabular run; a network keeps none: it can be asked for intention, contrast, "
                 "outcomes, simulation, comparison and change since another run"
@@ -463,7 +473,7 @@ class Run:
             raise ValueError("this run does not know its world, since it was made from an own loop: pass it as env=")
         world = settings.get("world", {})
         engine = (
-            "auto" if self._agent is not None else settings.get("engine", "auto")
+            "auto" if self.agent is not None else settings.get("engine", "auto")
         )  # a network's was not this place's
         limits: dict[str, Any] = {"max_steps": settings.get("max_steps"), "engine": engine}
         try:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import document, folder
-from whatfor.beliefs.protocol import Seeing
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import GOES_ON, ending_place
@@ -95,7 +94,7 @@ def _contents_of(run: Run) -> Contents:
     if run.ledger is not None:
         said["ledger"], groups["ledger"] = _ledger_out(run.ledger)
     tensors: dict[str, bytes] = {}
-    if isinstance(run._beliefs, Seeing):
+    if run.agent is not None:
         from whatfor.needed import need_safetensors
 
         need_safetensors()

@@ -62,3 +62,12 @@ def file_name(path: str | os.PathLike[str]) -> str:
     ('taxi', 'p\u00f6nk')
     """
     return one_line(os.fsencode(os.path.basename(os.path.realpath(path))).decode("utf-8", "replace"))
+
+
+def count(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> count(1, "time"), count(1234, "time")
+    ('1 time', '1,234 times')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

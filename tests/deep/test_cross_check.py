@@ -12,7 +12,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from whatfor.beliefs import ExactBeliefs
+from whatfor.beliefs import ExactBeliefs, Situation
 from whatfor.deep import BeliefNetwork, Sizes
 from whatfor.deep.cells import cells_of
 from whatfor.deep.heads import HEADS, Step, _Spread
@@ -120,10 +120,10 @@ def test_earnings_lie_where_the_exact_ones_do() -> None:
 
 def test_endings_approach_exact_chances() -> None:
     setting = Setting()
-    assert made(setting).outcomes(0, 0)["terminated"] < 0.1  # nothing is known yet
+    assert made(setting).row(Situation(0), 0).endings["terminated"] < 0.1  # nothing is known yet
     belief, *_ = faithful("huber")
     for s in range(STATES):
-        assert belief.outcomes(s, 0)["terminated"] == pytest.approx(
+        assert belief.row(Situation(s), 0).endings["terminated"] == pytest.approx(
             setting.exact.outcomes(s, 0)["terminated"], abs=0.05
         )
 

@@ -228,7 +228,10 @@ def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
         (lambda run: run.settings.update(reward_scale=np.nan), r"settings.reward_scale is nan, so .* cannot be saved"),
         (lambda run: run._beliefs.agent.weights["q_net.0.bias"].fill_(np.inf), "agent's network holds NaN or infinite"),
         (lambda run: setattr(run._beliefs, "updates", -1), "belief network cannot be saved: expected `int` >= 0"),
-        (lambda run: setattr(run, "trust", replace(run.trust, residual=-1.0)), "cannot be saved: .* at `network.trust"),
+        (
+            lambda run: setattr(run._beliefs, "trust", replace(run.trust, residual=-1.0)),
+            "cannot be saved: .* at `network.trust",
+        ),
         (lambda run: run._beliefs._count.fill_(0.5), "cannot be saved: it counts updates"),
     ],
     ids=["Q", "beliefs", "settings", "agent", "updates", "trust", "counts"],
@@ -268,7 +271,8 @@ def _with_trust(trust: Any) -> wf.Run:
     still = belief.snapshot(belief.q_values)
     assert belief.agent is not None
     still.agent = belief.agent._replace(weights={name: tensor.clone() for name, tensor in belief.agent.weights.items()})
-    return wf.Run(labels=run.labels, values=run.tables, beliefs=still, settings=dict(run.settings), trust=trust)
+    still.trust = trust
+    return wf.Run(labels=run.labels, values=run.tables, beliefs=still, settings=dict(run.settings))
 
 
 def test_rewards_alone_can_be_normalised(tmp_path: Path) -> None:
@@ -297,7 +301,7 @@ def test_the_command_line_asks_a_saved_deep_run(tmp_path: Path, whatfor: object)
 def test_the_command_line_is_told_where_concepts_are(tmp_path: Path, whatfor: Any) -> None:
     _, run = cart()
     run.save(tmp_path / "cart")
-    words = run.labels.words(run.beliefs.situation(np.zeros(4, np.float32)))  # type: ignore[attr-defined]
+    words = run.labels.words(run.situation(np.zeros(4, np.float32)).index)
     asked = ("explain", str(tmp_path / "cart"), "--state", words)
     assert "--cells module:NAME" in whatfor(*asked)[2]
     assert str(run.intention(words)) in whatfor(*asked, "--cells", "small_agents:ALL")[1]

@@ -3,13 +3,13 @@
 import importlib
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor.beliefs import ExactBeliefs, value_iteration
-from whatfor.beliefs.protocol import Seeing, Situation
+from whatfor.beliefs import ExactBeliefs, Situation, value_iteration
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.paper import DEEP_FIGURES, FIGURES, DeepAgents, reproduce
@@ -42,7 +42,7 @@ def test_both_heads_learned_beside_the_same_agent(untrained):
     ):
         assert np.array_equal(ours.values, papers.values)
         assert (ours.beliefs.settings.head, papers.beliefs.settings.head) == ("faithful", "regression")
-        assert np.array_equal(ours.beliefs.tried(), papers.beliefs.tried())
+        assert np.array_equal(ours.beliefs.tried, papers.beliefs.tried)
 
 
 def test_the_papers_head_is_left_out_where_it_costs_much():
@@ -191,11 +191,19 @@ class Knowing(ExactBeliefs):
         self.worth = value_iteration("Taxi-v4", discount=1.0)
         super().__init__("Taxi-v4", self.worth.argmax(axis=1), discount=1.0)
 
-    def situation(self, state):
-        return Situation(self.labels.index(state), self.labels.index(state))
+    @property
+    def actor(self):
+        return self
 
-    def values_at(self, state):
-        return self.worth[state]
+    def situation(self, state):
+        index = state.index if isinstance(state, Situation) else self.labels.index(state)
+        return Situation(index, index)
+
+    def row(self, at, action):
+        return replace(super().row(at, action), tried=self.tried, trust=self.trust)
+
+    def values_at(self, at):
+        return self.worth[at.index]
 
     def act(self, observations):
         return self.worth.argmax(axis=1)[observations]
@@ -212,6 +220,7 @@ class Knowing(ExactBeliefs):
     def outcomes(self, state, action):
         return super().outcomes(state, action) if self.ends(state, action) else {}
 
+    @property
     def tried(self):
         return np.repeat(job_left(self)[:, None].astype(np.int64), 6, axis=1)
 
@@ -224,11 +233,11 @@ def knowing(untrained):
     belief.worth = belief.worth + dice.uniform(-0.01, 0.01, belief.worth.shape)
     ExactBeliefs.__init__(belief, "Taxi-v4", belief.worth.argmax(axis=1), discount=1.0)  # the future of these values
     left = job_left(belief)
-    trust = Trust.of(
+    belief.trust = Trust.of(
         belief.labels, belief.worth[left].ravel(), belief.worth[left].ravel(), distance=0.0, states=400, updates=1, discount=1.0
     )  # fmt: skip
     settings = {"learner": {"discount": 1.0}, "world": untrained.taxi.settings["world"], "max_steps": 200}
-    run = wf.Run(labels=belief.labels, values=belief.worth, beliefs=belief, settings=settings, trust=trust)
+    run = wf.Run(labels=belief.labels, values=belief.worth, beliefs=belief, settings=settings)
     agents = DeepAgents(device="cpu")
     agents.__dict__["_taxi"] = {"faithful": run}
     return agents
@@ -236,7 +245,7 @@ def knowing(untrained):
 
 @pytest.mark.parametrize("id", ["6", "S11", "A6"])
 def test_every_check_is_met_by_an_agent_that_knows_everything(knowing, id):
-    assert isinstance(knowing.taxi.beliefs, Seeing)
+    assert knowing.taxi.agent is knowing.taxi.beliefs
     figure = DEEP_FIGURES[id](knowing)
     assert [check for check in figure.checks if not check.met] == []
     assert len(figure.pictures) == {"6": 1, "S11": 2, "A6": 1}[id]
@@ -246,11 +255,12 @@ def test_a_bounce_is_read_off_visits():
     """What leads back is told from what does not, and from being stuck."""
     exact = Knowing()
     best, labels = exact.worth, exact.labels
-    trust = Trust.of(labels, best.ravel(), best.ravel(), distance=0.0, states=400, updates=1, discount=1.0)
+    exact.trust = Trust.of(labels, best.ravel(), best.ravel(), distance=0.0, states=400, updates=1, discount=1.0)
 
     def contrast(state, other):
         asked = (int(best[state].argmax()), labels.action(other))
-        return Contrast.of(*(Intention.of(exact, labels, state, a, values=best[state], trust=trust) for a in asked))
+        rows = {a: exact.row(Situation(state), a) for a in asked}
+        return Contrast.of(*(Intention.of(rows[a], labels, state, a, values=best[state]) for a in asked))
 
     there = labels.index("taxi at row 3, column 0; passenger aboard; destination R")
     assert labels.actions[int(best[there].argmax())] == "north"

@@ -60,7 +60,7 @@ def test_an_ending_is_told_by_the_last_observation_of_an_episode() -> None:
     belief = network()
     for _ in range(100):
         belief.update(fall(), [0])
-    assert belief.outcomes(belief.situation(UPRIGHT), 0)["fell left"] > 0.9
+    assert belief.row(belief.situation(UPRIGHT), 0).endings["fell left"] > 0.9
 
 
 def test_cells_are_of_what_the_environment_shows_where_the_agent_sees_it_normalised() -> None:
@@ -70,8 +70,8 @@ def test_cells_are_of_what_the_environment_shows_where_the_agent_sees_it_normali
     batch = model.replay_buffer.sample(200, env=model.get_vec_normalize_env())
     assert (batch.observations[:, 2].abs() > 0.5).any()  # what the agent reads would be in the other cell
     lying = beside.belief.labels.index("lying")
-    assert beside.belief.tried()[lying].sum() == 0
-    assert beside.belief.tried().sum() > 0
+    assert beside.belief.tried[lying].sum() == 0
+    assert beside.belief.tried.sum() > 0
 
 
 def test_returns_are_in_the_environments_own_rewards() -> None:
@@ -94,7 +94,7 @@ def test_a_run_stays_what_it_was_while_the_normaliser_goes_on_learning() -> None
 def test_after_training_earnings_are_in_the_units_of_q_too() -> None:
     model, _ = learned(normalised(), CONCEPTS, steps=300)
     run = learn_after(model, CONCEPTS, steps=100, updates=20, sizes=SMALL)
-    tried = run.beliefs.tried() > 0  # type: ignore[attr-defined]
+    tried = run.beliefs.tried > 0  # type: ignore[attr-defined]
     scale = reward_scale(model)
     assert abs(scale - 1.0) > 0.1
     np.testing.assert_allclose(run.beliefs.rewards()[tried], scale, rtol=1e-5)  # type: ignore[attr-defined]

@@ -32,11 +32,13 @@ def test_concepts_are_told_of_observations_that_are_numbers(taxi: wf.Run) -> Non
     assert taxi.labels.actions == LABELS.actions
     for seen in (3, 300, 499):
         row, _, passenger, _ = LABELS.values(seen)
-        assert taxi.labels.values(int(taxi.situated(seen))) == (passenger == ABOARD, row), "a number is an observation"
+        assert taxi.labels.values(taxi.situation(seen).index) == (passenger == ABOARD, row), (
+            "a number is an observation"
+        )
         np.testing.assert_array_equal(taxi.values_at(seen), taxi.beliefs.q_values(np.array([seen]))[0])  # type: ignore[attr-defined]
-    cell = taxi.situated("not passenger aboard; row 2")
-    assert taxi.labels.values(int(cell)) == (0, 2)
-    assert LABELS.values(int(cell.observation))[0] == 2  # type: ignore[attr-defined]
+    cell = taxi.situation("not passenger aboard; row 2")
+    assert taxi.labels.values(cell.index) == (0, 2)
+    assert LABELS.values(int(cell.observation))[0] == 2
 
 
 @pytest.mark.parametrize("wrong", [500, -1, 3.5, np.nan])
@@ -105,7 +107,7 @@ def test_numbers_in_words_are_an_observation_everywhere() -> None:
     seen = np.array([0.0, 0.9, 0.1, 0.0])
     for text in ("[0, 0.9, 0.1, 0]", "0 0.9 0.1 0", "(0,0.9,0.1,0)"):
         assert run.intention(text).value == run.intention(seen).value
-        assert run.labels.values(int(run.situated(text))) == (0, 1, 0, 0)
+        assert run.labels.values(run.situation(text).index) == (0, 1, 0, 0)
     with pytest.raises(ValueError, match=r"shape \(4,\), not \(3,\)"):
         run.intention("[0, 0, 0]")
     with pytest.raises(ValueError, match="not a list of numbers"):

@@ -74,7 +74,7 @@ def ledger_makes_the_learners_table(case: Case) -> None:
 def earnings_sum_to_the_value(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         assert abs(row.total - run.values[s, a]) <= EXACT * max(row.scale, 1e-3), (s, a, row.total, run.values[s, a])
 
 
@@ -104,7 +104,7 @@ def beside_is_the_audit(case: Case) -> None:
     beliefs = wf.BeliefMap(case.made().labels)
     run = case.run(listeners=[beliefs])
     for s, a in pairs(run):
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         assert np.abs(beliefs.visits(s, a) - row.visits).max() <= EXACT * max(row.visits.sum(), 1e-3)
         assert np.abs(beliefs.earnings(s, a) - row.earnings).max() <= EXACT * max(row.scale, 1e-3)
         assert beliefs.value(s, a) == run.values[s, a]
@@ -121,7 +121,7 @@ def kernels_are_the_oracle(case: Case) -> None:
     for s, a in pairs(run):
         pair = s * run.labels.n_actions + a
         assert np.abs(beside.visits(s, a).ravel() - by_table[pair]).max() <= EXACT * max(1.0, by_table[pair].sum())
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         asked = {table * n_pairs + pair: 1 / ledger.n_tables for table in range(ledger.n_tables)}
         weights, left = oracle.backwards(lines, asked, ledger.n_cells)
         assert np.abs(row.visits.ravel() - by_table[pair]).max() <= EXACT * max(1.0, row.visits.sum())
@@ -137,7 +137,7 @@ def chances_and_what_is_left_sum_to_one(case: Case) -> None:
     """Without a discount, the weights of all endings and the weight left on the start are chances."""
     run = case.run()
     for s, a in pairs(run):
-        row = run.audit.row(s, a, discount=1.0, method="scan")
+        row = run.audit.account(s, a, discount=1.0, method="scan")
         assert abs(row.endings.sum() + row.left.sum() - 1.0) <= EXACT
 
 
@@ -146,7 +146,7 @@ def walk_is_within_its_bound(case: Case) -> None:
     for tolerance in (0.0, 1e-6, 1e-2):
         audit = wf.Audit(run.ledger, values=run.tables, tolerance=tolerance)
         for (s, a), discount in product(pairs(run), (None, 1.0, 0.3)):
-            walked, exact = (audit.row(s, a, method=method, discount=discount) for method in ("walk", "scan"))
+            walked, exact = (audit.account(s, a, method=method, discount=discount) for method in ("walk", "scan"))
             assert abs(walked.total - exact.total) <= walked.value_error + EXACT * max(exact.scale, 1e-3)
             missing = np.abs(walked.visits - exact.visits).sum()
             assert missing <= walked.visits_error + EXACT * max(exact.visits.sum(), 1e-3)
@@ -177,8 +177,8 @@ def engines_agree(case: Case) -> None:
 
 def many_rows_are_single_rows(case: Case) -> None:
     run = case.run()
-    for (s, a), row in zip(pairs(run), run.audit.rows(pairs(run)), strict=True):
-        one = run.audit.row(s, a, method="scan")
+    for (s, a), row in zip(pairs(run), run.audit.accounts(pairs(run)), strict=True):
+        one = run.audit.account(s, a, method="scan")
         assert np.array_equal(row.visits, one.visits)
         assert np.array_equal(row.earnings, one.earnings)
         assert row.scale == one.scale
@@ -308,7 +308,7 @@ def what_follows_is_all_but_the_step(case: Case) -> None:
     )
     earnings = (whole - now).reshape(ledger.n_tables, n_pairs, *run.values.shape).mean(axis=0)
     for s, a in pairs(run):
-        pair, chance, row = s * run.labels.n_actions + a, run.chance(s, a, of=x), run.audit.row(s, a, method="scan")
+        pair, chance, row = s * run.labels.n_actions + a, run.chance(s, a, of=x), run.audit.account(s, a, method="scan")
         assert abs(chance.visits - visits[pair][x.states].sum()) <= EXACT * max(1.0, row.visits.sum())
         assert abs(chance.earnings - earnings[pair][x.states].sum()) <= EXACT * max(1.0, row.scale)
 
@@ -322,7 +322,7 @@ def parts_and_the_rest_are_the_value(case: Case) -> None:
     }
     for s, a in pairs(run):
         split = run.parts(s, a, parts=parts)
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         scale = row.scale + float(run.audit.weights(s, a) @ np.abs(parts["drawn"]))
         assert split.residual <= EXACT * max(scale, 1e-3)
         only = np.zeros_like(row.earnings)
@@ -334,7 +334,7 @@ def rewards_leave_no_rest(case: Case) -> None:
     """By default every reward is a part, so that nothing is left over, and each is earned where it was paid."""
     run = replace(case, few_rewards=True).run()
     for s, a in pairs(run):
-        split, row = run.parts(s, a), run.audit.row(s, a, method="scan")
+        split, row = run.parts(s, a), run.audit.account(s, a, method="scan")
         assert abs(split.rest) <= EXACT * max(row.scale, 1e-3)
         assert split.residual <= EXACT * max(row.scale, 1e-3)
         together = sum(split.earnings.values(), np.zeros_like(row.earnings))
@@ -389,7 +389,7 @@ def course_follows_what_is_likeliest(case: Case) -> None:
     discount = 1.0 if case.learner.discount == 0.0 else None  # nothing is carried on, yet what follows is known
     for state, action in pairs(run)[:6]:
         found = run.audit.reading(state, action).course
-        left = run.audit.row(state, action, discount=discount, method="scan").left.sum(axis=0).ravel()
+        left = run.audit.account(state, action, discount=discount, method="scan").left.sum(axis=0).ravel()
         weights = run.audit.weights(state, action, discount=discount)
         expected = oracle.course(run.ledger, weights, left, state, action)
         if expected is None:

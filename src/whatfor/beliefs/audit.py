@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.arrivals import absorbed
 from whatfor.beliefs.course import Course, course
 from whatfor.beliefs.noise import sampling_error
-from whatfor.beliefs.protocol import checked_pair
+from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
 from whatfor.checks import number, whole
 from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan, scan_by_depth
 from whatfor.kernels.forwards import fold
-from whatfor.kernels.recursion import Lines
+from whatfor.kernels.recursion import TERMINATED, Lines, ending_place
 from whatfor.kernels.walk import index_by_cell, lines_before, walk
+from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
 
@@ -44,8 +47,8 @@ Method = Literal["auto", "scan", "walk"]
 
 
 @dataclass(frozen=True)
-class Row:
-    """What one value is made of."""
+class Account:
+    """What one value is made of, by the ledger: all numbers that the reading of it gives."""
 
     visits: NDArray[np.float64]  # (S, A)
     earnings: NDArray[np.float64]  # (S, A)
@@ -70,12 +73,12 @@ class Row:
 class Reading(NamedTuple):
     """All that one answer about a value needs."""
 
-    row: Row
+    account: Account
     course: Course
     error: float  # the standard error that the spread of its experiences implies
 
 
-class Audit:
+class Audit(Beliefs):
     """Beliefs read off a ledger, one row at a time.
 
     ``values`` is the learner's own table, (S, A) or (tables, S, A): what ``residual`` compares with.
@@ -104,15 +107,37 @@ class Audit:
 
     # -- the protocol ----------------------------------------------------------------------
 
-    def visits(self, state: int, action: int, discount: float | None = None) -> NDArray[np.float64]:
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings", "updates"})
+
+    def row(self, at: Situation, action: int) -> Row:
+        """What is expected to follow, by one reading of the ledger; endings by another, without a discount."""
+        account, course, error = self.reading(at.index, action)
+        ends = self.account(at.index, action, discount=1.0)
+        return Row(
+            visits=account.visits,
+            earnings=account.earnings,
+            value=self.value(at.index, action),
+            initial=account.from_start,
+            unknown=float(account.left.sum()),
+            now=account.now,
+            endings={name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x},
+            endings_unknown=float(ends.left.sum()),
+            tried=self.tried,
+            error=error,
+            course=course,
+            dropped=account.dropped,
+            visits_error=account.visits_error,
+        )
+
+    def visits(self, state: int | Situation, action: int, discount: float | None = None) -> NDArray[np.float64]:
         """(S, A) Expected visits, discounted as learned, or by another discount: 1 gives plain chances."""
-        return self.row(state, action, discount=discount).visits
+        return self.account(state, action, discount=discount).visits
 
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Where the value is expected to be earned; with what is left of the start, sums to the value."""
-        return self.row(state, action).earnings
+        return self.account(state, action).earnings
 
-    def value(self, state: int, action: int) -> float:
+    def value(self, state: int | Situation, action: int) -> float:
         """The learner's value where its table was given, else the one the ledger makes."""
         table = self.folded if self.values is None else self.values
         tables = table.reshape(-1, self.ledger.n_states * self.ledger.n_actions)
@@ -151,9 +176,11 @@ class Audit:
             audit.__dict__["_index"] = self._index
         return audit
 
-    # -- one row ---------------------------------------------------------------------------
+    # -- one value -------------------------------------------------------------------------
 
-    def row(self, state: int, action: int, *, discount: float | None = None, method: Method = "auto") -> Row:
+    def account(
+        self, state: int | Situation, action: int, *, discount: float | None = None, method: Method = "auto"
+    ) -> Account:
         """What the value of a state and action is made of.
 
         ``method``: "scan" reads every line and is exact; "walk" uses an index by cell, drops tiny
@@ -180,26 +207,50 @@ class Audit:
         asked, lines = self._asked(state, action), self.ledger.lines
         walked = self._walked(asked, lines, None, patient=False) if self._worth_walking() else None
         if walked is not None:
-            row, used, carried = walked
+            account, used, carried = walked
         else:
             self._scans += 1
             weights = np.zeros((len(self.ledger), 1))
-            row = self._scanned([asked], lines, weights)[0]
+            account = self._scanned([asked], lines, weights)[0]
             used = np.flatnonzero(weights[:, 0] > SLIGHT)
             carried = weights[used, 0]
         error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel())
-        left = row.left.sum(axis=0).ravel()
+        left = account.left.sum(axis=0).ravel()
         if len(self.ledger) and not np.any(
             lines.discount
         ):  # nothing is carried on, but what follows is known all the same
             weights = self.weights(state, action, discount=1.0)
             used = np.flatnonzero(weights > SLIGHT)
-            carried, left = weights[used], self.row(state, action, discount=1.0, method="scan").left.sum(axis=0).ravel()
-        return Reading(row, course(self.ledger, used, carried, left, state, action), error)
+            followed = self.account(state, action, discount=1.0, method="scan")
+            carried, left = weights[used], followed.left.sum(axis=0).ravel()
+        return Reading(account, course(self.ledger, used, carried, left, state, action), error)
 
-    def gap_error(self, state: int, one: int, other: int) -> float:
+    def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
+        """The weights of last steps, without a discount, are chances; ends without a name are told by their last step."""
+        account, names = self.account(at.index, action, discount=1.0, method="scan"), self.ledger.endings
+        chances = dict(zip(names, account.endings.tolist(), strict=True))
+        if chances[names[ending_place(TERMINATED)]] > 0.0:
+            del chances[names[ending_place(TERMINATED)]]
+            chances |= self._by_last_step(at.index, action, labels)
+        known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
+        return known, float(account.left.sum())
+
+    def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
+        """Ends that the world does not name, by the state, action and reward of their last step."""
+        lines, weights = self.ledger.lines, self.weights(state, action, discount=1.0)
+        last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
+        pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
+        chances: dict[str, float] = {}
+        steps = zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True)
+        for pair, reward, weight in steps:
+            last_state, last_action = divmod(pair, labels.n_actions)
+            name = labels.last_step(last_state, last_action, reward)
+            chances[name] = chances.get(name, 0.0) + weight
+        return chances
+
+    def gap_error(self, at: Situation, one: int, other: int) -> float:
         """The standard error of the gap between two actions' values; what both rest on does not count."""
-        weights = self.weights(state, one) - self.weights(state, other)
+        weights = self.weights(at.index, one) - self.weights(at.index, other)
         used = np.flatnonzero(np.abs(weights) > SLIGHT)
         lines = self.ledger.lines
         return sampling_error(self.ledger, used, weights[used], lines.reward, self.folded.ravel())[0]
@@ -233,20 +284,20 @@ class Audit:
         The third number is the weight left on the values the tables started with; together they are 1.
         """
         lines, n_endings = absorbed(self.ledger, concepts), len(self.ledger.endings)
-        row = self._scanned([self._asked(state, action)], lines, n_endings=n_endings + len(concepts))[0]
-        return row.endings[n_endings:], row.endings[:n_endings], float(row.left.sum())
+        account = self._scanned([self._asked(state, action)], lines, n_endings=n_endings + len(concepts))[0]
+        return account.endings[n_endings:], account.endings[:n_endings], float(account.left.sum())
 
     def _worth_walking(self) -> bool:
         indexed = "_index" in self.__dict__ or self._scans >= BEFORE_INDEX
         return indexed and self._lost < MOST_LOST and len(self.ledger) > SHORT
 
-    def rows(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Row]:
-        """Several rows by one pass over the ledger, each exact."""
+    def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
+        """Several accounts by one pass over the ledger, each exact."""
         lines, together = self.lines_at(discount), 64  # so many at a time: their weights must stay in the cache
         asked = [self._asked(state, action) for state, action in pairs]
-        return [row for i in range(0, len(asked), together) for row in self._scanned(asked[i : i + together], lines)]
+        return [one for i in range(0, len(asked), together) for one in self._scanned(asked[i : i + together], lines)]
 
-    def _asked(self, state: int, action: int) -> NDArray[np.int64]:
+    def _asked(self, state: int | Situation, action: int) -> NDArray[np.int64]:
         ledger = self.ledger
         state, action = checked_pair(state, action, ledger.n_states, ledger.n_actions)
         return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
@@ -264,7 +315,7 @@ class Audit:
         lines: Lines,
         weights: NDArray[np.float64] | None = None,
         n_endings: int | None = None,  # where the lines have more of them than the ledger
-    ) -> list[Row]:
+    ) -> list[Account]:
         rows, cells = len(asked), self.ledger.n_cells
         left = np.zeros((cells, rows))
         for row, own in enumerate(asked):
@@ -283,8 +334,8 @@ class Audit:
 
     def _walked(
         self, asked: NDArray[np.int64], lines: Lines, discount: float | None, patient: bool
-    ) -> tuple[Row, NDArray[np.int64], NDArray[np.float64]] | None:
-        """The row, and the lines that carry weight with their weights; None if there are too many of them."""
+    ) -> tuple[Account, NDArray[np.int64], NDArray[np.float64]] | None:
+        """The account, and the lines that carry weight with their weights; None if there are too many of them."""
         cells = self.ledger.n_cells
         left, visits, earnings = np.zeros(cells), np.zeros(cells), np.zeros(cells)
         endings, place = np.zeros(len(self.ledger.endings)), np.zeros(cells, np.int64)
@@ -298,8 +349,8 @@ class Audit:
         if read > limit:
             self._lost += 1
             return None
-        row = self._made(asked, visits, earnings, endings, left, spread, read=read, dropped=dropped, discount=discount)
-        return row, seen[:read], weights[:read]
+        made = self._made(asked, visits, earnings, endings, left, spread, read=read, dropped=dropped, discount=discount)
+        return made, seen[:read], weights[:read]
 
     def _made(
         self,
@@ -313,13 +364,13 @@ class Audit:
         read: int,
         dropped: float = 0.0,
         discount: float | None = None,
-    ) -> Row:
+    ) -> Account:
         ledger = self.ledger
         shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
         weight = left.reshape(shape)
         own = [self._kept(int(cell)) for cell in asked]
         error = [dropped * self._peak(name, discount) if dropped else 0.0 for name in ("value", "visits", "earnings")]
-        return Row(
+        return Account(
             visits=visits.reshape(shape).sum(axis=0),
             earnings=earnings.reshape(shape).sum(axis=0),
             endings=endings,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.beliefs.protocol import checked_pair
+from whatfor.beliefs.protocol import Beliefs, checked_pair
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
 from whatfor.kernels.forwards import fold
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
@@ -14,7 +16,7 @@ from whatfor.ledger import Ledger
 MOST_BYTES = 8 << 30
 
 
-class BeliefMap:
+class BeliefMap(Beliefs):
     """Dense maps of visits and earnings for every state and action.
 
     Give it to ``train(..., listeners=[beliefs])``, or make it from a ledger. ``start`` is what the
@@ -62,15 +64,26 @@ class BeliefMap:
         ):
             fold(lines, amount, map_.tables, map_.previous, np.empty(0))
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+    def row(self, at: Situation, action: int) -> Row:
+        """What the maps hold of a pair."""
+        visits = self.visits(at.index, action)
+        return Row(
+            visits=visits,
+            earnings=self.earnings(at.index, action),
+            value=self.value(at.index, action),
+            initial=self.from_start(at.index, action),
+            now=min(1.0, float(visits[at.index, action])),
+        )
+
+    def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits, discounted as learned: the paper's belief map."""
         return self._row(0, state, action)
 
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Where the value is expected to be earned."""
         return self._row(1, state, action)
 
-    def value(self, state: int, action: int) -> float:
+    def value(self, state: int | Situation, action: int) -> float:
         """The value that the updates make, the start of the tables included."""
         return float(self._row(2, state, action)[0, 0])
 
@@ -102,14 +115,14 @@ class BeliefMap:
         if ledger.n_tables != self._n_tables:
             raise ValueError(f"the ledger has {ledger.n_tables} tables, this map began with {self._n_tables}")
 
-    def _row(self, which: int, state: int, action: int) -> NDArray[np.float64]:
+    def _row(self, which: int, state: int | Situation, action: int) -> NDArray[np.float64]:
         labels = self.labels
-        state, action = checked_pair(state, action, labels.n_states, labels.n_actions)
+        index, action = checked_pair(state, action, labels.n_states, labels.n_actions)
         shape = (labels.n_states, labels.n_actions) if which < 2 else (1, 1)
         if not self._maps:
             return np.zeros(shape)
         tables = self._maps[which].tables.reshape(self._n_tables, labels.n_states, labels.n_actions, -1)
-        row: NDArray[np.float64] = tables[:, state, action].mean(axis=0)
+        row: NDArray[np.float64] = tables[:, index, action].mean(axis=0)
         return row.reshape(shape)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.beliefs.protocol import Beliefs, Capability, situation_of
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
 from whatfor.checks import number
 from whatfor.kernels.recursion import GOES_ON, ending_place
 from whatfor.kernels.tables import Table
@@ -38,7 +41,7 @@ class Expected(NamedTuple):
     span: NDArray[np.float64]  # the largest less the smallest that one step can bring
 
 
-class ExactBeliefs:
+class ExactBeliefs(Beliefs):
     """What a policy really leads to.
 
     ``world``: a world with a table, or a Gymnasium environment (or id) whose table is known.
@@ -60,17 +63,31 @@ class ExactBeliefs:
         self.table = world.table
         self._factors: dict[float, Any] = {}
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+
+    def row(self, at: Situation, action: int) -> Row:
+        """What the policy really leads to."""
+        visits = self.visits(at.index, action)
+        earnings = visits * self.rewards
+        return Row(
+            visits=visits,
+            earnings=earnings,
+            value=float(earnings.sum()),
+            now=min(1.0, float(visits[at.index, action])),
+            endings=self.outcomes(at.index, action),
+        )
+
+    def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
-        state, action = self.labels.checked(state), self.labels.action(action)
-        arriving, endless = self._arriving(state, action), self._endless
+        index, action = self.labels.checked(situation_of(state).index), self.labels.action(action)
+        arriving, endless = self._arriving(index, action), self._endless
         if endless is not None and arriving[endless].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & endless)[0]))
             raise ValueError(
                 f"without a discount the visits are infinite: from {where!r} this policy may go on for ever"
             )
         visits: NDArray[np.float64] = self._solver(arriving)[:, None] * self.policy * self.discount
-        visits[state, action] += 1.0
+        visits[index, action] += 1.0
         return visits
 
     def ends(self, state: int, action: int) -> bool:
@@ -94,11 +111,11 @@ class ExactBeliefs:
         true = self.visits(state, action)
         return float(np.abs(visits - true).sum() / true.sum())
 
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Where the policy earns its value, on average."""
         return self.visits(state, action) * self.rewards
 
-    def value(self, state: int, action: int) -> float:
+    def value(self, state: int | Situation, action: int) -> float:
         """What the action is worth if the policy follows."""
         return float(self.earnings(state, action).sum())
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import chances_of, check_discount
-from whatfor.beliefs.protocol import Seeing, Situation
+from whatfor.beliefs.protocol import Beliefs, ObservationAgent, situation_of
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
 from whatfor.checks import number, whole
 from whatfor.kernels.recursion import GOES_ON
 from whatfor.limits import check_limit
@@ -27,11 +29,11 @@ SIDE_BY_SIDE = 64
 KEPT = 64
 
 
-class SimulatedBeliefs:
+class SimulatedBeliefs(Beliefs):
     """What a policy led to, in so many independent rollouts.
 
     ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state, or (S, A)
-    chances; or an agent that acts on observations (``Seeing``). An environment that whatfor cannot put into a state needs ``enter``, a function
+    chances; or beliefs of an agent that acts on observations. An environment that whatfor cannot put into a state needs ``enter``, a function
     (env, state, rng) that does. ``reward_scale``: what rewards are multiplied by before they count. The same seed plays the same rollouts.
 
     >>> from whatfor.worlds import chain
@@ -43,7 +45,7 @@ class SimulatedBeliefs:
     def __init__(
         self,
         world: Any,
-        policy: ArrayLike | Seeing,
+        policy: ArrayLike | Beliefs,
         *,
         discount: float,
         rollouts: int = 1_000,
@@ -58,7 +60,7 @@ class SimulatedBeliefs:
         if max_steps is not None:
             check_limit("steps", whole("max_steps", max_steps, 1), "a rollout of max_steps")
         check_discount(discount)
-        self._agent = policy if isinstance(policy, Seeing) else None
+        self._agent = policy.actor if isinstance(policy, Beliefs) else None
         if self._agent is None:
             self._world, self._env = _playable(world, enter)
             self.labels = labels_of(self._env) if self._world is None else self._world.labels
@@ -75,46 +77,57 @@ class SimulatedBeliefs:
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self.reward_scale = number("reward_scale", reward_scale)
-        self._kept: dict[tuple[int, int, bytes], Rollouts] = {}
+        self._kept: dict[tuple[Situation, int], Rollouts] = {}
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+    def row(self, at: Situation, action: int) -> Row:
+        """The means over the rollouts."""
+        returns, visits = self.returns(at, action), self.visits(at, action)
+        return Row(
+            visits=visits,
+            earnings=self.earnings(at, action),
+            value=float(returns.mean()),
+            now=min(1.0, float(visits[at.index, action])),
+            error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
+        )
+
+    def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Mean visits after this action, discounted, this one included."""
         return self._mean(self._counted(self.rollouts(state, action)))
 
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) What was earned at every pair, on average."""
         return self._mean(self._paid(self.rollouts(state, action)))
 
-    def value(self, state: int, action: int) -> float:
+    def value(self, state: int | Situation, action: int) -> float:
         """The mean discounted return."""
         return float(self.returns(state, action).mean())
 
-    def returns(self, state: int, action: int) -> NDArray[np.float64]:
+    def returns(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(n,) The discounted return of every rollout."""
         return np.asarray(self._paid(self.rollouts(state, action)).sum(axis=1)).ravel()
 
-    def visits_error(self, state: int, action: int) -> NDArray[np.float64]:
+    def visits_error(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) The standard error of ``visits``; 0 where no rollout differed, which is not the same as certain."""
         counted = self._counted(self.rollouts(state, action))
         spread = self._mean(counted.multiply(counted)) - self._mean(counted) ** 2
         error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
         return error
 
-    def rollouts(self, state: int, action: int) -> Rollouts:
+    def rollouts(self, state: int | Situation, action: int) -> Rollouts:
         """The rollouts behind a row; asked again, they are not played again."""
-        seen = np.asarray(state.observation).tobytes() if isinstance(state, Situation) else b""
-        key = (self.labels.checked(state), self.labels.action(action), seen)
-        if key not in self._kept:
+        at, action = situation_of(state), self.labels.action(action)
+        self.labels.checked(at.index)
+        if (at, action) not in self._kept:
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._played(state if isinstance(state, Situation) else key[0], action)
-        return self._kept[key]
+            self._kept[at, action] = self._played(at, action)
+        return self._kept[at, action]
 
-    def _played(self, state: int, action: int) -> Rollouts:
+    def _played(self, at: Situation, action: int) -> Rollouts:
         """The rollouts behind a row, by random numbers of their own."""
-        action = self.labels.action(action)
+        state = at.index
         generator = np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, int(state), action)))
+            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
         )
         limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps, "generator": generator}
         if self._world is not None:
@@ -125,7 +138,7 @@ class SimulatedBeliefs:
             return rolled(self._world, self.policy, state, action, **limits)
         assert self._enter is not None
         if self._agent is not None:
-            return agent_rolled(self._agent, self._env, state, action, **limits, enter=self._enter)
+            return agent_rolled(self._agent, self._env, at, action, **limits, enter=self._enter)
         stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
         return rolled_in_env(stepper, self.policy, state, action, **limits, enter=self._enter)
 
@@ -150,9 +163,9 @@ class SimulatedBeliefs:
 
 
 def agent_rolled(
-    agent: Seeing,
+    agent: ObservationAgent,
     env: Any,
-    state: int | None,
+    at: Situation | None,
     action: int | None,
     *,
     rollouts: int,
@@ -161,7 +174,7 @@ def agent_rolled(
     enter: Enter | None = None,
 ) -> Rollouts:
     """Play an agent that acts on observations: after one action in one situation, or from the start of episodes."""
-    asked = None if state is None else agent.situation(state)
+    asked = None if at is None else agent.situation(at)
 
     def begin(env: Any) -> tuple[Any, int | None]:
         shown, _ = env.reset(seed=int(generator.integers(2**31)))

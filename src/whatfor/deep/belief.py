@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from whatfor.beliefs.protocol import Situation
+from whatfor.beliefs.protocol import Beliefs, Capability
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
 from whatfor.deep.cells import Cells, Predicate, cells_of
 from whatfor.deep.document import MAX_INT, HeadName, LossName, Reads, Source
 from whatfor.deep.heads import HEADS, Head, Step
@@ -48,7 +50,7 @@ class Settings:
     seed: int
 
 
-class BeliefNetwork:
+class BeliefNetwork(Beliefs):
     """Visits, earnings and endings that a deep agent expects, for every situation and action.
 
     ``cells``: what the beliefs are over, from ``cells_of``. ``q_values``: what the agent itself thinks, for the residual of
@@ -296,6 +298,30 @@ class BeliefNetwork:
 
     # -- beliefs ---------------------------------------------------------------------------
 
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+
+    @property
+    def actor(self) -> BeliefNetwork:
+        """The agent whose beliefs these are: it acts on observations."""
+        return self
+
+    def row(self, at: Situation, action: int) -> Row:
+        """What the network says of an action, and how far it can be trusted."""
+        at = self.situation(at)
+        visits, earnings, chances = self._row(at, action)
+        endings = {name: float(chance) for name, chance in zip(self.cells.ending_names, chances, strict=False)}
+        endings = {name: chance for name, chance in sorted(endings.items(), key=lambda item: -item[1]) if chance > 0.0}
+        return Row(
+            visits=visits,
+            earnings=earnings,
+            value=float(self.values_at(at)[action]),
+            now=min(1.0, float(visits[at.index, action])),
+            endings=endings,
+            endings_unknown=max(0.0, 1.0 - sum(endings.values())),
+            tried=self.tried,
+            trust=self.trust,
+        )
+
     @property
     def whole(self) -> bool:
         """Whether a cell is all that the agent sees."""
@@ -321,27 +347,25 @@ class BeliefNetwork:
             raise ValueError(
                 f"an observation has the shape {shape}, not {np.shape(state)}; give one, or say the state in words or by its index"
             )
-        index = state if isinstance(state, Situation) else self.labels.index(state)
-        return Situation(int(index), self._standing_for(index))
+        at = state if isinstance(state, Situation) else Situation(self.labels.index(state))
+        return at if at.observation is not None else Situation(at.index, self._standing_for(at.index))
 
     def example(self, cell: int) -> Any:
         """An observation that stands for a cell: its own, or one that the agent has seen; None: there is none."""
         observation = self.cells.stands_for(cell)
         return self._examples.get(cell) if observation is None else observation
 
-    def _standing_for(self, state: int) -> Any:
-        if isinstance(state, Situation):
-            return state.observation
-        observation = self.example(int(state))
+    def _standing_for(self, cell: int) -> Any:
+        observation = self.example(cell)
         if observation is None:
             raise ValueError(
-                f"the agent never came to {self.labels.words(int(state))!r}, so no observation stands for it; ask with an observation"
+                f"the agent never came to {self.labels.words(cell)!r}, so no observation stands for it; ask with an observation"
             )
         return observation
 
-    def values_at(self, state: int) -> NDArray[np.float64]:
+    def values_at(self, at: Situation) -> NDArray[np.float64]:
         """(A,) What the agent itself thinks its actions are worth there."""
-        observation = np.asarray(self._standing_for(state))[None]
+        observation = np.asarray(self.situation(at).observation)[None]
         values: NDArray[np.float64] = np.asarray(self.q_values(observation), np.float64)
         if values.shape != (1, self.labels.n_actions):
             raise ValueError(
@@ -387,35 +411,18 @@ class BeliefNetwork:
         visits, earnings, _ = self._asked(observations, actions)
         return visits, earnings
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S, A) Expected visits of every pair from here on, discounted as learned, this one included."""
-        return self._row(state, action)[0]
-
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S, A) What is expected to be earned at every pair, discounted as learned."""
-        return self._row(state, action)[1]
-
-    def value(self, state: int, action: int) -> float:
-        """What the agent itself thinks the action is worth; how far the earnings are from it is the residual."""
-        return float(self.values_at(state)[self.labels.action(action)])
-
-    def outcomes(self, state: int, action: int) -> dict[str, float]:
-        """The chance of every way to end that it has learned of, without a discount; what is missing from 1 it does not know."""
-        names = self.cells.ending_names
-        chances = {name: float(chance) for name, chance in zip(names, self._row(state, action)[2], strict=False)}
-        return {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
-
+    @property
     def tried(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was in a batch."""
         shape = (self.labels.n_states, self.labels.n_actions)
         return self._count.cpu().numpy().astype(np.int64).reshape(shape)
 
-    def _row(self, state: int, action: int) -> tuple[NDArray[np.float64], ...]:
-        observation = np.asarray(self._standing_for(state))[None]
+    def _row(self, at: Situation, action: int) -> tuple[NDArray[np.float64], ...]:
+        observation = np.asarray(at.observation)[None]
         row = tuple(part[0] for part in self._asked(observation, [self.labels.action(action)]))
         if not all(np.isfinite(part).all() for part in row):
             raise ValueError(
-                f"the belief network's answer in {self.labels.words(int(state))!r} is not finite: its learning has diverged. "
+                f"the belief network's answer in {self.labels.words(at.index)!r} is not finite: its learning has diverged. "
                 "Train again with a smaller learning_rate"
             )
         return row

@@ -33,7 +33,8 @@ def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, 
         belief.sync()
     belief.updates, belief.source, belief.normaliser = parts.updates, parts.source, parts.normaliser
     belief.agent, belief._examples = copied, parts.examples
-    run._beliefs, run.trust = belief, parts.trust
+    belief.trust = parts.trust
+    run._beliefs = belief
 
 
 def _cells(parts: Parts, labels: Labels, given: Any) -> Cells:

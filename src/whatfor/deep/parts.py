@@ -15,6 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
+from whatfor.beliefs.trust import Trust
 from whatfor.deep import document as schema
 from whatfor.deep.cells import Cells, States, check_few, from_bins, from_centres
 from whatfor.deep.document import MAX_COUNT, NOT_FINITE, network_from
@@ -33,7 +34,6 @@ from whatfor.deep.tensors import (
     prefixed,
     unpack,
 )
-from whatfor.explanations.trust import Trust
 from whatfor.folder import FolderError
 from whatfor.labels import Labels
 from whatfor.limits import check_limit

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.trust import Trust
 from whatfor.deep.belief import BeliefNetwork
-from whatfor.explanations.trust import Trust
 from whatfor.history import History
 from whatfor.runs import Run
 from whatfor.training.places import place_again, place_of, recipe_of
@@ -56,7 +56,7 @@ def run_of(
     run._place, run._env = place, env
     known = None if time_limit == "terminal" else place  # a table knows no limit
     with np.errstate(over="ignore", invalid="ignore"):  # Q-values that diverged make trust poor, and no warning
-        run.trust = trust_in(belief, visited, known, run.policy, rewards)
+        belief.trust = trust_in(belief, visited, known, run.policy, rewards)
     return run
 
 
@@ -122,7 +122,7 @@ def distance_to_exact(
     if place is None or place.world is None or place.world.arrays.kind != TABLE:
         return None, 0
     exact = ExactBeliefs(place.world, policy, discount=belief.settings.discount)
-    been, best = belief.tried().any(axis=1), policy.argmax(axis=1)
+    been, best = belief.tried.any(axis=1), policy.argmax(axis=1)
     asked = [state for state in np.flatnonzero(been).tolist() if exact.ends(state, int(best[state]))][:MOST_STATES]
     if not asked:
         return None, 0

@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 import torch
 
+from whatfor.beliefs.trust import Trust
 from whatfor.deep import document as schema
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.document import as_json
 from whatfor.deep.parts import parts_of, writing
 from whatfor.deep.spaces import space_out
 from whatfor.deep.tensors import Tensors, as_tensor, is_finite, pack, prefixed
-from whatfor.explanations.trust import Trust
 from whatfor.runs import Run
 
 

@@ -1,17 +1,17 @@
 """Answers, one file a question."""
 
+from whatfor.beliefs.trust import Trust
+from whatfor.explanation import Explanation
 from whatfor.explanations.chance import Chance
 from whatfor.explanations.change import Change
 from whatfor.explanations.comparison import Comparison
 from whatfor.explanations.contrast import Contrast
-from whatfor.explanations.explanation import Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.outcomes import Outcomes
 from whatfor.explanations.parts import Parts
 from whatfor.explanations.provenance import Provenance
 from whatfor.explanations.simulation import Simulation
 from whatfor.explanations.timeline import Timeline
-from whatfor.explanations.trust import Trust
 
 __all__ = [
     "Chance",

@@ -7,9 +7,9 @@ from typing import Any
 
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
-from whatfor.explanations.explanation import FAINT, Explanation
-from whatfor.explanations.phrases import count
+from whatfor.explanation import FAINT, Explanation
 from whatfor.labels import Labels
+from whatfor.text import count
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Chance(Explanation):
         for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist()], strict=True):
             if chance > 0.0:
                 never[name] = never.get(name, 0.0) + chance
-        row = audit.row(state, action, method="scan")
-        now = audit.row(state, action, discount=0.0, method="scan")  # nothing but the asked step itself
+        row = audit.account(state, action, method="scan")
+        now = audit.account(state, action, discount=0.0, method="scan")  # nothing but the asked step itself
         ever = float(arrived[-1])
         return cls(
             labels=labels,

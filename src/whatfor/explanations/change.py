@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from whatfor.explanation import FAINT
 from whatfor.explanations.difference import Difference
-from whatfor.explanations.explanation import FAINT
 from whatfor.explanations.intention import Intention
 
 MOST = 5

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.explanations.explanation import FAINT, Explanation
+from whatfor.explanation import FAINT, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure, distance
-from whatfor.explanations.phrases import count
 from whatfor.explanations.ruler import Ruler
 from whatfor.explanations.simulation import Simulation
 from whatfor.labels import ENDINGS, Labels
+from whatfor.text import count
 
 #: Where a belief is right, it is called wrong with at most this chance.
 RATE = 0.05

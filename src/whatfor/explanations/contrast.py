@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from whatfor.beliefs.trust import Trust
 from whatfor.explanations.difference import Difference
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import LIKELY, count, expecting
-from whatfor.explanations.trust import Trust
+from whatfor.explanations.phrases import LIKELY, expecting
+from whatfor.text import count
 
 MOST_REASONS = 5
 

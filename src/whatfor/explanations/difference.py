@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
 

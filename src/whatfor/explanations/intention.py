@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.course import Course
-from whatfor.beliefs.protocol import Beliefs, Seeing
-from whatfor.explanations.explanation import FAINT, ROUNDING, Explanation
-from whatfor.explanations.phrases import Plan, as_way, count, expecting, experience, plan
-from whatfor.explanations.trust import Trust
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.trust import Trust
+from whatfor.explanation import FAINT, ROUNDING, Explanation
+from whatfor.explanations.phrases import Plan, as_way, expecting, experience, plan
 from whatfor.labels import Labels
+from whatfor.text import count
 
 #: A gap between two values below this share of what is at stake is called a tie.
 TIE = 1e-6
@@ -49,40 +48,34 @@ class Intention(Explanation):
     @classmethod
     def of(
         cls,
-        beliefs: Beliefs,
+        row: Row,
         labels: Labels,
         state: int,
         action: int,
         *,
         values: NDArray[np.float64],
-        trust: Trust | None = None,
     ) -> Intention:
-        """Ask beliefs about one action."""
-        more: dict[str, Any] = {}
-        if isinstance(beliefs, Audit):
-            row, way, error = beliefs.reading(state, action)
-            ends = beliefs.row(state, action, discount=1.0)
-            visits, earnings, start = row.visits, row.earnings, row.from_start
-            more = {
-                "dropped": row.dropped,
-                "visits_error": row.visits_error,
-                "unknown": float(row.left.sum()),
-                "now": row.now,
-                "tried": beliefs.tried,
-                "chances": {name: float(x) for name, x in zip(beliefs.ledger.endings, ends.endings, strict=True) if x},
-                "never_known": float(ends.left.sum()),
-                "course": way,
-                "error": error,
-            }
-        else:
-            visits, earnings = beliefs.visits(state, action), beliefs.earnings(state, action)
-            start = beliefs.from_start(state, action) if isinstance(beliefs, BeliefMap) else 0.0
-            more = {"now": min(1.0, float(visits[state, action])), "trust": trust}
-            if isinstance(beliefs, Seeing):
-                more |= {"tried": beliefs.tried(), "chances": beliefs.outcomes(state, action)}
-                more["never_known"] = max(0.0, 1.0 - sum(more["chances"].values()))
-        residual = abs(float(earnings.sum()) + start - float(values[action]))
-        return cls(labels, state, action, visits, earnings, values, start, residual, **more)
+        """What a row says; ``values``: what the agent itself thinks its actions are worth there."""
+        return cls(
+            labels=labels,
+            state=state,
+            action=action,
+            visits=row.visits,
+            earnings=row.earnings,
+            values=values,
+            from_start=row.initial,
+            residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])),
+            dropped=row.dropped,
+            visits_error=row.visits_error,
+            unknown=row.unknown,
+            now=row.now,
+            tried=row.tried,
+            chances=None if row.endings is None else dict(row.endings),
+            never_known=row.endings_unknown,
+            course=row.course,
+            error=row.error,
+            trust=row.trust,
+        )
 
     @property
     def value(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.explanations.explanation import ROUNDING, Explanation
+from whatfor.explanation import ROUNDING, Explanation
 from whatfor.kernels.recursion import Lines
 from whatfor.labels import Labels
 
@@ -57,7 +57,11 @@ class Parts(Explanation):
         parts: Mapping[str, Part] | None = None,
     ) -> Parts:
         """Ask the ledger: the weight of every update, times what each part contributed to its reward."""
-        row, weights, lines = audit.row(state, action, method="scan"), audit.weights(state, action), audit.ledger.lines
+        row, weights, lines = (
+            audit.account(state, action, method="scan"),
+            audit.weights(state, action),
+            audit.ledger.lines,
+        )
         used = np.flatnonzero(weights)
         weights, rewards = weights[used], lines.reward[used]
         shape = (labels.n_states, labels.n_actions)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from whatfor.beliefs.course import Course
 from whatfor.labels import Labels
+from whatfor.text import count
 
 #: A course at least this likely is told as what the agent expects; below, as one of the ways it may go.
 LIKELY = 0.8
@@ -103,11 +104,6 @@ def _listed(found: list[tuple[int, str, float]], course: Course) -> str:
         before = step
     sure = "" if course.ending_chance >= 0.99 else f", with a chance of {course.ending_chance:.0%}"
     return _and(said) + sure
-
-
-def count(number: int, what: str) -> str:
-    """So many of something: "1 time", "1,234 times"."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _and(parts: list[str]) -> str:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
-from whatfor.explanations.explanation import FAINT, Explanation
-from whatfor.explanations.phrases import count
+from whatfor.explanation import FAINT, Explanation
 from whatfor.labels import Labels
+from whatfor.text import count
 
 MOST_EPISODES = 5
 #: An influence below this share of what is at stake is none.
@@ -49,7 +49,7 @@ class Provenance(Explanation):
         lines, weights = audit.ledger.lines, audit.weights(state, action)
         episodes, steps = audit.ledger.made()
         used = np.flatnonzero(weights)
-        from_start = audit.row(state, action, method="scan").from_start
+        from_start = audit.account(state, action, method="scan").from_start
         account = float(weights @ lines.reward) + from_start
         pairs = lines.cell % (labels.n_states * labels.n_actions)
         counts = np.maximum(np.bincount(pairs, minlength=labels.n_states * labels.n_actions), 1)

@@ -211,8 +211,8 @@ class Ruler:
 
     @cached_property
     def _left_as_learned(self) -> NDArray[np.float64]:
-        return self.audit.row(self.state, self.action, method="scan").left.ravel()
+        return self.audit.account(self.state, self.action, method="scan").left.ravel()
 
     @cached_property
     def _left_of_chances(self) -> NDArray[np.float64]:
-        return self.audit.row(self.state, self.action, discount=1.0, method="scan").left.ravel()
+        return self.audit.account(self.state, self.action, discount=1.0, method="scan").left.ravel()

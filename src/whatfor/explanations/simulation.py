@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.simulated import SimulatedBeliefs
-from whatfor.explanations.explanation import Explanation, last_step
+from whatfor.beliefs.situation import Situation
+from whatfor.explanation import Explanation
 from whatfor.history import Evaluation
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
@@ -41,19 +42,19 @@ class Simulation(Explanation):
     residual: float  # |earnings - value|
 
     @classmethod
-    def of(cls, beliefs: SimulatedBeliefs, state: int, action: int) -> Simulation:
+    def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
         """Play, and count."""
-        rollouts, labels = beliefs.rollouts(state, action), beliefs.labels
-        earnings, returns = beliefs.earnings(state, action), beliefs.returns(state, action)
+        rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
+        earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
         counts = _ended(rollouts, labels)
         return cls(
             labels=labels,
-            state=state,
+            state=at.index,
             action=action,
             rollouts=len(rollouts),
-            visits=beliefs.visits(state, action),
-            visits_error=beliefs.visits_error(state, action),
+            visits=beliefs.visits(at, action),
+            visits_error=beliefs.visits_error(at, action),
             earnings=earnings,
             value=played.mean,
             interval=(played.low, played.high),
@@ -111,7 +112,7 @@ def _ended(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
     counts: dict[str, int] = {}
     for code, pair, reward in zip(rollouts.ending, rollouts.pair[last], rollouts.reward[last], strict=True):
         state, action = divmod(int(pair), labels.n_actions)
-        name = last_step(labels, state, action, float(reward)) if code == TERMINATED else names[ending_place(int(code))]
+        name = labels.last_step(state, action, float(reward)) if code == TERMINATED else names[ending_place(int(code))]
         counts[name] = counts.get(name, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
 

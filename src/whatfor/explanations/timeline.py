@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanation import Explanation
 from whatfor.labels import Labels
 
 #: Steps that are expected less than this are not worth a line.
@@ -37,7 +37,7 @@ class Timeline(Explanation):
         if horizon < 1:
             raise ValueError(f"horizon is {horizon}; ask for at least one step")
         slices = audit.visits_by_depth(state, action, horizon, discount=discount)
-        whole = audit.row(state, action, discount=discount, method="scan").visits
+        whole = audit.account(state, action, discount=discount, method="scan").visits
         residual = float(np.abs(slices.sum(axis=0) - whole).max())
         return cls(labels, state, action, slices[:-1], slices[-1], residual)
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.beliefs.protocol import Seeing
+from whatfor.explanation import ROUNDING
 from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
-from whatfor.explanations.explanation import ROUNDING
 from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
 from whatfor.layouts import layout_of
 from whatfor.layouts.places import picture_of, places_of
@@ -102,7 +101,7 @@ class Desk:
         learner, world = run.settings.get("learner", {}), run.settings.get("world", {})
         without: dict[str, str] = {}
         if ledger is None:
-            unread = OF_LEDGERS if isinstance(run.beliefs, Seeing) else (*OF_LEDGERS, "outcomes")
+            unread = OF_LEDGERS if "endings" in run.beliefs.can else (*OF_LEDGERS, "outcomes")
             without = dict.fromkeys(unread, "needs the ledger of a tabular run, and this run has none")
         if run.labels.n_actions < 2:
             without["contrast"] = "there is only one action"
@@ -135,7 +134,7 @@ class Desk:
 
     def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
-        key, index = key_of(self.run, state), int(run.situated(state))
+        key, index = key_of(self.run, state), run.situation(state).index
         tried, (picture, places) = run.tried_at(state), picture_of(run.labels, index)
         return {
             "state": index,

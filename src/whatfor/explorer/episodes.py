@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.beliefs.protocol import Seeing
 from whatfor.history import Played
 from whatfor.playing import CUT
 from whatfor.runs import Run
@@ -30,18 +29,18 @@ def key_of(run: Run, state: Any) -> str:
     >>> key_of(Run(labels=Labels.plain(3, 1), values=[[0.0]] * 3, ledger=Ledger(3, 1)), "state 2")
     '2'
     """
-    situation = run.situated(state)
+    at = run.situation(state)
     if not _sees_more(run):
-        return str(situation)
-    seen = np.asarray(getattr(situation, "observation", None))
+        return str(at.index)
+    seen = np.asarray(at.observation)
     if seen.ndim > 1 or seen.size > MOST_NUMBERS:
-        return str(int(situation))
+        return str(at.index)
     return json.dumps([float(str(x)) for x in seen.ravel()], separators=(",", ":"))  # as few digits as tell it apart
 
 
 def _sees_more(run: Run) -> bool:
     """Whether an agent acts on more than its states tell."""
-    return isinstance(run.beliefs, Seeing) and not run.beliefs.whole
+    return run.agent is not None and not run.agent.whole
 
 
 def state_in(run: Run, key: str) -> Any:
@@ -92,7 +91,7 @@ def begun(count: int) -> list[dict[str, str]]:
 
 def title_of(run: Run, key: str) -> str:
     """A state in words, by its key."""
-    return run.labels.words(int(run.situated(state_in(run, key))))
+    return run.labels.words(run.situation(state_in(run, key)).index)
 
 
 def greedy(run: Run, key: str, enter: Enter | None = None) -> dict[str, Any]:

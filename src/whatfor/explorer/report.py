@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from whatfor.explanations.phrases import count
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import page
 from whatfor.pictures.files import checked, replacing
 from whatfor.runs import Run
+from whatfor.text import count
 from whatfor.worlds.entering import Enter
 
 SUFFIXES = (".html", ".htm")

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs import ExactBeliefs, SimulatedBeliefs, value_iteration
+from whatfor.beliefs.trust import CLOSE
 from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.explanations.measures import distance
-from whatfor.explanations.trust import CLOSE
 from whatfor.paper.agents import STABLE, steps_it_stands
 from whatfor.paper.cartpole import MISMATCH, ROLLOUTS, STATE, believed_and_simulated
 from whatfor.paper.deep_agents import DeepAgents, WorldName

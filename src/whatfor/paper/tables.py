@@ -39,7 +39,7 @@ def table_from_beliefs(run: Run) -> NDArray[np.float64]:
     table = np.zeros_like(run.values)
     pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tried > 0)]
     pay = np.array([PAYS.get(name, 0.0) for name in run.audit.ledger.endings])
-    for (state, action), row in zip(pairs, run.audit.rows(pairs), strict=True):
+    for (state, action), row in zip(pairs, run.audit.accounts(pairs), strict=True):
         table[state, action] = row.endings @ pay if run.labels.kind == "blackjack" else row.visits.sum()
     return table
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from whatfor.beliefs import value_iteration
-from whatfor.beliefs.protocol import Seeing
 from whatfor.explanations import Contrast, Intention
 from whatfor.explanations.phrases import LIKELY
 from whatfor.layouts import Layout, Panels, layout_of
@@ -194,7 +193,8 @@ def spread(why: Intention) -> float:
 def search(run: Run) -> dict[str, list[Contrast]]:
     """All states where the second-best action is as good, leads back, or leads nowhere, by kind."""
     found: dict[str, list[Contrast]] = {"ambiguity": [], "bounce": [], "failure": []}
-    tried = run.beliefs.tried() if isinstance(run.beliefs, Seeing) else run.audit.tried
+    tried = run.beliefs.tried
+    assert tried is not None
     for state in np.flatnonzero((tried > 0).all(axis=1)).tolist():
         contrast = run.contrast(state)
         kind = _kind(contrast)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from whatfor.labels import Labels
 from whatfor.worlds.gymnasium import NAME_KEEPING, layers
 
-#: Puts an environment that was just reset into a state, given by its index.
-Enter = Callable[[Any, int, np.random.Generator], None]
+#: Puts an environment that was just reset into a state: given by its index or, for an agent that acts on observations,
+#: as a situation, with ``index`` and ``observation``.
+Enter = Callable[[Any, Any, np.random.Generator], None]
 
 #: An observation that was rounded into another bin is drawn again, so many times.
 MAX_REDRAWS = 1_000
@@ -62,11 +63,11 @@ def entering_observation(env: Any) -> Enter:
     """How an environment is put where it shows a continuous observation, where that is known: ``state.observation``."""
     core, shown_as_is = env.unwrapped, all(isinstance(layer, NAME_KEEPING) for layer in layers(env))
     if shown_as_is and isinstance(core, (CartPoleEnv, MountainCarEnv)):
-        return lambda env, state, generator: setattr(env.unwrapped, "state", np.array(state.observation, np.float64))  # type: ignore[attr-defined]
+        return lambda env, state, generator: setattr(env.unwrapped, "state", np.array(state.observation, np.float64))
     if shown_as_is and isinstance(core, AcrobotEnv):
-        return lambda env, state, generator: setattr(env.unwrapped, "state", _angles(state.observation))  # type: ignore[attr-defined]
+        return lambda env, state, generator: setattr(env.unwrapped, "state", _angles(state.observation))
     if shown_as_is and isinstance(core, (TaxiEnv, FrozenLakeEnv, CliffWalkingEnv)):
-        return lambda env, state, generator: setattr(env.unwrapped, "s", int(state.observation))  # type: ignore[attr-defined]
+        return lambda env, state, generator: setattr(env.unwrapped, "s", int(state.observation))
     raise ValueError(_cannot(core))
 
 

@@ -52,8 +52,3 @@ class Explanation(ABC):
         order = np.argsort(-np.abs(numbers), axis=None, kind="stable")[: np.count_nonzero(numbers)]
         pairs = [divmod(int(at), numbers.shape[1]) for at in order]
         return [{"state": s, "action": a, "number": float(numbers[s, a])} for s, a in pairs]
-
-
-def last_step(labels: Labels, state: int, action: int, reward: float) -> str:
-    """A name for an end that the world does not name: its last step."""
-    return f"{labels.actions[action]} in {labels.words(state)} ({reward:+g})"

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.explanations.explanation import Explanation
-from whatfor.explanations.phrases import count
+from whatfor.explanation import Explanation
 from whatfor.labels import Labels
+from whatfor.text import count
 
 #: What makes estimates close, and what makes them poor: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
