@@ -194,7 +194,7 @@ def test_nothing_comes_before_itself():
     with pytest.raises(ValueError, match="cannot come before itself"):
         run.chance(0, of="row 1", before="row 1")
     row = np.arange(16) // 4 == 1
-    assert run.chance(0, of=row, before=np.arange(16) == 1).residual < 1e-12, "masks are compared as wholes"
+    assert run.chance(0, of=row, before=np.arange(16) == 1).unaccounted < 1e-12, "masks are compared as wholes"
     with pytest.raises(ValueError, match="whole number of steps"):
         run.timeline(0, horizon=1.5)
 

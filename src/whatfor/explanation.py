@@ -21,7 +21,8 @@ class Explanation(ABC):
     """The answer to one question: numbers, their labels, and how far they are off. Frozen; never draws."""
 
     labels: Labels
-    residual: float
+    #: |what the answer adds up to - the agent's own value|; None: there is no value of its own to compare with.
+    residual: float | None
 
     @abstractmethod
     def sentences(self) -> list[str]:
@@ -37,11 +38,13 @@ class Explanation(ABC):
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
-    def _judged(self, scale: float) -> str:
+    def _judged(self, scale: float, what: str = "value") -> str:
         """How good a sum of parts is, in words; ``scale``: the sum of their sizes."""
+        if self.residual is None:
+            return "by its updates; the agent's own table of that time was not kept"
         if self.residual <= ROUNDING * max(1.0, scale):
-            return f"the agent's own value, to rounding (residual {self.residual:.1e})"
-        return f"off by {self.residual:.3g} from the agent's own value"
+            return f"the agent's own {what}, to rounding (residual {self.residual:.1e})"
+        return f"off by {self.residual:.3g} from the agent's own {what}"
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""

@@ -95,6 +95,7 @@ class Run:
         self._snapshot: Snapshot | None = None
         self._learner: Learner | None = None
         self._table: World | None = None  # a world of arrays, for a loaded run
+        self._own_values = True  # False: the values are those that the ledger makes
 
     def __repr__(self) -> str:
         lines = "no ledger" if self.ledger is None else f"{len(self.ledger):,} updates"
@@ -250,7 +251,7 @@ class Run:
         episodes = int(episodes)
         history = History(self.history.returns[:episodes], self.history.lengths[:episodes])
         run = Run(labels=self.labels, values=earlier.values(), ledger=earlier, history=history, settings=self.settings)
-        run._place, run._table = self._place, self._table
+        run._place, run._table, run._own_values = self._place, self._table, False
         return run
 
     # -- questions -------------------------------------------------------------------------
@@ -301,7 +302,7 @@ class Run:
         """
         index, chosen = self._pair(state, action)
         value = float(self.values[index, chosen])
-        return Parts.of(self.audit, self.labels, index, chosen, value=value, parts=parts)
+        return Parts.of(self.audit, self.labels, index, chosen, value=value, own=self._own_values, parts=parts)
 
     def timeline(
         self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
@@ -312,7 +313,8 @@ class Run:
     def provenance(self, state: State, action: Action | None = None) -> Provenance:
         """Which experience a value is made of; by default, that of the best action."""
         index, chosen = self._pair(state, action)
-        return Provenance.of(self.audit, self.labels, index, chosen, value=float(self.values[index, chosen]))
+        value = float(self.values[index, chosen])
+        return Provenance.of(self.audit, self.labels, index, chosen, value=value, own=self._own_values)
 
     def change(self, state: State, action: Action | None = None, *, since: int | Run) -> Change:
         """How the intention changed since so many episodes, or since another run of the same world.
@@ -375,7 +377,8 @@ class Run:
 
     def _intention(self, at: Situation, action: int) -> Intention:
         worth = self._worth(at)
-        return Intention.of(self.beliefs.row(at, action), self.labels, at.index, action, values=worth)
+        row = self.beliefs.row(at, action)
+        return Intention.of(row, self.labels, at.index, action, values=worth, own=self._own_values)
 
     @property
     def discount(self) -> float:

@@ -237,7 +237,7 @@ def outcomes_and_the_unknown_are_certain(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
         outcomes = run.outcomes(s, a)
-        assert outcomes.residual <= EXACT
+        assert outcomes.unaccounted <= EXACT
         assert all(chance > 0.0 for chance in outcomes.chances.values())
 
 
@@ -245,7 +245,7 @@ def arrivals_and_the_unknown_are_certain(case: Case) -> None:
     """Ever, ended otherwise, and unknown are 1; and so are x before y, y before x, neither, and unknown."""
     run, (x, y) = case.run(), case.concepts()
     for s, a in pairs(run):
-        assert run.chance(s, a, of=x).residual <= EXACT
+        assert run.chance(s, a, of=x).unaccounted <= EXACT
         one, two = run.chance(s, a, of=x, before=y), run.chance(s, a, of=y, before=x)
         neither = sum(chance for name, chance in one.never.items() if name != "y")
         assert abs(one.ever + two.ever + neither + one.unknown - 1.0) <= EXACT
@@ -378,7 +378,7 @@ def timeline_and_remainder_are_the_visits(case: Case) -> None:
     for s, a in pairs(run):
         timeline = run.timeline(s, a, horizon=horizon)
         scale = max(1.0, timeline.visits.sum() + timeline.remainder.sum())
-        assert timeline.residual <= EXACT * scale
+        assert timeline.unaccounted <= EXACT * scale
         expected = maps[s * run.labels.n_actions + a].reshape(horizon + 1, *run.values.shape)
         assert np.abs(timeline.visits - expected[:-1]).max() <= EXACT * scale
         assert np.abs(timeline.remainder - expected[-1]).max() <= EXACT * scale

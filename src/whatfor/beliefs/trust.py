@@ -88,9 +88,10 @@ class Trust(Explanation):
         """What stands before what it expects, in a sentence."""
         return {"close": "", "rough": "roughly, ", "poor": "if its belief network were to be trusted, "}[self.grade]
 
-    def about(self, residual: float) -> list[str]:
+    def about(self, residual: float | None) -> list[str]:
         """How far one answer's earnings are from Q, and all that is said of all of them."""
-        return [f"Its earnings are {residual:.2g} off the agent's own value here.", *self.sentences()]
+        here = [] if residual is None else [f"Its earnings are {residual:.2g} off the agent's own value here."]
+        return [*here, *self.sentences()]
 
     def sentences(self) -> list[str]:
         """The answer in words."""

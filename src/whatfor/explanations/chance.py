@@ -37,7 +37,8 @@ class Chance(Explanation):
     never: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
     unknown: float  # chance that still rests on values the tables started with
     tries: int
-    residual: float  # |ever + never + unknown - 1|
+    unaccounted: float  # |ever + never + unknown - 1|
+    residual: None = None  # no value is explained
 
     @classmethod
     def after(
@@ -66,7 +67,7 @@ class Chance(Explanation):
             never=dict(sorted(never.items(), key=lambda item: -item[1])),
             unknown=unknown,
             tries=row.tries,
-            residual=abs(ever + sum(never.values()) + unknown - 1.0),
+            unaccounted=abs(ever + sum(never.values()) + unknown - 1.0),
         )
 
     def sentences(self) -> list[str]:
@@ -93,7 +94,7 @@ class Chance(Explanation):
 
     def to_json(self) -> dict[str, Any]:
         """State, action, the names of the concepts, and the numbers."""
-        names = ("visits", "earnings", "ever", "never", "unknown", "tries", "residual")
+        names = ("visits", "earnings", "ever", "never", "unknown", "tries", "unaccounted")
         return {
             "question": "chance",
             "state": self.state,

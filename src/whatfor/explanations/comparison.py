@@ -50,7 +50,7 @@ class Comparison(Explanation):
     unknown: float | None  # chance that still rests on values the tables started with; None: nobody knows
     greedy: bool  # whether this is the action it takes
     rare: bool  # too rarely tried to be judged: a bad first impression stops an agent from trying again
-    residual: float  # the belief's own
+    residual: float | None  # the belief's own
 
     @classmethod
     def of(

@@ -69,7 +69,12 @@ class Contrast(Difference):
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
         lines += [] if self.tied else self._reasons()
-        return lines if self.one.trust is None else lines + self._hedges(self.one.trust)
+        return [*lines, self._adds_up()] if self.one.trust is None else lines + self._hedges(self.one.trust)
+
+    def _adds_up(self) -> str:
+        """How far the parts are from the gap between the agent's own values."""
+        total = float(self.parts.sum()) + self.start_part
+        return f"The parts sum to {total:+.4f}: {self._judged(self.at_stake, 'gap between the values')}."
 
     def _hedges(self, trust: Trust) -> list[str]:
         """How far both sides of a network's estimate are from the agent's own values."""
@@ -78,9 +83,7 @@ class Contrast(Difference):
             f"{name.capitalize()} was in no batch it learned from here: what it expects of it is a guess."
             for name in unseen
         ]
-        apart = (
-            f"The parts sum to {float(self.parts.sum()):+.3f}, the gap is {self.gap:+.3f}: off by {self.residual:.2g}."
-        )
+        apart = f"The parts sum to {float(self.parts.sum()):+.3f}, the gap is {self.gap:+.3f}: off by {self.residual or 0.0:.2g}."
         return [*guesses, apart, *trust.sentences()]
 
     def _two_ways(self, names: list[str]) -> list[str]:

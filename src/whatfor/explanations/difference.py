@@ -30,7 +30,7 @@ class Difference(Explanation):
     shared: NDArray[np.float64]  # (S, A) visits that both expect
     parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
     start_part: float  # the part of the gap that is left of what the tables started with
-    residual: float  # |parts + start_part - gap|
+    residual: float | None  # |parts + start_part - gap|; None: one of the values is not the agent's own
     noise: float | None  # the standard error of the gap; None: nobody knows
 
     @classmethod
@@ -50,7 +50,7 @@ class Difference(Explanation):
             shared=np.minimum(one.visits, other.visits),
             parts=parts,
             start_part=start,
-            residual=abs(float(parts.sum()) + start - gap),
+            residual=None if None in (one.residual, other.residual) else abs(float(parts.sum()) + start - gap),
             noise=noise,
             **more,
         )

@@ -31,7 +31,7 @@ class Intention(Explanation):
     earnings: NDArray[np.float64]  # (S, A) where the value comes from
     values: NDArray[np.float64]  # (A,) of all actions here, from the learner's own table
     from_start: float  # the part of the value that is left of what the tables started with
-    residual: float  # |earnings + from_start - value|
+    residual: float | None  # |earnings + from_start - value|; None: the values are those of the source itself
     dropped: float = 0.0  # weight an indexed walk left out; 0: exact
     visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
     unknown: float = 0.0  # visits of pairs it expects to come to and has not learned about, discounted as learned
@@ -54,8 +54,9 @@ class Intention(Explanation):
         action: int,
         *,
         values: NDArray[np.float64],
+        own: bool = True,
     ) -> Intention:
-        """What a row says; ``values``: what the agent itself thinks its actions are worth there."""
+        """What a row says; ``values``: what its actions are worth to the agent, ``own``: by its own table, which the source is checked against."""
         return cls(
             labels=labels,
             state=state,
@@ -64,7 +65,7 @@ class Intention(Explanation):
             earnings=row.earnings,
             values=values,
             from_start=row.initial,
-            residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])),
+            residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])) if own else None,
             dropped=row.dropped,
             visits_error=row.visits_error,
             unknown=row.unknown,

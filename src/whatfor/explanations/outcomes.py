@@ -24,7 +24,8 @@ class Outcomes(Explanation):
     chances: dict[str, float]  # by name, the likeliest first; an end without a name is told by its last step
     unknown: float  # chance that still rests on values the tables started with
     tries: int | None  # None: not counted
-    residual: float  # |all chances + unknown - 1|; of a network, |earnings - Q|
+    unaccounted: float  # |all chances + unknown - 1|
+    residual: float | None = None  # of a network's intention
     trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
 
     @classmethod
@@ -34,8 +35,9 @@ class Outcomes(Explanation):
         """How a source expects an action to end; ``estimate``: the intention whose residual is told, of a network."""
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tried is None else int(beliefs.tried[at.index, action])
-        residual = abs(sum(chances.values()) + unknown - 1.0) if estimate is None else estimate.residual
-        return cls(labels, at.index, action, chances, unknown, tries, residual, beliefs.trust)
+        unaccounted = abs(sum(chances.values()) + unknown - 1.0)
+        residual = None if estimate is None else estimate.residual
+        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, beliefs.trust)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -70,6 +72,7 @@ class Outcomes(Explanation):
             "unknown": self.unknown,
             "tries": self.tries,
             "trust": None if self.trust is None else self.trust.to_json(),
+            "unaccounted": self.unaccounted,
             "residual": self.residual,
             "sentences": self.sentences(),
         }

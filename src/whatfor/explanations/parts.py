@@ -43,7 +43,7 @@ class Parts(Explanation):
     from_start: float  # the part of the value that is left of what the tables started with
     scale: float  # sum of |weight * reward|: what rounding is measured against
     tries: int
-    residual: float  # |totals + rest + from_start - value|
+    residual: float | None  # |totals + rest + from_start - value|; None: the value is the ledger's own
 
     @classmethod
     def of(
@@ -54,6 +54,7 @@ class Parts(Explanation):
         action: int,
         *,
         value: float,
+        own: bool = True,
         parts: Mapping[str, Part] | None = None,
     ) -> Parts:
         """Ask the ledger: the weight of every update, times what each part contributed to its reward."""
@@ -74,7 +75,7 @@ class Parts(Explanation):
             earnings[name] = earned.astype(np.float64).reshape(shape)
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
         rest = float(weights @ (rewards - covered))
-        residual = abs(sum(totals.values()) + rest + row.from_start - value)
+        residual = abs(sum(totals.values()) + rest + row.from_start - value) if own else None
         return cls(labels, state, action, value, earnings, totals, rest, row.from_start, row.scale, row.tries, residual)
 
     def sentences(self) -> list[str]:

@@ -41,10 +41,10 @@ class Provenance(Explanation):
     standard_error: float  # sampling error that the spread of the updates implies; too small for rarely tried actions
     stale: float  # share of the weight that flowed through actions the agent would no longer take
     luck: float  # the part of the value that is rewards above or below their mean
-    residual: float  # |weights times rewards + from_start - value|
+    residual: float | None  # |weights times rewards + from_start - value|; None: the value is the ledger's own
 
     @classmethod
-    def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float) -> Provenance:
+    def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float, own: bool = True) -> Provenance:
         """Ask the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
         episodes, steps = audit.ledger.made()
@@ -69,7 +69,7 @@ class Provenance(Explanation):
             standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.folded.ravel())[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
-            residual=abs(account - value),
+            residual=abs(account - value) if own else None,
         )
 
     def telling(self, most: int = MOST_EPISODES) -> list[tuple[int, float]]:

@@ -39,7 +39,7 @@ class Simulation(Explanation):
     intervals: dict[str, Interval]  # 95 % intervals for those (Clopper and Pearson)
     length: float  # steps, on average
     beyond: float  # discounted weight of what lies beyond rollouts that were cut, on average
-    residual: float  # |earnings - value|
+    residual: None = None  # what was played is compared with no table
 
     @classmethod
     def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
@@ -67,7 +67,6 @@ class Simulation(Explanation):
                     rollouts.ending == TIMED_OUT, np.power(beliefs.discount, rollouts.lengths, dtype=float), 0.0
                 ).mean()
             ),
-            residual=abs(float(earnings.sum()) - played.mean),
         )
 
     def sentences(self) -> list[str]:
@@ -97,7 +96,6 @@ class Simulation(Explanation):
             "chances": self.chances,
             "intervals": {name: list(interval) for name, interval in self.intervals.items()},
             "length": self.length,
-            "residual": self.residual,
             "visits": self._map(self.visits),
             "visits_error": self._map(self.visits_error),
             "earnings": self._map(self.earnings),

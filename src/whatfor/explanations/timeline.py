@@ -25,7 +25,8 @@ class Timeline(Explanation):
     action: int
     visits: NDArray[np.float64]  # (horizon, S, A) slice d: expected d steps ahead, discounted as asked
     remainder: NDArray[np.float64]  # (S, A) all that lies beyond the horizon
-    residual: float  # the largest difference between the slices with the remainder, and the visits
+    unaccounted: float  # the largest difference between the slices with the remainder, and the visits
+    residual: None = None  # no value is explained
 
     @classmethod
     def of(
@@ -38,8 +39,8 @@ class Timeline(Explanation):
             raise ValueError(f"horizon is {horizon}; ask for at least one step")
         slices = audit.visits_by_depth(state, action, horizon, discount=discount)
         whole = audit.account(state, action, discount=discount, method="scan").visits
-        residual = float(np.abs(slices.sum(axis=0) - whole).max())
-        return cls(labels, state, action, slices[:-1], slices[-1], residual)
+        unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
+        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted)
 
     def sentences(self) -> list[str]:
         """The answer in words: what is most expected at each step."""
@@ -65,6 +66,6 @@ class Timeline(Explanation):
             "action": self.action,
             "steps": [self._map(expected) for expected in self.visits],
             "remainder": self._map(self.remainder),
-            "residual": self.residual,
+            "unaccounted": self.unaccounted,
             "sentences": self.sentences(),
         }

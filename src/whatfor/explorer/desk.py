@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from whatfor.explanation import ROUNDING
-from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
+from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Provenance
 from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
 from whatfor.layouts import layout_of
 from whatfor.layouts.places import picture_of, places_of
@@ -270,21 +270,22 @@ def told(why: Explanation, *, untried: bool) -> dict[str, Any]:
     }
 
 
-def badge(why: Explanation, *, untried: bool) -> dict[str, str]:
-    """How good an answer is, in a word or two, and what that is about."""
+def badge(why: Explanation, *, untried: bool) -> dict[str, str] | None:
+    """How good an answer is, in a word or two, and what that is about; None: it is compared with nothing."""
     if untried:
         return {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
     if isinstance(why, Comparison):
         kind = {"agrees": "exact", "differs": "off", "lags": "off"}.get(why.verdict, "unknown")
         return {"kind": kind, "words": why.verdict, "about": "the verdict on belief and reality"}
+    if why.residual is None:
+        return None
     sides = [why.one, why.other] if isinstance(why, Contrast) else [why]
-    about = {Outcomes: "how far all chances are from 1", Timeline: "how far all steps are from the visits"}
     scale = sum(side.at_stake for side in sides if isinstance(side, Intention))
     exact = why.residual <= ROUNDING * max(1.0, scale)
     return {
         "kind": "exact" if exact else "off",
         "words": "exact" if exact else f"off by {why.residual:.2g}",
-        "about": about.get(type(why), "how far the parts are from the agent's own value"),
+        "about": "how far the parts are from the agent's own value",
     }
 
 

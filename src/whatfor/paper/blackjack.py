@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whatfor.explanations import Contrast
 from whatfor.layouts import Bars, Layout, Series, layout_of, map_of
 from whatfor.paper.agents import SEEDS, Agents
-from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered
 from whatfor.runs import Run
 
@@ -111,8 +111,8 @@ def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, che
     parts = Check(
         "parts sum to the gap",
         "to floating point",
-        f"off by {contrast.residual:.1e}",
-        contrast.residual < 1e-9 and contrast.gap != 0.0,
+        f"off by {residual_of(contrast):.1e}",
+        residual_of(contrast) < 1e-9 and contrast.gap != 0.0,
     )
     return Figure(
         id=id,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from whatfor.explanations import Comparison, Intention
 from whatfor.layouts import layout_of, map_of
 from whatfor.paper.agents import STABLE, Agents, steps_it_stands
-from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered
 from whatfor.runs import Run
 
@@ -36,7 +36,7 @@ def _believed_and_simulated(id: str, method: str, run: Run) -> Figure:
         (
             Check("distance of the expected visits from the simulated ones", "a mismatch", f"{told.distance:.1%}; {told.verdict}",
                   told.distance > MISMATCH and told.verdict == "differs"),
-            Check("earnings sum to the value", "to floating point", f"off by {told.residual:.1e}", told.residual < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
+            Check("earnings sum to the value", "to floating point", f"off by {residual_of(told):.1e}", residual_of(told) < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
         ),
         note="Monte Carlo comes by the same bin many times an episode; with a constant step of 0.1 its belief rests on about "
         f"{told.episodes or 0.0:.1f} episodes, too few to tell a mismatch from chance." if told.verdict == "too few" else "",
@@ -116,8 +116,8 @@ def _contrast(id: str, method: str, papers: str, run: Run) -> Figure:
             Check("which action is better", papers, f"{best} by {contrast.gap:.3g}" + (", not settled" if contrast.unsettled else ""), best == papers and contrast.gap > 0.0),
             Check("share of expected visits at the edges, after the other action and after the better one", "more after the other one",
                   f"{edges[0]:.2%}, {edges[1]:.2%}", edges[0] > edges[1]),
-            Check("the parts of the two futures sum to the gap", "explained by where the other leads", f"off by {contrast.residual:.1e}",
-                  contrast.gap > 0.0 and contrast.residual < 1e-9 * contrast.at_stake),
+            Check("the parts of the two futures sum to the gap", "explained by where the other leads", f"off by {residual_of(contrast):.1e}",
+                  contrast.gap > 0.0 and residual_of(contrast) < 1e-9 * contrast.at_stake),
         ),
         answers=(str(contrast),),
         note="The state is a bin of many situations, and with a constant step the action that is ahead comes and goes in training: "

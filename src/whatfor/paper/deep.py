@@ -14,7 +14,7 @@ from whatfor.explanations.measures import distance
 from whatfor.paper.agents import STABLE, steps_it_stands
 from whatfor.paper.cartpole import MISMATCH, ROLLOUTS, STATE, believed_and_simulated
 from whatfor.paper.deep_agents import DeepAgents, WorldName
-from whatfor.paper.figure import Check, Figure
+from whatfor.paper.figure import Check, Figure, residual_of
 from whatfor.paper.taxi import START, Case, along_an_episode, contrasts, moving
 from whatfor.runs import Run
 from whatfor.worlds.cartpole import MAX_STEPS
@@ -62,7 +62,7 @@ def figure_4d(agents: DeepAgents) -> Figure:
                   beside_papers(from_table), from_table[0] < ALIKE and stands),
             Check("steps it expects here, and steps that follow in simulation", "not given; the limit is 200", f"{why.visits.sum():.1f}, {told.simulated.visits.sum():.1f}",
                   bool(FEW_STEPS < why.visits.sum() <= MAX_STEPS) and stands),
-            Check("earnings beside the value here", "the same", f"off by {why.residual:.2f} of {why.value:.1f}", why.residual < EXPLAINED * why.value),
+            Check("earnings beside the value here", "the same", f"off by {residual_of(why):.2f} of {why.value:.1f}", residual_of(why) < EXPLAINED * why.value),
             *trust_checks(run, papers),
         ),
         others={"tabular": (beside, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects of {action!r} here.")},
@@ -164,7 +164,7 @@ def _checks(agents: DeepAgents) -> Callable[[Run, list[Intention]], tuple[Check,
         delivered = run.simulation(START, rollouts=2)
         best = float(value_iteration("Taxi-v4", discount=1.0)[along[0].state].max())
         off = [abs(why.value - (best + step)) for step, why in enumerate(along)]
-        gaps = [why.residual for why in along]
+        gaps = [residual_of(why) for why in along]
         return (
             Check("the episode", "picks up and delivers", f"{len(along)} steps, {', '.join(delivered.chances)}", set(delivered.chances) == {"delivered"}),
             Check("the shortest way: what the episode pays", f"{best:g} by value iteration", f"{delivered.value:g}", delivered.value == best),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from whatfor.explanation import Explanation
 from whatfor.layouts import Layout, Panels
 
 
@@ -53,3 +54,9 @@ class Figure:
     checks: tuple[Check, ...]
     answers: tuple[str, ...] = field(default=())  # what the agent says itself
     note: str = ""  # what deviates
+
+
+def residual_of(why: Explanation) -> float:
+    """How far an answer is from the agent's own value."""
+    assert why.residual is not None, "the agents of the figures have values of their own"
+    return why.residual

@@ -13,7 +13,7 @@ from whatfor.explanations import Contrast, Intention
 from whatfor.explanations.phrases import LIKELY
 from whatfor.layouts import Layout, Panels, layout_of
 from whatfor.paper.agents import Agents
-from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.runs import Run
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
@@ -232,7 +232,7 @@ def back_after(contrast: Contrast) -> int | None:
 def _episode_checks(run: Run, along: list[Intention]) -> tuple[Check, ...]:
     """What holds at every point of the episode."""
     delivered = run.simulation(START, rollouts=2)
-    worst = max(why.residual for why in along)
+    worst = max(residual_of(why) for why in along)
     best = float(value_iteration("Taxi-v4", discount=0.9)[along[0].state].max())
     return (
         Check("the episode", "picks up and delivers", f"{len(along)} steps, {', '.join(delivered.chances)}", set(delivered.chances) == {"delivered"}),

@@ -642,8 +642,9 @@ function articleOf(question) {
 }
 
 function answered(question, found) {
-  const badge = html("span", { className: `badge ${found.badge.kind}`, title: found.badge.about }, found.badge.words);
-  const sentences = found.answer.sentences, content = [html("header", {}, html("h2", {}, about.questions[question]), badge)];
+  const header = html("header", {}, html("h2", {}, about.questions[question]));
+  if (found.badge) header.append(html("span", { className: `badge ${found.badge.kind}`, title: found.badge.about }, found.badge.words));
+  const sentences = found.answer.sentences, content = [header];
   content.push(html("p", { className: "lead" }, sentences[0] ?? ""));
   if (found.strip?.length) content.push(strip(found));
   found.pictures.forEach((layout, i) => content.push(figure(question, layout, i)));
