@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from typing import IO, Any, NamedTuple
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from whatfor.files import open_regular
 from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
 from whatfor.text import one_line
@@ -292,17 +292,11 @@ def _read_file(file: Path, limit: int) -> bytes:
 def _opened(file: Path) -> IO[bytes]:
     """A file opened for reading; links, pipes and devices are refused, so that nothing blocks or leads elsewhere."""
     try:
-        handle = os.open(
-            file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        return open_regular(file)
     except FileNotFoundError:
         raise FolderError(f"{file.parent} is incomplete: {file.name} is missing") from None
     except OSError as error:
         raise FolderError(f"{file} cannot be read: {error.strerror or error}") from error
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise FolderError(f"{file} cannot be read: it is not a regular file")
-    return os.fdopen(handle, "rb")
 
 
 def _check_unchanged(file: Path, opened: IO[bytes], entry: dict[str, Any]) -> None:

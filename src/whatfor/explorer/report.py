@@ -11,7 +11,8 @@ from whatfor.explorer.desk import Desk
 from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import page
-from whatfor.pictures.files import checked, replacing
+from whatfor.files import replacing
+from whatfor.pictures.files import checked
 from whatfor.runs import Run
 from whatfor.text import count
 from whatfor.worlds.entering import Enter

@@ -17,6 +17,7 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from whatfor.files import open_regular, replacing
 from whatfor.text import one_line
 
 FOLDER = "whatfor-compiled"
@@ -156,24 +157,15 @@ def _marked(root: Path) -> Path:
 
 
 def _regular(path: Path) -> bytes:
-    """The content of a plain file; links are not followed, and pipes not waited for."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is not a plain file")
+    """The content of a plain file."""
+    with open_regular(path) as file:
         return file.read()
 
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file as a whole or not at all; several processes may do it at once."""
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}{PART}")
-    try:
+    with replacing(path, path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}{PART}")) as part:
         part.write_bytes(content)
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise
 
 
 def _clean(root: Path) -> None:

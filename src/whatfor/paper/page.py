@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from whatfor.files import replacing
 from whatfor.paper.figure import Check, Figure
-from whatfor.pictures.files import replacing
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; --good: #1a7f5a; --bad: #c2410c; }

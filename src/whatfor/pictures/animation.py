@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 
 from whatfor.explanations import Explanation
+from whatfor.files import replacing
 from whatfor.layouts import Layout, layout_of
 from whatfor.needed import need_matplotlib
-from whatfor.pictures.files import ANIMATED, checked, replacing
+from whatfor.pictures.files import ANIMATED, checked
 
 DPI = 100
 

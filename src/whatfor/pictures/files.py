@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
+
+from whatfor.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,18 +45,3 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = checked(path)
     with replacing(target) as fresh:
         figure.savefig(fresh, format=target.suffix[1:].lower(), dpi=DPI)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file to write, in the same folder, which takes the place of ``path`` when all has gone well."""
-    fresh = path.with_name(f".whatfor-{uuid4().hex}")
-    try:
-        yield fresh
-        os.replace(fresh, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error  # the file that was asked for
-    finally:
-        fresh.unlink(missing_ok=True)
