@@ -204,6 +204,28 @@ def test_sources_keep_the_contract(source):
     check_beliefs({"audit": run.audit, "beside": beside, "exact": exact}[source], 5, 3, tolerance=1e-10)
 
 
+class Toy(wf.Beliefs):
+    """A source in one file: from state 0, "go" leads to state 1, where "go" earns 1 and ends the episode."""
+
+    can = frozenset({"endings"})
+
+    def row(self, at, action):
+        visits = np.eye(2)[at.index][:, None] if at.index else np.array([[1.0], [0.5]])
+        return Row(visits, visits * [[0.0], [1.0]], value=1.0 if at.index else 0.5, endings={"terminated": 1.0})
+
+
+def test_a_source_of_ones_own_answers_what_it_can():
+    check_beliefs(Toy(), 2, 1)
+    labels = wf.Labels((wf.Axis("state", 2),), ("go",))
+    run = wf.Run(labels=labels, values=[[0.5], [1.0]], beliefs=Toy())
+    assert run.intention(0).residual == 0.0
+    assert run.outcomes(0).chances == {"terminated": 1.0}
+    assert str(run.outcomes(0)).startswith("In 'state 0', after 'go', it expects the episode to end so:")
+    assert "go" in str(run.intention(0))
+    with pytest.raises(ValueError, match="timeline|needs the ledger"):
+        run.timeline(0)
+
+
 def test_beliefs_that_do_not_add_up_are_told():
     class Wrong(wf.Beliefs):
         def row(self, at, action):

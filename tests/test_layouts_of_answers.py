@@ -61,10 +61,10 @@ def test_the_readmes_caption_is_true(taxi):
 def test_walls_are_gymnasiums(taxi):
     """A wall on a cell's east side: moving east leaves the taxi where it is."""
     board = layout_of(taxi.intention(START))
-    desc = taxi._placed().env.unwrapped.desc
+    desc = taxi.playing.place().env.unwrapped.desc
     walls = {(row, column) for row in range(5) for column in range(4) if desc[1 + row, 2 * column + 2] == b"|"}
     assert set(board.walls) == walls
-    locations = taxi._placed().env.unwrapped.locs
+    locations = taxi.playing.place().env.unwrapped.locs
     assert [(row, column) for _, row, column in board.marks] == locations
 
 

@@ -57,7 +57,7 @@ def test_no_check_is_met_by_an_agent_that_never_played(untrained, id):
 def assert_cases_are_what_they_are_called(run):
     found = taxi.search(run)
     assert {kind: len(cases) > 0 for kind, cases in found.items()} == dict.fromkeys(PRINTED, True)
-    table = run._placed().env.unwrapped.P
+    table = run.playing.place().env.unwrapped.P
     for case in found["failure"]:
         assert table[case.state][case.instead.action][0][1] == case.state, "the world leaves the taxi where it is"
     for case in found["bounce"]:

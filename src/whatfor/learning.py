@@ -18,6 +18,7 @@ from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
 from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
+from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import one_line
 from whatfor.training.places import Bins, Bounds, Engine, place_of
@@ -110,21 +111,21 @@ def _go_on(
     run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
 ) -> Run:
     """Take up training where a run left it."""
-    if run._snapshot is None:
+    if run.origin.snapshot is None:
         raise ValueError(
             "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
         )
-    settings, place = {**run.settings}, run._placed(env)
+    settings, place = {**run.settings}, run.playing.place(env)
     try:
         replay = None if settings["replay"] is None else Replay(**settings["replay"])
         if learner is None:
-            learner = run._learner if run._learner is not None else learner_from(settings["learner"])
+            learner = run.origin.learner if run.origin.learner is not None else learner_from(settings["learner"])
         elif isinstance(learner, Tabular):
             settings["learner"] = learner.to_json()
         session = Session.restored(
             place,
             learner,
-            run._snapshot,
+            run.origin.snapshot,
             None if run.ledger is None else run.ledger.continued(),
             seed=settings["seed"],
             time_out_ends=settings["time_limit"] == "terminal",
@@ -164,8 +165,8 @@ def _trained(
         history=history if before is None else before.followed_by(history),
         settings=settings,
         stopped=stopped,
+        origin=Origin(session.place, learner=session.learner, snapshot=session.snapshot()),
     )
-    run._place, run._learner, run._snapshot = session.place, session.learner, session.snapshot()
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
             "episodes were cut by a time limit and bootstrapped through without a discount: a task that need not end has no "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent
-from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs, agent_rolled
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
-from whatfor.checks import whole
 from whatfor.explanations import (
     Chance,
     Change,
@@ -33,25 +30,13 @@ from whatfor.explanations import (
 from whatfor.explanations.parts import Part
 from whatfor.history import Evaluation, History, Played
 from whatfor.labels import Labels
-from whatfor.learners.agent import TabularAgent
-from whatfor.learners.protocol import Learner
-from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
-from whatfor.limits import check_limit
-from whatfor.playing import first_of, watched
-from whatfor.training.places import env_again, place_again, place_of
-from whatfor.training.session import Place, Session, Snapshot
+from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.worlds.entering import Enter
-from whatfor.worlds.gymnasium import made, time_limit
-from whatfor.worlds.rolling import Rollouts
-from whatfor.worlds.stepping import TABLE
 
 if TYPE_CHECKING:
     from whatfor.explorer.notebook import Inline
-    from whatfor.worlds.world import World
 
-#: Discounted below this, what follows does not matter.
-NEGLIGIBLE = 1e-6
 State = Any  # an index, an observation, or words
 Action = int | str
 
@@ -78,6 +63,7 @@ class Run:
         history: History | None = None,
         settings: dict[str, Any] | None = None,
         stopped: str | None = None,
+        origin: Origin | None = None,
     ) -> None:
         tables = np.array(values, dtype=np.float64)
         shape = (labels.n_states, labels.n_actions)
@@ -89,13 +75,8 @@ class Run:
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
         self.settings = settings or {}
         self.stopped = stopped  # why training ended early; None: it did not
+        self.origin = origin or Origin()
         self._beliefs = beliefs
-        self._env: Any = None  # where an agent plays that acts on observations
-        self._place: Place | None = None
-        self._snapshot: Snapshot | None = None
-        self._learner: Learner | None = None
-        self._table: World | None = None  # a world of arrays, for a loaded run
-        self._own_values = True  # False: the values are those that the ledger makes
 
     def __repr__(self) -> str:
         lines = "no ledger" if self.ledger is None else f"{len(self.ledger):,} updates"
@@ -135,10 +116,13 @@ class Run:
     @property
     def policy(self) -> NDArray[np.float64]:
         """(S, A) Chances of the greedy policy; equally good actions share."""
-        values = np.where(np.isnan(self.values), -np.inf, self.values)  # of a network that diverged
-        best = values == values.max(axis=1, keepdims=True)
-        chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
-        return chances
+        return greedy_policy(self.values)
+
+    @cached_property
+    def playing(self) -> Playing:
+        """The greedy policy at play, in the world it was trained in."""
+        more: dict[str, Any] = {"beliefs": self._beliefs, "ledger": self.ledger, "origin": self.origin}
+        return Playing(self.labels, self.values, self.settings, **more)
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
@@ -153,11 +137,6 @@ class Run:
     def agent(self) -> ObservationAgent | None:
         """The agent itself, where it acts on observations; None: its table says what it does."""
         return None if self._beliefs is None else self._beliefs.actor
-
-    @property
-    def plays_by_network(self) -> bool:
-        """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
-        return self.agent is not None and not (self.agent.whole and "world" in self.settings)
 
     def situation(self, state: State) -> Situation:
         """What is asked about: the index of a state and, where the agent sees more, the observation."""
@@ -191,44 +170,7 @@ class Run:
 
         ``env`` gives a loaded run its environment back where it cannot make one itself.
         """
-        if whole("episodes", episodes) < 1:
-            raise ValueError(f"episodes is {episodes}; play at least one")
-        check_limit("rollouts", episodes, "this evaluation")
-        seed = whole("seed", seed, 0)
-        if self.plays_by_network:
-            played = self._network_played(None, None, env, episodes, seed, None)
-            paid = np.add.reduceat(played.reward, played.first[:-1])
-            return Evaluation.of(paid, played.lengths)
-        place = self._placed(env)
-        rule = QLearning().rule(self.labels.n_states, self.labels.n_actions, None, recording=False)
-        agent = TabularAgent(rule._replace(learning=False), None, np.random.default_rng([seed, 2]))
-        agent.memory.values[:] = self.values.ravel()
-        session = Session(place, QLearning(), agent, place.stepper(seed), None, time_out_ends=True)
-        greedy, error = session.play(np.zeros(episodes))
-        if error is not None:
-            raise error
-        return Evaluation.of(greedy.returns, greedy.lengths)
-
-    def _network_played(
-        self, at: Situation | None, action: int | None, env: Any, rollouts: int, seed: int, enter: Enter | None
-    ) -> Rollouts:
-        """The network at play, from a situation or from the start of episodes."""
-        assert self.agent is not None
-        place, dice = self.environment(env), np.random.default_rng([seed, 2])
-        limit = time_limit(place) or LONGEST
-        limits: dict[str, Any] = {"rollouts": rollouts, "max_steps": limit, "generator": dice}
-        return agent_rolled(self.agent, place, at, action, **limits, enter=enter)
-
-    def environment(self, env: Any = None) -> Any:
-        """The environment a network plays in: the given one, its own, or one like it."""
-        if env is not None:
-            return made(env) if isinstance(env, str) else env
-        if self._env is None:
-            again = env_again(self.settings.get("environment", {}))
-            if self.agent is not None:
-                self.agent.check_env(again)
-            self._env = again
-        return self._env
+        return self.playing.evaluate(episodes, seed, env)
 
     def episode(
         self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None
@@ -238,21 +180,37 @@ class Run:
 
     def played(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Played:
         """The same episode, with what it paid and how it ended; of a network, ``state=None`` is where its environment begins."""
-        if self.agent is not None and self.plays_by_network:
-            start = None if state is None else self.situation(state)
-            return watched(self.agent, self.environment(env), start, seed=seed, enter=enter)
-        at, action = self._asked(state, None)
-        simulated = self._simulated(env, 2, seed, enter)
-        return first_of(simulated.rollouts(at, action), simulated.labels, limit_ends=self._limit_ends)
+        if self.playing.by_network:
+            return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
+        return self.playing.episode(*self._asked(state, None), seed, env, enter)
+
+    def believing(self, beliefs: Beliefs) -> Run:
+        """The same run, answered by other beliefs."""
+        return Run(
+            labels=self.labels,
+            values=self.tables,
+            ledger=self.ledger,
+            beliefs=beliefs,
+            history=self.history,
+            settings=self.settings,
+            stopped=self.stopped,
+            origin=self.origin,
+        )
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
         earlier = self._need_ledger("looking back").until(episodes)
         episodes = int(episodes)
         history = History(self.history.returns[:episodes], self.history.lengths[:episodes])
-        run = Run(labels=self.labels, values=earlier.values(), ledger=earlier, history=history, settings=self.settings)
-        run._place, run._table, run._own_values = self._place, self._table, False
-        return run
+        origin = replace(self.playing.origin_now, learner=None, snapshot=None, own_values=False)
+        return Run(
+            labels=self.labels,
+            values=earlier.values(),
+            ledger=earlier,
+            history=history,
+            settings=self.settings,
+            origin=origin,
+        )
 
     # -- questions -------------------------------------------------------------------------
 
@@ -302,7 +260,7 @@ class Run:
         """
         index, chosen = self._pair(state, action)
         value = float(self.values[index, chosen])
-        return Parts.of(self.audit, self.labels, index, chosen, value=value, own=self._own_values, parts=parts)
+        return Parts.of(self.audit, self.labels, index, chosen, value=value, own=self.origin.own_values, parts=parts)
 
     def timeline(
         self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
@@ -314,7 +272,7 @@ class Run:
         """Which experience a value is made of; by default, that of the best action."""
         index, chosen = self._pair(state, action)
         value = float(self.values[index, chosen])
-        return Provenance.of(self.audit, self.labels, index, chosen, value=value, own=self._own_values)
+        return Provenance.of(self.audit, self.labels, index, chosen, value=value, own=self.origin.own_values)
 
     def change(self, state: State, action: Action | None = None, *, since: int | Run) -> Change:
         """How the intention changed since so many episodes, or since another run of the same world.
@@ -342,7 +300,7 @@ class Run:
         ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
         ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
         """
-        beliefs = self._simulated(env, rollouts, seed, enter)
+        beliefs = self.playing.simulated(env, rollouts, seed, enter)
         return Simulation.of(beliefs, *self._asked(state, action))
 
     def comparison(
@@ -358,11 +316,11 @@ class Run:
         """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
         at, chosen = self._asked(state, action)
         believed = self._intention(at, chosen)
-        simulated = Simulation.of(self._simulated(env, rollouts, seed, enter), at, chosen)
-        if self.plays_by_network:
+        simulated = Simulation.of(self.playing.simulated(env, rollouts, seed, enter), at, chosen)
+        if self.playing.by_network:
             return Comparison.of(None, believed, simulated, None, greedy=chosen == self._best(at))
         audit, policy = self.audit if "updates" in self.beliefs.can else None, self.policy
-        exact = self._exact(self._placed(env), at.index, chosen)
+        exact = self.playing.exact(env, at.index, chosen)
         return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))
 
     def _asked(self, state: State, action: Action | None) -> tuple[Situation, int]:
@@ -378,48 +336,7 @@ class Run:
     def _intention(self, at: Situation, action: int) -> Intention:
         worth = self._worth(at)
         row = self.beliefs.row(at, action)
-        return Intention.of(row, self.labels, at.index, action, values=worth, own=self._own_values)
-
-    @property
-    def discount(self) -> float:
-        """The discount it learned with."""
-        if "learner" in self.settings and "discount" in self.settings["learner"]:
-            return float(self.settings["learner"]["discount"])
-        discounts = np.unique(self._need_ledger("the discount of this run").lines.discount)
-        if len(discounts) != 1:
-            raise ValueError("this run was learned with several discounts, so no single one can be played by")
-        return float(discounts[0])
-
-    def _simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
-        played: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
-        if self.plays_by_network:
-            scale = float(self.settings.get("reward_scale", 1.0))
-            return SimulatedBeliefs(self.environment(env), self.beliefs, **played, reward_scale=scale)
-        place = self._placed(env)
-        longest = place.max_steps
-        if not self._limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
-            longest = max(longest, min(LONGEST, math.ceil(math.log(NEGLIGIBLE) / math.log(max(self.discount, 1e-3)))))
-        return SimulatedBeliefs(
-            place.env if place.world is None or (enter and place.env is not None) else place.world,
-            self.policy,
-            max_steps=longest,
-            **played,
-        )
-
-    @property
-    def _limit_ends(self) -> bool:
-        """Whether it learned that its time limit is an end."""
-        return self.settings.get("time_limit") == "terminal"
-
-    def _exact(self, place: Place, state: int, action: int) -> ExactBeliefs | None:
-        """The exact future of the greedy policy; None where the world is not known, or has no end without a discount."""
-        world, ledger = place.world, self.ledger
-        if world is None or world.arrays.kind != TABLE:
-            return None
-        if self._limit_ends and (ledger is None or ledger.timed_out.any()):  # a table knows no limit
-            return None
-        exact = ExactBeliefs(world, self.policy, discount=self.discount)
-        return exact if exact.ends(state, action) else None
+        return Intention.of(row, self.labels, at.index, action, values=worth, own=self.origin.own_values)
 
     # -- keeping ---------------------------------------------------------------------------
 
@@ -466,31 +383,3 @@ class Run:
                 f"{what} needs the ledger, and this run has none: train with record=True, or pass ledger= to Run"
             )
         return self.ledger
-
-    def _placed(self, env: Any = None) -> Place:
-        """The world it was trained in, made again or given back."""
-        settings = self.settings
-        if env is None and self._place is not None:
-            return self._place
-        if "world" not in settings and env is None:
-            raise ValueError("this run does not know its world, since it was made from an own loop: pass it as env=")
-        world = settings.get("world", {})
-        engine = (
-            "auto" if self.agent is not None else settings.get("engine", "auto")
-        )  # a network's was not this place's
-        limits: dict[str, Any] = {"max_steps": settings.get("max_steps"), "engine": engine}
-        try:
-            if env is None:
-                place = place_again(world, self._table, **limits)
-            else:
-                place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), **limits)
-        except (TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise ValueError(f"the run's settings do not describe a world: {type(error).__name__} {error}") from error
-        if (place.labels.n_states, place.labels.n_actions) != self.tables.shape[1:]:
-            raise ValueError(
-                f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
-                f"this world {place.labels.n_states} and {place.labels.n_actions}"
-            )
-        if env is None:
-            self._place = place
-        return place

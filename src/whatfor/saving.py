@@ -21,6 +21,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
 from whatfor.ledger import Ledger
 from whatfor.limits import LimitError, check_limit
+from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.store import VARYING
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
@@ -61,7 +62,7 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         need_safetensors()
         from whatfor.deep.loading import network_in
 
-        network_in(run, network, contents.tensors, cells=cells, agent=agent)
+        return network_in(run, network, contents.tensors, cells=cells, agent=agent)
     return run
 
 
@@ -83,10 +84,10 @@ def _contents_of(run: Run) -> Contents:
         "snapshot": None,
         "table": None,
     }
-    if run._snapshot is not None:
-        held, said["snapshot"] = run._snapshot
+    if run.origin.snapshot is not None:
+        held, said["snapshot"] = run.origin.snapshot
         arrays |= {f"snapshot_{name}": array for name, array in held.items()}
-    world = run._place.world if run._place is not None else run._table
+    world = run.playing.known_world
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
         arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
         said["table"] = {"max_steps": world.max_steps}
@@ -119,6 +120,12 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
     ledger = None if stored.ledger is None else _ledger_in(stored.ledger, contents.arrays["ledger"], labels)
     returns = _finite("returns", _array(arrays, "returns", np.float64, 1))
     lengths = _within("lengths", _array(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
+    snapshot, table = None, None
+    if stored.snapshot is not None:
+        held = {name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")}
+        snapshot = (_snapshot_in(held, labels, tables, ledger), plain["snapshot"])
+    if stored.table is not None:
+        table = _table_in(arrays, labels, stored.table.max_steps)
     run = Run(
         labels=labels,
         values=tables,
@@ -126,12 +133,8 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         history=History(returns, lengths),
         settings=plain["settings"],
         stopped=stored.stopped,
+        origin=Origin(table=table, snapshot=snapshot),
     )
-    if stored.snapshot is not None:
-        held = {name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")}
-        run._snapshot = (_snapshot_in(held, run), plain["snapshot"])
-    if stored.table is not None:
-        run._table = _table_in(arrays, labels, stored.table.max_steps)
     return run, stored.network
 
 
@@ -192,20 +195,19 @@ def _ledger_in(stored: document.Ledger, columns: Group, labels: Labels) -> Ledge
 # -- what training goes on from --------------------------------------------------------------
 
 
-def _snapshot_in(held: Group, run: Run) -> Group:
-    pairs, n_states = run.labels.n_states * run.labels.n_actions, run.labels.n_states
-    cells, names = run.tables.size, len(ENDINGS) + len(run.labels.ending_names)
+def _snapshot_in(held: Group, labels: Labels, tables: NDArray[np.float64], ledger: Ledger | None) -> Group:
+    pairs, n_states = labels.n_states * labels.n_actions, labels.n_states
+    cells, names = tables.size, len(ENDINGS) + len(labels.ending_names)
     counters = _array(held, "counters", np.int64, 1, N_COUNTERS)
     stored = len(_array(held, "pair", np.int32, 1))
-    ledger = run.ledger
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
     fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
     if not fits or not stored <= counters[EXPERIENCES] < 2**62 or counters[CURSOR] < 0 or counters[TABLE] not in (0, 1):
         raise ValueError("the saved learner does not fit its ledger")
     if ledger is not None:
-        if tuple(ledger.endings[len(ENDINGS) : names]) != run.labels.ending_names:
+        if tuple(ledger.endings[len(ENDINGS) : names]) != labels.ending_names:
             raise ValueError("the endings of its ledger are not those of its labels")
-        if ledger.n_tables != len(run.tables):
+        if ledger.n_tables != len(tables):
             raise ValueError("its ledger is of another number of tables than its learner")
     tries = _within("tries", _array(held, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):

@@ -231,7 +231,7 @@ def test_values_that_no_rewards_could_bring_are_told() -> None:
 def test_trust_measures_the_distance_to_exact_visits() -> None:
     run = lake()
     assert run.trust is not None
-    exact = wf.ExactBeliefs(run._placed().world, run.policy, discount=0.9)
+    exact = wf.ExactBeliefs(run.playing.place().world, run.policy, discount=0.9)
     tried = run.beliefs.tried.any(axis=1)  # type: ignore[attr-defined]
     apart = []
     for state in np.flatnonzero(tried).tolist():

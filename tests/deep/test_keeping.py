@@ -115,7 +115,7 @@ def test_a_network_that_was_changed_is_given_again(tmp_path: Path) -> None:
     model.policy.normalize_images = False
     assert copy_of(model) is None
     run = beside.run
-    run._beliefs.agent = copy_of(model)  # type: ignore[union-attr]
+    run.beliefs.agent = copy_of(model)  # type: ignore[union-attr]
     run.save(tmp_path)
     with pytest.raises(ValueError, match=r"Pass the agent, wf.load\(path, agent=model\)"):
         wf.load(tmp_path)
@@ -224,15 +224,15 @@ def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
     ("spoil", "says"),
     [
         (lambda run: run.tables.fill(np.nan), r"Q-values are NaN or infinite in 16 of 16 states, .* learning_rate"),
-        (lambda run: run._beliefs._brought.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
+        (lambda run: run.beliefs._brought.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
         (lambda run: run.settings.update(reward_scale=np.nan), r"settings.reward_scale is nan, so .* cannot be saved"),
-        (lambda run: run._beliefs.agent.weights["q_net.0.bias"].fill_(np.inf), "agent's network holds NaN or infinite"),
-        (lambda run: setattr(run._beliefs, "updates", -1), "belief network cannot be saved: expected `int` >= 0"),
+        (lambda run: run.beliefs.agent.weights["q_net.0.bias"].fill_(np.inf), "agent's network holds NaN or infinite"),
+        (lambda run: setattr(run.beliefs, "updates", -1), "belief network cannot be saved: expected `int` >= 0"),
         (
-            lambda run: setattr(run._beliefs, "trust", replace(run.trust, residual=-1.0)),
+            lambda run: setattr(run.beliefs, "trust", replace(run.trust, residual=-1.0)),
             "cannot be saved: .* at `network.trust",
         ),
-        (lambda run: run._beliefs._count.fill_(0.5), "cannot be saved: it counts updates"),
+        (lambda run: run.beliefs._count.fill_(0.5), "cannot be saved: it counts updates"),
     ],
     ids=["Q", "beliefs", "settings", "agent", "updates", "trust", "counts"],
 )
@@ -266,7 +266,7 @@ def test_an_agent_that_diverged_is_named_and_the_earlier_run_stays(tmp_path: Pat
 
 def _with_trust(trust: Any) -> wf.Run:
     """The lake's run again, for changes."""
-    run, belief = lake(), lake()._beliefs
+    run, belief = lake(), lake().beliefs
     assert isinstance(belief, BeliefNetwork)
     still = belief.snapshot(belief.q_values)
     assert belief.agent is not None

@@ -67,7 +67,9 @@ def test_a_saved_agent_answers_the_same_number_by_number(tmp_path, name, inputs)
     for question in ("intention", "contrast", "outcomes", "simulation", "comparison"):
         assert getattr(again, question)(state).to_json() == getattr(run, question)(state).to_json(), question
     assert np.array_equal(again.evaluate(3).returns, run.evaluate(3).returns)
-    assert (again._placed().world is None) == (run._placed().world is None), "exact futures are known after loading too"
+    assert (again.playing.place().world is None) == (run.playing.place().world is None), (
+        "exact futures are known after loading too"
+    )
 
 
 def test_raw_inputs_are_the_numbers_of_a_state():

@@ -124,10 +124,10 @@ def test_exact_visits_are_measured_state_by_state_however_many_are_asked_at_once
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = lake()
-    apart, states = distance_to_exact(run.beliefs, run._placed(), run.policy)  # type: ignore[arg-type]
+    apart, states = distance_to_exact(run.beliefs, run.playing.place(), run.policy)  # type: ignore[arg-type]
     monkeypatch.setattr("whatfor.deep.run.PART", 2)
     assert states > 4
-    assert distance_to_exact(run.beliefs, run._placed(), run.policy)[0] == pytest.approx(apart)  # type: ignore[arg-type]
+    assert distance_to_exact(run.beliefs, run.playing.place(), run.policy)[0] == pytest.approx(apart)  # type: ignore[arg-type]
 
 
 # -- when they are learned ---------------------------------------------------------------------

@@ -20,8 +20,8 @@ from whatfor.labels import Labels
 from whatfor.runs import Run
 
 
-def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, agent: Any) -> None:
-    """Give a loaded run its network back, after everything that comes from a file was checked."""
+def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, agent: Any) -> Run:
+    """The loaded run with its network, after everything that comes from a file was checked."""
     with reading("belief network"):
         parts = parts_of(run.labels, document, files)
     over, (q_values, copied) = _cells(parts, run.labels, cells), _agent(parts, run.labels, agent)
@@ -34,7 +34,7 @@ def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, 
     belief.updates, belief.source, belief.normaliser = parts.updates, parts.source, parts.normaliser
     belief.agent, belief._examples = copied, parts.examples
     belief.trust = parts.trust
-    run._beliefs = belief
+    return run.believing(belief)
 
 
 def _cells(parts: Parts, labels: Labels, given: Any) -> Cells:

@@ -12,6 +12,7 @@ from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.trust import Trust
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.history import History
+from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.training.places import place_again, place_of, recipe_of
 from whatfor.training.session import Place
@@ -52,8 +53,8 @@ def run_of(
     if place is not None:
         settings |= {"world": place.recipe, "max_steps": place.max_steps}
     values = values_of(belief)
-    run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings)
-    run._place, run._env = place, env
+    origin = Origin(place, env)
+    run = Run(labels=belief.labels, values=values, beliefs=belief, history=history, settings=settings, origin=origin)
     known = None if time_limit == "terminal" else place  # a table knows no limit
     with np.errstate(over="ignore", invalid="ignore"):  # Q-values that diverged make trust poor, and no warning
         belief.trust = trust_in(belief, visited, known, run.policy, rewards)

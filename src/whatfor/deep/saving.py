@@ -21,7 +21,7 @@ from whatfor.runs import Run
 
 def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What a run's folder holds of its network: a document and a file, checked as they are when the run is loaded."""
-    belief = run._beliefs
+    belief = run.beliefs
     assert isinstance(belief, BeliefNetwork)
     if belief.encoded:
         raise ValueError("a belief network that reads images by an encoder of its own cannot be saved yet")

@@ -58,7 +58,7 @@ class Desk:
     ) -> None:
         _ = run.beliefs  # without any, nothing can be answered: told now, not request by request
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
-        self.rollouts = FEW_ROLLOUTS if run.plays_by_network else ROLLOUTS
+        self.rollouts = FEW_ROLLOUTS if run.playing.by_network else ROLLOUTS
         self._earlier: OrderedDict[int, Run] = OrderedDict()
         self._given = starts
         #: By request, who answers it and what it takes.
@@ -227,7 +227,7 @@ class Desk:
     def _begins(self) -> bool:
         """Whether its environment can be played as it begins, though it cannot be put into a state."""
         try:
-            return self.run.plays_by_network and bool(self.run.played(None).steps)
+            return self.run.playing.by_network and bool(self.run.played(None).steps)
         except Exception:  # it cannot be made, or fails
             return False
 

@@ -66,7 +66,7 @@ def _begun(run: Run, most: int, seed: int) -> Iterator[str]:
     """Where episodes began, the latest first."""
     ledger = run.ledger
     if ledger is None or not len(ledger):
-        env = run.environment()
+        env = run.playing.environment()
         yield from (key_of(run, env.reset(seed=seed + at)[0]) for at in range(most))
     elif ledger.order == "replayed":  # an update's place does not tell when its experience was made
         episodes, steps = ledger.made()

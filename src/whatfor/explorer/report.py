@@ -80,7 +80,7 @@ def told(
     if not shown:
         raise ValueError("nobody knows where episodes of this run begin: say states=, or --states")
     kept = list(shown)[:MOST_STATES]
-    compared = {*(desk.starts[:MOST_PLAYED] if run.plays_by_network else kept)} & {*kept}
+    compared = {*(desk.starts[:MOST_PLAYED] if run.playing.by_network else kept)} & {*kept}
     compared -= {*desk.starts} - {*desk.playable}
     for at, key in enumerate(kept):
         _hold_state(hold, about, key, shown[key], compared=key in compared)
@@ -93,7 +93,7 @@ def told(
         if run.trust is None
         else f"the first {len(kept):,} of {len(shown):,} situations on {count(len(offered), 'episode')}",
     ]
-    if run.plays_by_network and "comparison" not in about["without"]:
+    if run.playing.by_network and "comparison" not in about["without"]:
         dropped.append(f"belief and reality: in {len(compared):,} of them")
     if about["checkpoints"]:
         dropped.append(
