@@ -50,9 +50,10 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
     contents = folder.read(path)
     try:
         run, network = _run_of(contents)
-    except LimitError as error:
-        raise FolderError(f"{path} is not loaded: {_sentence(error)}") from error
     except Exception as error:  # whatever a forged file makes NumPy or msgspec raise
+        limit = error if isinstance(error, LimitError) else error.__cause__  # msgspec raises an error of its own
+        if isinstance(limit, LimitError):
+            raise FolderError(f"{path} is not loaded: {limit}") from error
         raise FolderError(f"{path} is not a run that whatfor wrote: {_sentence(error)}") from error
     if network is not None:
         from whatfor.needed import need_safetensors, need_sb3, need_torch
