@@ -10,8 +10,9 @@ from functools import cached_property
 
 from whatfor.vocabulary import PART, Vocabulary, ends
 
-_NUMBER = r"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+"
-_NUMBERS = re.compile(rf"[\s(\[]*+({_NUMBER}(?:[\s,]++{_NUMBER})*+)[\s)\]]*+")
+# Possessive only after single characters: before Python 3.11.5, possessive groups match wrongly.
+_NUMBER = r"-?\d++(?:\.\d++)?(?:[eE][-+]?\d++)?"
+_NUMBERS = re.compile(rf"[\s(\[]*+({_NUMBER}(?:[\s,]++{_NUMBER})*)[\s)\]]*+")
 _INTEGER = re.compile(rf"-?[0-9]++(?!{PART})")
 _BEFORE = re.compile(r"[^\w.-]")
 #: What may stand between a name and its value: "row 1", "row=1", "row: 1", "passenger at Y".
