@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
 PYTEST := -m pytest -n 2 --dist worksteal
-UV := $(or $(shell command -v uv),$(BIN)/uv)
 # PyTorch from PyPI brings some gigabytes of GPU libraries; UV_TORCH_BACKEND=cpu leaves them out.
+UV := $(or $(shell command -v uv),$(BIN)/uv)
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
 
@@ -15,7 +15,7 @@ PYTHONS := 3.12 3.13
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
 
-test: $(WHOLE)  ## all tests and doctests; those of the page need a browser, and are skipped where there is none
+test: $(WHOLE)  ## all tests and doctests but the load test, which make bench runs; those of the page need a browser, and are skipped where there is none
 	$(BIN)/python $(PYTEST)
 
 test-bounds: $(WHOLE)  ## all tests once more, with every index into compiled code checked

@@ -30,6 +30,7 @@ from whatfor.explanations import (
     Trust,
 )
 from whatfor.explanations.parts import Part
+from whatfor.explanations.phrases import count
 from whatfor.history import Evaluation, History, Played
 from whatfor.labels import Labels
 from whatfor.learners.agent import TabularAgent
@@ -98,9 +99,10 @@ class Run:
         self._table: World | None = None  # a world of arrays, for a loaded run
 
     def __repr__(self) -> str:
-        lines = "no ledger" if self.ledger is None else f"{len(self.ledger):,} updates"
+        lines = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
         episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
-        return f"Run({self.settings.get('learner', {}).get('name', 'own loop')}, {episodes:,} episodes, {lines}, engine={self.engine!r})"
+        learner = self.settings.get("learner", {}).get("name", "own loop")
+        return f"Run({learner}, {count(episodes, 'episode')}, {lines}, engine={self.engine!r})"
 
     # -- what it knows ---------------------------------------------------------------------
 
