@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 import zipfile
 
@@ -77,6 +79,12 @@ def test_a_run_above_a_limit_is_refused_with_the_way_to_allow_it(run, kept, monk
     check_refused(kept, "is not loaded: .*WHATFOR_MAX_STATES=16$")
     with pytest.raises(wf.FolderError, match=r"cannot be saved: .*WHATFOR_MAX_STATES=16$"):
         run.save(kept)
+    with pytest.raises(ValueError, match="this environment needs 48 states"):
+        wf.train("CliffWalking-v1", wf.QLearning(), episodes=1, seed=0)
+    monkeypatch.setenv("WHATFOR_MAX_STATES", "16")
+    code = "import sys, whatfor as wf; print(wf.load(sys.argv[1]).labels.n_states, wf.worlds.__name__)"
+    told = subprocess.run([sys.executable, "-c", code, kept], capture_output=True, text=True, check=True).stdout
+    assert told == "16 whatfor.worlds\n", "the labels of whatfor's own worlds are larger, and made on import"
     monkeypatch.setenv("WHATFOR_MAX_STATES", "lots")
     check_refused(kept, "is not loaded: WHATFOR_MAX_STATES is 'lots'")
 
