@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
-from whatfor.signals import handling_signals
+from whatfor.signals import handling_signals, ignore_signals
 from whatfor.terminal import run_command, say
 from whatfor.text import file_name
 
@@ -269,6 +269,7 @@ def explore(
         from whatfor.explorer.server import explore as serve
 
         serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+    ignore_signals()  # it has ended: whoever presses Ctrl-C once more interrupts nothing
 
 
 def _end_at_once(*_: object) -> None:
