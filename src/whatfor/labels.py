@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 
 from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
-from whatfor.limits import check_limit
 from whatfor.parsing import AxisWords, StateParser, numbers_in
 from whatfor.text import check_plain, shortened
 
-#: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
-BUILT_IN = 1_000
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
 #: The action of an ending that goes by another condition than action and reward.
@@ -150,8 +147,6 @@ class Labels:
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
-        if self.n_states > BUILT_IN:
-            check_limit("states", self.n_states, "this world")
         if self.observed not in OBSERVED:
             raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):

@@ -10,12 +10,6 @@ from types import FrameType
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
-def ignore_signals() -> None:
-    """Ignore Ctrl-C and SIGTERM from now on, in a process that is about to end."""
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
-
-
 @contextmanager
 def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Call a function on Ctrl-C and SIGTERM, and put back what they did before; only the main thread may do that.
