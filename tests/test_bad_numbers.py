@@ -37,6 +37,7 @@ def small(**options):
         ({"next_table": 0.9}, "next_table is 0.9; it must be a whole number"),
         ({"next_table": np.float64(1.0)}, "must be a whole number"),
         ({"next_table": -1}, "next_table is -1"),
+        ({"next_state": None, "next_action": None, "next_table": 9}, "next_table is 9"),
         ({"state": 1.0}, "state is 1.0; it must be a whole number"),
         ({"state": False}, "state is False"),
         ({"action": np.array([0, 1])}, "action is .*must be a whole number"),

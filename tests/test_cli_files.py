@@ -80,6 +80,7 @@ def test_a_read_only_folder_is_noticed_before_the_work(whatfor, saved, tmp_path,
 def test_a_folder_without_permissions(whatfor, saved, tmp_path, command):
     (tmp_path / "closed").mkdir(mode=0o500)
     is_one_line(*whatfor(*words(command, saved, tmp_path / "closed" / "out")))
+    assert list((tmp_path / "closed").iterdir()) == []
 
 
 LIMITED = """

@@ -130,6 +130,7 @@ def test_never_tried_is_unknown():
     assert str(told).endswith("it never tried that, so it expects nothing.")
 
 
+@pytest.mark.long
 def test_greedy_actions_are_called_wrong_no_more_often_than_stated():
     """A small version of benchmarks/calibration.py; fails by chance about once in 1,000 for a rate of exactly 0.05."""
     greedy = [run.comparison(hand, rollouts=20) for run in map(blackjack, range(24)) for hand in HANDS]

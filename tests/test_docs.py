@@ -49,6 +49,7 @@ def test_files_a_page_links_to_exist(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.long
 def test_the_gallerys_commands_draw_its_pictures(whatfor, tmp_path, monkeypatch):
     page = ROOT / "docs" / "gallery.md"
     monkeypatch.chdir(tmp_path)

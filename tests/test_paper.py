@@ -36,7 +36,11 @@ def test_all_tabular_figures_are_there():
     assert list(FIGURES) == ["1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5"]
 
 
-@pytest.mark.parametrize("id", FIGURES)
+#: Figures that need many agents, or a search through all states.
+LONG = ("1", "7")
+
+
+@pytest.mark.parametrize("id", [pytest.param(id, marks=pytest.mark.long if id in LONG else ()) for id in FIGURES])
 def test_what_the_paper_says_is_met(agents, id, monkeypatch):
     monkeypatch.setattr(taxi, "search", cache(taxi.search))
     figure = FIGURES[id](agents)

@@ -191,3 +191,11 @@ def test_words_are_found_wherever_they_overlap():
             places = [at for at in range(len(text)) if text.startswith(word, at) and not text[at - 1 : at].isalnum()]
             begins = [at for at in places if text[at + len(word) :][:1] not in {*"abc."} and text[at - 1 : at] != "."]
             assert [at for at in scan.places().get(word, []) if word in scan.words_at(at)] == begins, (text, word)
+
+
+def test_a_long_text_is_not_repeated_in_full():
+    labels = Labels((Axis("row", 3), Axis("column", 3)), ("go",))
+    for text in ("x " * 5_000, f"row {'9' * 5_000}, column 1", "row 1 " * 900):
+        with pytest.raises(ValueError, match="Write it like this") as told:
+            labels.index(text)
+        assert len(str(told.value)) < 600

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import fill_readme  # noqa: E402
 
 
+@pytest.mark.long
 def test_marked_places_are_what_the_commands_print():
     assert len(fill_readme.PLACE.findall(README)) == 4
     # How far rounding is off depends on the machine's vector width; everything else does not.
@@ -43,6 +44,7 @@ def test_python_blocks_run(tmp_path, monkeypatch):
         run_block(block, tmp_path, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
 def test_python_blocks_of_the_pages_run(page, tmp_path, monkeypatch):
     """Code of the examples has tests of its own."""
@@ -53,6 +55,7 @@ def test_python_blocks_of_the_pages_run(page, tmp_path, monkeypatch):
             run_block(block, tmp_path, monkeypatch)
 
 
+@pytest.mark.long
 def test_shell_commands_run(whatfor, tmp_path, monkeypatch):
     commands = re.findall(r"^whatfor (.*)$", README, re.MULTILINE)
     assert len(commands) == 10

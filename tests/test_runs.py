@@ -89,6 +89,7 @@ def test_own_loop_run_answers_what_it_can():
     ledger = wf.Ledger(n_states=2, n_actions=1)
     ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
     run = wf.Run(labels=wf.Labels.plain(2, 1), values=[[0.5], [0.0]], ledger=ledger)
+    assert repr(run) == "Run(own loop, 1 episode, 1 update, engine='own loop')"
     assert run.intention(0).residual == 0.0
     with pytest.raises(ValueError, match="own loop"):
         run.evaluate()

@@ -34,6 +34,7 @@ def test_rollouts_come_to_the_exact_future(seed, discount):
     assert simulated.earnings(0, 1).sum() == pytest.approx(simulated.value(0, 1))
 
 
+@pytest.mark.long
 def test_intervals_cover_the_exact_value_as_often_as_they_say():
     world, policy = random_world(3), random_policy(3)
     true = wf.ExactBeliefs(world, policy, discount=0.9).value(2, 0)

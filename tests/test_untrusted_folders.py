@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 import zipfile
 
@@ -64,7 +66,7 @@ def test_members_that_share_their_bytes_are_refused(kept):
     check_refused(kept, "larger than the file|cannot be read")
 
 
-def test_a_run_above_the_limit_of_bytes_is_refused_with_the_way_to_allow_it(kept, monkeypatch):
+def test_a_run_above_a_limit_is_refused_with_the_way_to_allow_it(run, kept, monkeypatch):
     size = sum(entry["bytes"] for entry in json.loads((kept / "manifest.json").read_text())["files"].values())
     monkeypatch.setenv("WHATFOR_MAX_BYTES", str(size - 1))
     check_refused(kept, f"needs {size:,} bytes.*WHATFOR_MAX_BYTES={size}")
@@ -74,7 +76,17 @@ def test_a_run_above_the_limit_of_bytes_is_refused_with_the_way_to_allow_it(kept
     check_refused(kept, "set it to a whole number")
     monkeypatch.delenv("WHATFOR_MAX_BYTES")
     monkeypatch.setenv("WHATFOR_MAX_STATES", "1")
-    check_refused(kept, "is not loaded: .*WHATFOR_MAX_STATES=")
+    check_refused(kept, "is not loaded: .*WHATFOR_MAX_STATES=16$")
+    with pytest.raises(wf.FolderError, match=r"cannot be saved: .*WHATFOR_MAX_STATES=16$"):
+        run.save(kept)
+    with pytest.raises(ValueError, match="this environment needs 48 states"):
+        wf.train("CliffWalking-v1", wf.QLearning(), episodes=1, seed=0)
+    monkeypatch.setenv("WHATFOR_MAX_STATES", "16")
+    code = "import sys, whatfor as wf; print(wf.load(sys.argv[1]).labels.n_states, wf.worlds.__name__)"
+    told = subprocess.run([sys.executable, "-c", code, kept], capture_output=True, text=True, check=True).stdout
+    assert told == "16 whatfor.worlds\n", "the labels of whatfor's own worlds are larger, and made on import"
+    monkeypatch.setenv("WHATFOR_MAX_STATES", "lots")
+    check_refused(kept, "is not loaded: WHATFOR_MAX_STATES is 'lots'")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -265,16 +266,27 @@ def explore(
         browser: Open the page in the browser.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
-    with handling_signals(_end_at_once):
+    end_once = _ending()
+    with handling_signals(end_once):
         from whatfor.explorer.server import explore as serve
 
         serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        end_once()  # while signals still lead there: whoever presses Ctrl-C once more interrupts nothing
 
 
-def _end_at_once(*_: object) -> None:
-    """End the process: there is nothing to save, and no traceback to show."""
-    os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-    os._exit(0)
+def _ending() -> Callable[..., None]:
+    """A function that ends the process, saying so once, however often a signal interrupts it with another call."""
+    begun: list[bool] = []
+
+    def end(*_: object) -> None:
+        if not begun:  # a signal before the next line ends the process there; one after it does nothing
+            begun.append(True)
+            with suppress(OSError):  # nobody reads it any more
+                if sys.stdout is not None:
+                    os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
+            os._exit(0)
+
+    return end
 
 
 def _heard(what: str) -> Callable[[float], None] | None:

@@ -252,6 +252,7 @@ class RunDocument(Strict, frozen=True):
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
 
     def __post_init__(self) -> None:
+        check_limit("states", self.labels.n_states, "this run")
         # An environment may build its states from a map in its options, so those grow with the run's states and no further.
         allowed = MAX_OPTIONS_BYTES + 8 * self.labels.n_states
         for world in (self.settings.world, self.settings.environment):

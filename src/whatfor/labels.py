@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
-from whatfor.limits import check_limit
 from whatfor.parsing import AxisWords, StateParser, numbers_in
-from whatfor.text import check_plain
+from whatfor.text import check_plain, shortened
 
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
@@ -148,7 +147,6 @@ class Labels:
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
-        check_limit("states", self.n_states, "this world")
         if self.observed not in OBSERVED:
             raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):
@@ -359,7 +357,10 @@ class Labels:
         words, rest = self._parser.read(text)
         unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
         if unread or not words:
-            what = f"{' '.join(unread)!r} in {text!r} is not understood" if unread else f"{text!r} says nothing"
+            said = shortened(text)
+            what = (
+                f"{shortened(' '.join(unread))!r} in {said!r} is not understood" if unread else f"{said!r} says nothing"
+            )
             axes = "; ".join(self._choices(axis) for axis in self.axes)
             raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
         states = np.zeros(self.shape, np.bool_)
@@ -391,14 +392,15 @@ class Labels:
         at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
         for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
             if i not in at:
-                raise ValueError(f"{text!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
+                said = shortened(text)
+                raise ValueError(f"{said!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
         return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.shape))
 
     def _found(self, at: int, word: str) -> int:
         """The value of an axis that a word means."""
         axis, value = self.axes[at], self._parser.axes[at].find(word)
         if value is None:
-            raise ValueError(f"{axis.name} cannot be {word!r}; {self._choices(axis)}. {self._example()}")
+            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {self._choices(axis)}. {self._example()}")
         return value
 
     @cached_property

@@ -15,7 +15,7 @@ DEFAULTS = {
 
 
 class LimitError(ValueError):
-    """Something is above a limit, which the message says how to raise."""
+    """Something is above a limit, or the limit itself cannot be read; the message says what to set."""
 
 
 def limit(name: str) -> int:
@@ -29,7 +29,7 @@ def limit(name: str) -> int:
     if given is None:
         return DEFAULTS[name]
     if not given.isdecimal() or int(given) < 1:
-        raise ValueError(f"{variable} is {given!r}; set it to a whole number of at least 1, or unset it")
+        raise LimitError(f"{variable} is {given!r}; set it to a whole number of at least 1, or unset it")
     return int(given)
 
 

@@ -16,7 +16,7 @@ _NUMBERS = re.compile(rf"[\s(\[]*+({_NUMBER}(?:[\s,]++{_NUMBER})*)[\s)\]]*+")
 _INTEGER = re.compile(rf"-?[0-9]++(?!{PART})")
 _BEFORE = re.compile(r"[^\w.-]")
 #: What may stand between a name and its value: "row 1", "row=1", "row: 1", "passenger at Y".
-_BETWEEN = re.compile(" ?([=:]?) ?(at )?")
+_BETWEEN = "(?P<before> ?(?P<sign>[=:]?) ?(?P<at>at )?)"
 
 
 def numbers_in(text: str) -> list[float]:
@@ -182,32 +182,30 @@ class StateParser:
     def _introduced(self, text: str, axis: int) -> Iterator[tuple[int, int]]:
         """From left to right, where a name of an axis begins, and where its value may begin."""
         patterns = self._introductions[axis]
-        hits = [pattern.search(text) for _, pattern in patterns]
+        hits = [pattern.search(text) for pattern in patterns]
         while begins := [hit.start() for hit in hits if hit]:
             begin = min(begins)
-            for k, (name, pattern) in enumerate(patterns):
+            for k, pattern in enumerate(patterns):
                 hit = hits[k]
                 if hit is not None and hit.start() == begin:
                     hits[k] = pattern.search(text, begin + 1)
-                    between = _BETWEEN.match(text, begin + len(name))
-                    assert between is not None  # it matches an empty text
-                    yield begin, between.end()
-                    if between[2]:  # "at" may belong to the value
-                        yield begin, between.start(2)
-                    if between[1]:
-                        yield begin, between.start(1)
+                    yield begin, hit.end("before")
+                    if hit["at"]:  # it may belong to the value
+                        yield begin, hit.start("at")
+                    if hit["sign"]:
+                        yield begin, hit.start("sign")
 
     @cached_property
-    def _introductions(self) -> list[list[tuple[str, re.Pattern[str]]]]:
-        """By axis, its names, each with a pattern of where it stands before what may be a value.
+    def _introductions(self) -> list[list[re.Pattern[str]]]:
+        """By axis, for each of its names a pattern of where it stands before what may be a value.
 
         The name comes first in the pattern, so that it is searched for fast.
         """
         found = []
         for axis, leads in zip(self.axes, self._leads, strict=True):
             first = "".join(sorted({word[0] for word in axis.known}))
-            value = rf"(?= ?[=:]? ?(?:at )?[{re.escape(first)}0-9-])"
-            found.append([(name, re.compile(rf"{_at_the_start(name)}{value}")) for name in leads])
+            value = rf"(?={_BETWEEN}[{re.escape(first)}0-9-])"
+            found.append([re.compile(f"{_at_the_start(name)}{value}") for name in leads])
         return found
 
     @cached_property

@@ -28,6 +28,7 @@ from whatfor.explanations import (
     Timeline,
 )
 from whatfor.explanations.parts import Part
+from whatfor.explanations.phrases import count
 from whatfor.history import Evaluation, History, Played
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
@@ -79,9 +80,10 @@ class Run:
         self._beliefs = beliefs
 
     def __repr__(self) -> str:
-        lines = "no ledger" if self.ledger is None else f"{len(self.ledger):,} updates"
+        lines = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
         episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
-        return f"Run({self.settings.get('learner', {}).get('name', 'own loop')}, {episodes:,} episodes, {lines}, engine={self.engine!r})"
+        learner = self.settings.get("learner", {}).get("name", "own loop")
+        return f"Run({learner}, {count(episodes, 'episode')}, {lines}, engine={self.engine!r})"
 
     # -- what it knows ---------------------------------------------------------------------
 

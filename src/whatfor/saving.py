@@ -51,10 +51,8 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
     try:
         run, network = _run_of(contents)
     except Exception as error:  # whatever a forged file makes NumPy or msgspec raise
-        limit = error if isinstance(error, LimitError) else error.__cause__  # msgspec raises an error of its own
-        if isinstance(limit, LimitError):
-            raise FolderError(f"{path} is not loaded: {limit}") from error
-        raise FolderError(f"{path} is not a run that whatfor wrote: {_sentence(error)}") from error
+        wrong = "loaded" if isinstance(_cause(error), LimitError) else "a run that whatfor wrote"
+        raise FolderError(f"{path} is not {wrong}: {_sentence(error)}") from error
     if network is not None:
         from whatfor.needed import need_safetensors, need_sb3, need_torch
 
@@ -67,11 +65,16 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
     return run
 
 
+def _cause(error: Exception) -> BaseException:
+    """The limit behind an error of msgspec's own, or the error."""
+    return error.__cause__ if isinstance(error.__cause__, LimitError) else error
+
+
 def _sentence(error: Exception) -> str:
     """What an error says, on one line."""
     if isinstance(error, KeyError) and error.args:
         return f"it has no {error.args[0]}"
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(str(_cause(error)).split()) or type(error).__name__
 
 
 def _contents_of(run: Run) -> Contents:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
 
 @contextmanager
 def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
@@ -16,7 +18,7 @@ def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterat
     ...     signal.raise_signal(signal.SIGTERM)
     asked to end
     """
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handler) for number in ENDING}
     try:
         yield
     finally:

@@ -52,7 +52,16 @@ def one_line(text: str, length: int | None = None) -> str:
     ('it failed: twice', 'again...')
     """
     line = printable(" ".join(text.split()))
-    return line if length is None or len(line) <= length else f"{line[: length - 3]}..."
+    return line if length is None else shortened(line, length)
+
+
+def shortened(text: str, length: int = 200) -> str:
+    """The beginning of a long text.
+
+    >>> shortened("again and again", 8)
+    'again...'
+    """
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def file_name(path: str | os.PathLike[str]) -> str:

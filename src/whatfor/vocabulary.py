@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain
+from itertools import chain
 
 #: What a word consists of, and so what must not follow it: "3" is not found in "3.5", "4" not in "4°".
 PART = r"[\w.°]"
@@ -57,13 +57,14 @@ class Vocabulary:
 
     def scan(self, text: str) -> Scan:
         """Where the words are in a text."""
-        tokens = _TOKEN.findall(text)
-        nodes, node, following, fail = [], 0, self._next, self._fail
-        for token in reversed(tokens):
+        nodes: dict[int, int] = {}
+        node, at, following, fail = 0, len(text), self._next, self._fail
+        for token in reversed(_TOKEN.findall(text)):
+            at -= len(token)
             node = following[node].get(token) or (self.step(fail[node], token) if node else 0)
-            nodes.append(node)
-        starts = accumulate(map(len, tokens), initial=0)
-        return Scan(self, text, {at: node for at, node in zip(starts, reversed(nodes), strict=False) if node})
+            if node:
+                nodes[at] = node
+        return Scan(self, text, nodes)
 
     def chain(self, node: int) -> Iterator[str]:
         """The words that a state has read, the longest first."""
@@ -74,7 +75,7 @@ class Vocabulary:
 
 
 class Scan:
-    """The words of a vocabulary in one text, by where they begin."""
+    """The words of a vocabulary in one text, by where they begin; ``nodes`` are from right to left."""
 
     def __init__(self, vocabulary: Vocabulary, text: str, nodes: dict[int, int]) -> None:
         self._vocabulary, self._text, self._nodes = vocabulary, text, nodes
@@ -96,7 +97,7 @@ class Scan:
         for node, places in by_node.items():
             for word in self._vocabulary.chain(node):
                 found[word].append(places)
-        return {word: places[0] if len(places) == 1 else sorted(chain(*places)) for word, places in found.items()}
+        return {word: places[0][::-1] if len(places) == 1 else sorted(chain(*places)) for word, places in found.items()}
 
 
 def ends(text: str, at: int) -> bool:

@@ -251,6 +251,7 @@ def test_an_agent_explained_after_training_is_labelled_so() -> None:
     assert "not what it believed while it learned" in str(run.intention(UPRIGHT))
 
 
+@pytest.mark.long
 def test_beliefs_learned_after_training_are_close_to_the_exact_ones() -> None:
     model, _ = learned(gym.make("FrozenLake-v1", is_slippery=True), steps=400)
     run = learn_after(model, steps=3_000, updates=2_500, exploration=0.3, learning_rate=3e-3)

@@ -97,6 +97,7 @@ def faithful(loss: str) -> tuple[BeliefNetwork, list[float], float]:
     return belief, distances, setting.gap(belief)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["huber", "squared"])
 def test_the_faithful_head_approaches_exact_beliefs(loss: str) -> None:
     belief, distances, gap = faithful(loss)
@@ -108,6 +109,7 @@ def test_the_faithful_head_approaches_exact_beliefs(loss: str) -> None:
     check_beliefs(belief, STATES, ACTIONS, tolerance=None)
 
 
+@pytest.mark.long
 def test_earnings_lie_where_the_exact_ones_do() -> None:
     setting = Setting(seed=5)
     belief = made(setting, loss="squared")
@@ -128,6 +130,7 @@ def test_endings_approach_exact_chances() -> None:
         )
 
 
+@pytest.mark.long
 def test_the_papers_head_learns_a_small_world() -> None:
     setting = Setting()
     belief = made(setting, head="regression", sizes=Sizes(state=(64,), action=(16,), joint=(64,)), reads="cell")
@@ -148,6 +151,7 @@ def test_hubers_earnings_lean_as_q_does() -> None:
     assert huber > 2.0 * squared  # what is rare is outvoted
 
 
+@pytest.mark.long
 def test_lengths_are_means_whatever_q_is_taught_by() -> None:
     """One state that ends with a chance of 0.1: ten steps are expected, not the hundred that a median would see."""
     cells = cells_of(None, spaces.Discrete(1), None, np.zeros(0), n_actions=1)
@@ -186,7 +190,8 @@ def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch
     if broken == "never syncs":
         monkeypatch.setattr(belief, "sync", lambda: None)
     taught(belief, setting, 600, of=600)
-    assert setting.distance(belief) > 4.0 * right_distance()
+    assert right_distance() < 0.12, "else the bar lies too high"
+    assert setting.distance(belief) > 3.0 * right_distance()
 
 
 @cache

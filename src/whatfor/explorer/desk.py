@@ -292,8 +292,8 @@ def badge(why: Explanation, *, untried: bool) -> dict[str, str] | None:
 def plain(thing: Any) -> Any:
     """As JSON can hold it: no NaN, no infinity, no tuple, no number of NumPy's.
 
-    >>> plain({"a": (1.0, math.inf)})
-    {'a': [1.0, None]}
+    >>> plain({"a": (1.0, math.inf), "b": [np.float64("nan"), np.bool_(True)]})
+    {'a': [1.0, None], 'b': [None, True]}
     """
     if thing is None or type(thing) in (str, int, bool):
         return thing
@@ -303,7 +303,9 @@ def plain(thing: Any) -> Any:
         return {str(name): plain(one) for name, one in thing.items()}
     if isinstance(thing, list | tuple):
         return [plain(one) for one in thing]
-    return plain(thing.item()) if isinstance(thing, np.generic) else thing
+    if isinstance(thing, np.generic):
+        thing = thing.item()
+    return plain(float(thing)) if isinstance(thing, float | np.floating) else thing
 
 
 def _curve(run: Run) -> dict[str, list[float]] | None:

@@ -62,7 +62,7 @@ class _Packing:
 
     def folded(self, thing: Any) -> str | int:
         """The JSON of something small, or the number of a part."""
-        kind = type(thing)  # most things are numbers: what is asked first costs most
+        kind = type(thing)  # most things are numbers, so these are looked for first
         if kind is float:
             return _dumped(rounded(thing))
         if kind is int:
@@ -74,7 +74,7 @@ class _Packing:
         if isinstance(thing, list | tuple):
             packed = _matrix(thing) or _table(thing)
             return self._said(*packed) if packed else self._part("[", [("", one) for one in thing], "]")
-        written = _dumped(thing)
+        written = _dumped(rounded(thing) if isinstance(thing, float) else thing)
         return written if len(written) < SHORT else self._kept([written], len(written))
 
     def _said(self, how: str, of: Any) -> int | str:

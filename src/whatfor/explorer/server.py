@@ -101,7 +101,6 @@ def explore(run: Run, *, name: str = "", host: str = HOST, port: int | None = No
             opening.daemon = True  # some browsers do not return before they are closed
             opening.start()
         server.run(sockets=[listening])
-        print("ended", flush=True)
 
 
 @contextmanager
