@@ -222,7 +222,7 @@ def test_a_source_of_ones_own_answers_what_it_can():
     assert run.outcomes(0).chances == {"terminated": 1.0}
     assert str(run.outcomes(0)).startswith("In 'state 0', after 'go', it expects the episode to end so:")
     assert "go" in str(run.intention(0))
-    with pytest.raises(ValueError, match="timeline|needs the ledger"):
+    with pytest.raises(ValueError, match=r"timeline|needs the ledger"):
         run.timeline(0)
 
 

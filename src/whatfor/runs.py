@@ -28,11 +28,11 @@ from whatfor.explanations import (
     Timeline,
 )
 from whatfor.explanations.parts import Part
-from whatfor.explanations.phrases import count
 from whatfor.history import Evaluation, History, Played
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
+from whatfor.text import count
 from whatfor.worlds.entering import Enter
 
 if TYPE_CHECKING:
