@@ -8,7 +8,8 @@ import pytest
 import whatfor as wf
 from test_layouts import numbers_of
 from whatfor.explanations import Explanation
-from whatfor.layouts import Bars, Board, Grid, Lines, Panels, layout_of
+from whatfor.layouts import Bars, Board, Grid, Lines, Panels
+from whatfor.question import layout_of
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
 

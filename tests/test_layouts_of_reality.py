@@ -5,7 +5,8 @@ import pytest
 
 import whatfor as wf
 from test_layouts import numbers_of
-from whatfor.layouts import Bars, Board, layout_of
+from whatfor.layouts import Bars, Board
+from whatfor.question import layout_of
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
 HAND = "player 10, dealer 7, no usable ace"

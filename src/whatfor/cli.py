@@ -196,8 +196,8 @@ def draw(
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
     import whatfor as wf
-    from whatfor.layouts import layout_of
     from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
+    from whatfor.question import layout_of
 
     path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
     asked = _loaded(run, as_of, cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,35 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor import explanations as answers
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
-from whatfor.explanations import (
-    Chance,
-    Change,
-    Comparison,
-    Contrast,
-    Intention,
-    Outcomes,
-    Parts,
-    Provenance,
-    Simulation,
-    Timeline,
-)
-from whatfor.explanations.parts import Part
+from whatfor.explanation import Explanation
+from whatfor.explanations.intention import Intention
 from whatfor.history import Evaluation, History, Played
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
+from whatfor.question import QUESTIONS, Action, State, without_ledger
 from whatfor.text import count
 from whatfor.worlds.entering import Enter
 
 if TYPE_CHECKING:
     from whatfor.explorer.notebook import Inline
-
-State = Any  # an index, an observation, or words
-Action = int | str
 
 
 class Run:
@@ -70,7 +58,7 @@ class Run:
         shape = (labels.n_states, labels.n_actions)
         if tables.shape[-2:] != shape or tables.ndim not in (2, 3):
             raise ValueError(f"values has shape {tables.shape}; the labels name {shape} states and actions")
-        self.labels = labels
+        self.labels: Labels = labels
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
@@ -128,7 +116,11 @@ class Run:
 
     def best(self, state: State) -> int:
         """The best action in a state; between equally good ones the run's seed decides."""
-        return self._best(self.situation(state))
+        at = self.situation(state)
+        worth = self.values_at(at)
+        tied = np.flatnonzero(worth == worth.max())
+        dice = np.random.default_rng([int(self.settings.get("seed", 0)), at.index])
+        return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
     @property
     def trust(self) -> Trust | None:
@@ -142,18 +134,13 @@ class Run:
 
     def situation(self, state: State) -> Situation:
         """What is asked about: the index of a state and, where the agent sees more, the observation."""
+        if isinstance(state, Situation):
+            return state
         return Situation(self.labels.index(state)) if self.agent is None else self.agent.situation(state)
 
     def values_at(self, state: State) -> NDArray[np.float64]:
         """(A,) What the agent thinks its actions are worth in a state."""
-        return self._worth(self.situation(state))
-
-    def tried_at(self, state: State) -> NDArray[np.int64] | None:
-        """(A,) How often each action was learned from in a state; None: nobody counted."""
-        counts = self.beliefs.tried
-        return None if counts is None else counts[self.situation(state).index]
-
-    def _worth(self, at: Situation) -> NDArray[np.float64]:
+        at = self.situation(state)
         worth: NDArray[np.float64] = self.values[at.index] if self.agent is None else self.agent.values_at(at)
         if np.isnan(worth).any() or not np.isfinite(worth.max()):  # -inf rules an action out
             raise ValueError(
@@ -161,11 +148,10 @@ class Run:
             )
         return worth
 
-    def _best(self, at: Situation) -> int:
-        worth = self._worth(at)
-        tied = np.flatnonzero(worth == worth.max())
-        dice = np.random.default_rng([int(self.settings.get("seed", 0)), at.index])
-        return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
+    def tried_at(self, state: State) -> NDArray[np.int64] | None:
+        """(A,) How often each action was learned from in a state; None: nobody counted."""
+        counts = self.beliefs.tried
+        return None if counts is None else counts[self.situation(state).index]
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, env: Any = None) -> Evaluation:
         """Play the greedy policy; returns with a 95 % interval for their mean.
@@ -184,7 +170,7 @@ class Run:
         """The same episode, with what it paid and how it ended; of a network, ``state=None`` is where its environment begins."""
         if self.playing.by_network:
             return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
-        return self.playing.episode(*self._asked(state, None), seed, env, enter)
+        return self.playing.episode(*self.asked(state), seed, env, enter)
 
     def believing(self, beliefs: Beliefs) -> Run:
         """The same run, answered by other beliefs."""
@@ -216,128 +202,31 @@ class Run:
 
     # -- questions -------------------------------------------------------------------------
 
-    def intention(self, state: State, action: Action | None = None) -> Intention:
-        """What the agent expects to follow; by default, its best action."""
-        return self._intention(*self._asked(state, action))
+    intention = answers.intention.ask
+    contrast = answers.contrast.ask
+    outcomes = answers.outcomes.ask
+    timeline = answers.timeline.ask
+    provenance = answers.provenance.ask
+    comparison = answers.comparison.ask
+    parts = answers.parts.ask
+    chance = answers.chance.ask
+    change = answers.change.ask
+    simulation = answers.simulation.ask
 
-    def contrast(self, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
-        """Why one action and not another; by default, the best against the second best."""
-        if self.labels.n_actions < 2:
-            raise ValueError("there is only one action, so there is nothing to compare it with")
-        at, first = self._asked(state, chosen)
-        others = self._worth(at).copy()
-        others[first] = -np.inf
-        second = int(others.argmax()) if instead is None else self.labels.action(instead)
-        if first == second:
-            raise ValueError(f"{self.labels.actions[first]!r} cannot be compared with itself; name another action")
-        noise = self.beliefs.gap_error(at, first, second)
-        return Contrast.of(self._intention(at, first), self._intention(at, second), noise=noise)
+    def ask(self, question: str, state: State, action: Action | None = None, **parameters: Any) -> Explanation:
+        """The answer to any question of the list, by its name: ``run.ask("timeline", state, horizon=5)``."""
+        if question not in QUESTIONS:
+            raise ValueError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+        return QUESTIONS[question].ask(self, state, action, **parameters)
 
-    def outcomes(self, state: State, action: Action | None = None) -> Outcomes:
-        """How the agent expects the episode to end; by default, after its best action."""
-        if "endings" not in self.beliefs.can:
-            self._need_ledger("how an episode ends")
-        at, chosen = self._asked(state, action)
-        estimate = None if self.trust is None else self._intention(at, chosen)
-        return Outcomes.of(self.beliefs, self.labels, at, chosen, estimate=estimate)
-
-    def chance(self, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
-        """Whether the agent expects something to be true after an action (by default, its best), and before something else.
-
-        ``of`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
-        """
-        known = self._need_ledger("a chance").endings
-        asked, other = (None if what is None else self.labels.where(what, endings=known) for what in (of, before))
-        if asked is None:
-            raise ValueError('of= says what the chance is of, e.g. of="row 1"')
-        if other is not None and other.same_as(asked):
-            raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
-        return Chance.after(self.audit, self.labels, *self._pair(state, action), of=asked, before=other)
-
-    def parts(self, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
-        """Which parts of the reward a value is made of; by default, a part for each different reward.
-
-        ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
-        of the ledger, or a function of (state, action, reward), all three as numbers.
-        """
-        index, chosen = self._pair(state, action)
-        value = float(self.values[index, chosen])
-        return Parts.of(self.audit, self.labels, index, chosen, value=value, own=self.origin.own_values, parts=parts)
-
-    def timeline(
-        self, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
-    ) -> Timeline:
-        """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
-        return Timeline.of(self.audit, self.labels, *self._pair(state, action), horizon=horizon, discount=discount)
-
-    def provenance(self, state: State, action: Action | None = None) -> Provenance:
-        """Which experience a value is made of; by default, that of the best action."""
-        index, chosen = self._pair(state, action)
-        value = float(self.values[index, chosen])
-        return Provenance.of(self.audit, self.labels, index, chosen, value=value, own=self.origin.own_values)
-
-    def change(self, state: State, action: Action | None = None, *, since: int | Run) -> Change:
-        """How the intention changed since so many episodes, or since another run of the same world.
-
-        By default each is asked for its own best action.
-        """
-        before = since if isinstance(since, Run) else self.as_of(since)
-        if before.labels != self.labels:
-            raise ValueError("the two runs are not of the same world: their states or actions have other names")
-        now, then = self._intention(*self._asked(state, action)), before._intention(*before._asked(state, action))
-        return Change.of(now, then, another_run=before is since)
-
-    def simulation(
-        self,
-        state: State,
-        action: Action | None = None,
-        *,
-        rollouts: int = 1_000,
-        seed: int = 0,
-        env: Any = None,
-        enter: Enter | None = None,
-    ) -> Simulation:
-        """What follows when the greedy policy is played from a state; by default, after its best action.
-
-        ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
-        ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
-        """
-        beliefs = self.playing.simulated(env, rollouts, seed, enter)
-        return Simulation.of(beliefs, *self._asked(state, action))
-
-    def comparison(
-        self,
-        state: State,
-        action: Action | None = None,
-        *,
-        rollouts: int = 1_000,
-        seed: int = 0,
-        env: Any = None,
-        enter: Enter | None = None,
-    ) -> Comparison:
-        """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
-        at, chosen = self._asked(state, action)
-        believed = self._intention(at, chosen)
-        simulated = Simulation.of(self.playing.simulated(env, rollouts, seed, enter), at, chosen)
-        if self.playing.by_network:
-            return Comparison.of(None, believed, simulated, None, greedy=chosen == self._best(at))
-        audit, policy = self.audit if "updates" in self.beliefs.can else None, self.policy
-        exact = self.playing.exact(env, at.index, chosen)
-        return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))
-
-    def _asked(self, state: State, action: Action | None) -> tuple[Situation, int]:
-        """The situation and the action a question is about; by default, the best one."""
+    def asked(self, state: State, action: Action | None = None) -> tuple[Situation, int]:
+        """The situation and the action that a question is about; by default, the best one."""
         at = self.situation(state)
-        return at, self._best(at) if action is None else self.labels.action(action)
+        return at, self.best(at) if action is None else self.labels.action(action)
 
-    def _pair(self, state: State, action: Action | None) -> tuple[int, int]:
-        """The same, where the index of a state is all there is."""
-        at, chosen = self._asked(state, action)
-        return at.index, chosen
-
-    def _intention(self, at: Situation, action: int) -> Intention:
-        worth = self._worth(at)
-        row = self.beliefs.row(at, action)
+    def expects(self, at: Situation, action: int) -> Intention:
+        """What is expected of an action in a situation: what questions are made of."""
+        worth, row = self.values_at(at), self.beliefs.row(at, action)
         return Intention.of(row, self.labels, at.index, action, values=worth, own=self.origin.own_values)
 
     # -- keeping ---------------------------------------------------------------------------
@@ -375,13 +264,6 @@ class Run:
         return Inline(page(told(self, episodes=episodes, states=states, enter=enter)), height)
 
     def _need_ledger(self, what: str) -> Ledger:
-        if self.ledger is None and self.agent is not None:
-            raise ValueError(
-                f"{what} needs the ledger of a tabular run; a network keeps none: it can be asked for intention, contrast, "
-                "outcomes, simulation, comparison and change since another run"
-            )
         if self.ledger is None:
-            raise ValueError(
-                f"{what} needs the ledger, and this run has none: train with record=True, or pass ledger= to Run"
-            )
+            raise ValueError(f"{what} {without_ledger(self)}")
         return self.ledger

@@ -14,7 +14,7 @@ import whatfor as wf
 from whatfor.deep import BeliefCallback, learn_after
 from whatfor.explanations import Intention, Trust
 from whatfor.explanations.phrases import Plan
-from whatfor.layouts import layout_of
+from whatfor.question import layout_of
 from whatfor.testing import check_beliefs
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)

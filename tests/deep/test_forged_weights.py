@@ -20,7 +20,7 @@ from test_keeping import UPRIGHT, Bomb
 
 import whatfor as wf
 from test_forgeries import contents, forge, manifest
-from whatfor.layouts import layout_of
+from whatfor.question import layout_of
 
 __all__ = ["deep"]  # the fixture
 

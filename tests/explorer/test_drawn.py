@@ -12,8 +12,9 @@ from browsing import START
 
 from whatfor.explanations import Explanation
 from whatfor.explorer.desk import ROLLOUTS
-from whatfor.layouts import Board, Panels, layout_of
+from whatfor.layouts import Board, Panels
 from whatfor.pictures.scale import MAPS
+from whatfor.question import layout_of
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS
 

@@ -1,4 +1,7 @@
-"""Answers, one file a question."""
+"""Answers, one file a question; every file of this folder that asks one is on the list."""
+
+import pkgutil
+from importlib import import_module
 
 from whatfor.beliefs.trust import Trust
 from whatfor.explanation import Explanation
@@ -27,3 +30,6 @@ __all__ = [
     "Timeline",
     "Trust",
 ]
+
+for _found in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_found.name}")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
 from whatfor.explanation import FAINT, Explanation
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Series
+from whatfor.question import Action, Parameter, State, question
 from whatfor.text import count
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,48 @@ class Chance(Explanation):
             **{name: getattr(self, name) for name in names},
             "sentences": self.sentences(),
         }
+
+
+def layout(why: Chance) -> Bars:
+    """Whether it comes true, or what else happens."""
+    first = why.of.name if why.before is None else f"{why.of.name} first"
+    names = (first, *why.never, "unknown")
+    title = f"{why.labels.actions[why.action]}: what it expects to come true"
+    numbers = (why.ever, *why.never.values(), why.unknown)
+    unknown = tuple(name == "unknown" for name in names)
+    return Bars(title, why.labels.words(why.state), names, (Series("chance", numbers),), "chance", unknown)
+
+
+@question(
+    "chance",
+    "whether it expects something",
+    answer=Chance,
+    layout=layout,
+    needs=["updates"],
+    parameters=(
+        Parameter(
+            "of",
+            'what it might expect to come true, in words ("passenger aboard"), or how it ends ("delivered")',
+            flag="ever",
+            asks=True,
+            needed=True,
+            example="passenger aboard",
+            suggestions=lambda run: run.labels.ending_names,
+        ),
+        Parameter("before", "before this is true"),
+    ),
+    place=70,
+)
+def ask(run: Run, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
+    """Whether the agent expects something to be true after an action (by default, its best), and before something else.
+
+    ``of`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
+    """
+    known = run.audit.ledger.endings
+    asked, other = (None if what is None else run.labels.where(what, endings=known) for what in (of, before))
+    if asked is None:
+        raise ValueError('of= says what the chance is of, e.g. of="row 1"')
+    if other is not None and other.same_as(asked):
+        raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
+    at, chosen = run.asked(state, action)
+    return Chance.after(run.audit, run.labels, at.index, chosen, of=asked, before=other)

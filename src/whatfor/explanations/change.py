@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from whatfor.explanation import FAINT
-from whatfor.explanations.difference import Difference
+from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
+from whatfor.layouts.maps import Facets
+from whatfor.layouts.shapes import Layout
+from whatfor.question import Action, Parameter, State, question
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 MOST = 5
 
@@ -86,3 +94,48 @@ class Change(Difference):
             "in_common": self.in_common,
             **self._numbers(),
         }
+
+
+def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:
+    """What it expects now, and what it expected then."""
+    was, now = (
+        f"{why.labels.actions[which.action]} {when}" for which, when in ((why.before, "before"), (why.after, "now"))
+    )
+    return layout_of_both(why, f"{now}, {was}: worth {why.gap:+.3f}", (now, was), show, facets)
+
+
+def _times(run: Run) -> list[str]:
+    """Some earlier times of training."""
+    episodes = 0 if run.ledger is None else run.ledger.n_episodes
+    return [str(time) for time in sorted({episodes // 100, episodes // 10, episodes // 2}) if time > 0]
+
+
+@question(
+    "change",
+    "how it changed since an earlier time",
+    answer=Change,
+    layout=layout,
+    parameters=(
+        Parameter(
+            "since",
+            "after how many episodes to look",
+            "number",
+            asks=True,
+            needed=True,
+            example="1000",
+            suggestions=_times,
+        ),
+    ),
+    shows=("parts",),
+    place=80,
+)
+def ask(run: Run, state: State, action: Action | None = None, *, since: int | Run) -> Change:
+    """How the intention changed since so many episodes, or since another run of the same world.
+
+    By default each is asked for its own best action.
+    """
+    before = run.as_of(since) if isinstance(since, int | np.integer) else since
+    if before.labels != run.labels:
+        raise ValueError("the two runs are not of the same world: their states or actions have other names")
+    now, then = run.expects(*run.asked(state, action)), before.expects(*before.asked(state, action))
+    return Change.of(now, then, another_run=before is since)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,17 @@ from whatfor.explanation import FAINT, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure, distance
 from whatfor.explanations.ruler import Ruler
-from whatfor.explanations.simulation import Simulation
+from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
+from whatfor.layouts.facets import side_by_side
+from whatfor.layouts.maps import Facets, map_of
+from whatfor.layouts.shapes import Bars, Layout, Panels, Series
+from whatfor.question import Action, State, question
 from whatfor.text import count
+from whatfor.worlds.entering import Enter
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 #: Where a belief is right, it is called wrong with at most this chance.
 RATE = 0.05
@@ -25,6 +34,8 @@ FEW, SELDOM = 30, 0.1
 #: A belief that rests on fewer episodes than this cannot be told from chance.
 FEW_EPISODES = 5.0
 MOST_PLACES = 5
+#: Visits that differ by less are drawn as the same: where belief agrees, nothing is to be coloured as if it were something.
+NO_DIFFERENCE = 5e-3
 
 
 @dataclass(frozen=True)
@@ -218,3 +229,78 @@ def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
         return False
     tries = audit.tried[state]
     return bool(tries[action] < FEW or (not greedy and tries[action] < SELDOM * tries.max()))
+
+
+def layout(
+    why: Comparison, *, show: Literal["visits", "difference", "endings"] = "visits", facets: Facets = "all"
+) -> Layout:
+    """Belief and reality side by side; or one less the other; or how each sees the end."""
+    actual = why.simulated.visits if why.exact is None else why.exact
+    untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
+    title = f"{doing}: belief and reality, {why.distance:.1%} apart ({why.verdict})"
+    if untried:
+        title = f"{doing}: never tried, so that only reality is known"
+    caption = why.labels.words(why.state)
+    if show == "difference":
+        apart = np.zeros_like(actual) if untried else why.believed.visits - actual
+        apart[np.abs(apart) < NO_DIFFERENCE] = 0.0
+        unknown = why.believed.no_experience if untried else None
+        quantity = "visits, believed less actual"
+        return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state, facets=facets)  # fmt: skip
+    if show == "endings":
+        return _endings(why, title, caption)
+    maps = {"believed": why.believed.visits, "actual": actual}
+    masks = (why.believed.no_experience, None)
+    shown = [
+        map_of(why.labels, numbers, title=name, unknown=unknown, state=why.state, facets=facets)
+        for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
+    ]
+    if isinstance(shown[0], Bars):
+        return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
+    caption = "\n".join(line for line in (caption, shown[0].caption) if line)
+    return Panels(title, caption, tuple(replace(one, caption="") for one in shown), columns=2)
+
+
+def _endings(why: Comparison, title: str, caption: str) -> Bars:
+    ends = [measure for measure in why.measures if measure.name != "value"]
+    actual = Series("actual", tuple(measure.actual for measure in ends))
+    if why.verdict == "unknown":
+        return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
+    believed = tuple(measure.believed for measure in ends)
+    judged = all(math.isfinite(measure.reach) for measure in ends)  # of a network nobody knows what noise explains
+    low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends) if judged else None
+    high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends) if judged else None
+    axis = "chance; whiskers: what noise explains" if judged else "chance"
+    series = (Series("believed", believed, low, high), actual)
+    return Bars(title, caption, tuple(measure.name for measure in ends), series, axis)
+
+
+@question(
+    "comparison",
+    "belief and reality",
+    answer=Comparison,
+    layout=layout,
+    needs=["play"],
+    parameters=(ROLLOUTS,),
+    shows=("difference", "endings"),
+    place=55,
+)
+def ask(
+    run: Run,
+    state: State,
+    action: Action | None = None,
+    *,
+    rollouts: int = 1_000,
+    seed: int = 0,
+    env: Any = None,
+    enter: Enter | None = None,
+) -> Comparison:
+    """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
+    at, chosen = run.asked(state, action)
+    believed = run.expects(at, chosen)
+    simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
+    if run.playing.by_network:
+        return Comparison.of(None, believed, simulated, None, greedy=chosen == run.best(at))
+    audit, policy = run.audit if "updates" in run.beliefs.can else None, run.policy
+    exact = run.playing.exact(env, at.index, chosen)
+    return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))

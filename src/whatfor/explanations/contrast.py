@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from whatfor.beliefs.trust import Trust
-from whatfor.explanations.difference import Difference
+from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import LIKELY, expecting
+from whatfor.layouts.maps import Facets
+from whatfor.layouts.shapes import Layout
+from whatfor.question import Action, Parameter, State, question
 from whatfor.text import count
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 MOST_REASONS = 5
 
@@ -172,3 +180,33 @@ class Contrast(Difference):
     def to_json(self) -> dict[str, Any]:
         """Both actions, the gap and its parts, and what is gained, lost and shared."""
         return {"question": "contrast", "chosen": self.one.action, "instead": self.other.action, **self._numbers()}
+
+
+def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> Layout:
+    """What each expects, and what only one of them does."""
+    one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
+    title = f"{one} or {two}: equally good" if why.tied else f"{one} and not {two}: worth {why.gap:+.3f}"
+    if why.chosen.tries == 0 or why.instead.tries == 0:
+        title = f"{one} or {two}: never tried, nothing to compare"
+    return layout_of_both(why, title, (one, two), show, facets)
+
+
+@question(
+    "contrast",
+    "why not another action",
+    answer=Contrast,
+    layout=layout,
+    needs=["two actions"],
+    parameters=(Parameter("instead", "another action to compare it with", "action", asks=True),),
+    shows=("parts",),
+    place=20,
+)
+def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
+    """Why one action and not another; by default, the best against the second best."""
+    at, first = run.asked(state, chosen)
+    others = run.values_at(at).copy()
+    others[first] = -np.inf
+    second = int(others.argmax()) if instead is None else run.labels.action(instead)
+    if first == second:
+        raise ValueError(f"{run.labels.actions[first]!r} cannot be compared with itself; name another action")
+    return Contrast.of(run.expects(at, first), run.expects(at, second), noise=run.beliefs.gap_error(at, first, second))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
+from whatfor.layouts.facets import side_by_side
+from whatfor.layouts.maps import Facets, map_of
+from whatfor.layouts.shapes import Bars, Layout, Panels
 
 #: So much more of the visits, relative to all of them, makes two futures different.
 DIFFERENT = 0.05
@@ -113,3 +117,30 @@ class Difference(Explanation):
             "reasons": [{"state": s, "action": a, "number": amount} for s, a, amount in self.reasons],
             "sentences": self.sentences(),
         }
+
+
+Show = Literal["visits", "parts"]
+
+
+def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Show, facets: Facets) -> Layout:
+    """Five maps of visits, or one of the parts of the gap."""
+    one, two = names
+    caption = why.one.caption()
+    of_one, of_other = why.one.no_experience, why.other.no_experience
+    of_both = None if of_one is None or of_other is None else of_one & of_other
+    lay_out = partial(map_of, why.labels, state=why.state, facets=facets)
+    if show == "parts":
+        signed: dict[str, Any] = {"quantity": "earned more (or less)", "diverging": True, "unknown": of_both}
+        return lay_out(why.parts, title=title, caption=caption, **signed)
+    maps = (
+        lay_out(why.one.visits, title=f"{one} expects", unknown=of_one),
+        lay_out(why.other.visits, title=f"{two} expects", unknown=of_other),
+        lay_out(why.gained, title=f"only {one}", unknown=of_one),
+        lay_out(why.lost, title=f"only {two}", unknown=of_other),
+        lay_out(why.shared, title="both", unknown=of_both),
+    )
+    if isinstance(maps[0], Bars):  # five lists say less than one with two bars a place
+        visits = {one: why.one.visits, two: why.other.visits}
+        return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
+    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # what is left out, said once
+    return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,13 @@ from whatfor.beliefs.trust import Trust
 from whatfor.explanation import FAINT, ROUNDING, Explanation
 from whatfor.explanations.phrases import Plan, as_way, expecting, experience, plan
 from whatfor.labels import Labels
+from whatfor.layouts.maps import Facets, map_of
+from whatfor.layouts.shapes import Layout
+from whatfor.question import Action, State, question
 from whatfor.text import count
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 #: A gap between two values below this share of what is at stake is called a tie.
 TIE = 1e-6
@@ -176,6 +182,14 @@ class Intention(Explanation):
         """The way on, action by action, if one is likely: "south, west × 2, pick up"."""
         return as_way(self.labels, self.course)
 
+    def caption(self) -> str:
+        """The state, and how far an estimate of it can be trusted: what a picture says below its title."""
+        grade = None if self.trust is None else self.trust.grade
+        told = {"rough": " (a rough estimate)", "poor": " (an estimate that is not to be relied on)"}.get(
+            grade or "", ""
+        )
+        return self.labels.words(self.state) + told
+
     def _worth(self) -> str:
         """The value, beside the best or the next best."""
         others = [a for a in range(len(self.values)) if a != self.action]
@@ -245,3 +259,22 @@ class Intention(Explanation):
         if self.from_start:
             paid.append(("left of the values it started with", self.from_start))
         return paid
+
+
+def layout(why: Intention, *, facets: Facets = "all") -> Layout:
+    """Where it expects to come."""
+    return map_of(
+        why.labels,
+        why.visits,
+        title=f"{why.labels.actions[why.action]}: worth {why.value:.3f}",
+        caption=why.caption(),
+        unknown=why.no_experience,
+        state=why.state,
+        facets=facets,
+    )
+
+
+@question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
+def ask(run: Run, state: State, action: Action | None = None) -> Intention:
+    """What the agent expects to follow; by default, its best action."""
+    return run.expects(*run.asked(state, action))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
@@ -11,7 +11,15 @@ from whatfor.beliefs.trust import Trust
 from whatfor.explanation import FAINT, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Series
+from whatfor.question import Action, State, question
 from whatfor.text import count
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+#: A picture has so many bars.
+MOST_ENDS = 10
 
 
 @dataclass(frozen=True)
@@ -76,3 +84,29 @@ class Outcomes(Explanation):
             "residual": self.residual,
             "sentences": self.sentences(),
         }
+
+
+def layout(why: Outcomes) -> Bars:
+    """A bar for each ending, and one for what is not known."""
+    chances = list(why.chances.items())
+    if len(chances) > MOST_ENDS:
+        others = sum(chance for _, chance in chances[MOST_ENDS:])
+        chances = [*chances[:MOST_ENDS], (f"{len(chances) - MOST_ENDS:,} other ends", others)]
+    names = (*(name for name, _ in chances), "unknown")
+    return Bars(
+        title=f"{why.labels.actions[why.action]}: how it expects the episode to end",
+        caption=why.labels.words(why.state),
+        names=names,
+        series=(Series("chance", (*(chance for _, chance in chances), why.unknown)),),
+        axis="chance",
+        unknown=tuple(name == "unknown" for name in names),
+    )
+
+
+@question("outcomes", "how it expects to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
+def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
+    """How the agent expects the episode to end; by default, after its best action."""
+    at, chosen = run.asked(state, action)
+    estimate = None if run.trust is None else run.expects(at, chosen)
+    source = run.beliefs if "endings" in run.beliefs.can else run.audit
+    return Outcomes.of(source, run.labels, at, chosen, estimate=estimate)

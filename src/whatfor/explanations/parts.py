@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,11 @@ from whatfor.beliefs.audit import Audit
 from whatfor.explanation import ROUNDING, Explanation
 from whatfor.kernels.recursion import Lines
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Series
+from whatfor.question import Action, State, question
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 #: With more rewards than this, somebody has to say which belong together.
 MOST_REWARDS = 12
@@ -175,3 +180,23 @@ def _asked(
             )
         amounts[i] = amount
     return amounts[back]
+
+
+def layout(why: Parts) -> Bars:
+    """What each part of the reward adds to the value."""
+    more = {"what no part covers": why.rest, "left of the start": why.from_start}
+    totals = {**why.totals, **{name: amount for name, amount in more.items() if amount}}
+    title = f"{why.labels.actions[why.action]}: what its value {why.value:.3f} is made of"
+    return Bars(title, why.labels.words(why.state), tuple(totals), (Series("part", tuple(totals.values())),), "value")
+
+
+@question("parts", "which rewards it is made of", answer=Parts, layout=layout, needs=["updates"], place=60)
+def ask(run: Run, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
+    """Which parts of the reward a value is made of; by default, a part for each different reward.
+
+    ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
+    of the ledger, or a function of (state, action, reward), all three as numbers.
+    """
+    at, chosen = run.asked(state, action)
+    value = float(run.values[at.index, chosen])
+    return Parts.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values, parts=parts)

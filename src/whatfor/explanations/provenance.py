@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,16 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
 from whatfor.explanation import FAINT, Explanation
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
+from whatfor.question import Action, State, question
 from whatfor.text import count
 
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
 MOST_EPISODES = 5
+#: Of a picture: bars, and points of a line.
+MOST_BARS, MOST_POINTS = 10, 300
 #: An influence below this share of what is at stake is none.
 NOISE = 1e-9
 
@@ -160,3 +167,51 @@ def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
     passed = weights[used] * discount
     total = float(passed.sum())
     return float(passed @ found) / total if total else 0.0
+
+
+def layout(why: Provenance) -> Layout:
+    """The most telling episodes, and when the weight was gathered."""
+    title = f"{why.labels.actions[why.action]}: which experience its value {why.value:.3f} is made of"
+    if not why.weights.any():
+        return Bars(title, why.labels.words(why.state), (), (Series("influence", ()),), "no experience")
+    telling = why.telling(MOST_BARS)
+    bars = Bars(
+        title="the most telling episodes",
+        caption="",
+        names=tuple(f"episode {episode:,}" for episode, _ in telling),
+        series=(Series("influence", tuple(amount for _, amount in telling)),),
+        axis="what forgetting it would take away",
+    )
+    x, gathered = _gathered(why)
+    lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
+    if not telling:  # none stands out
+        return replace(lines, title=title, caption=why.labels.words(why.state))
+    return Panels(
+        title=title,
+        caption=why.labels.words(why.state),
+        panels=(bars, lines),
+        columns=2,
+        shared=False,
+    )
+
+
+def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Weight summed up over training, at so many episodes as a picture can tell apart."""
+    gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
+    at = np.unique(np.linspace(0, len(gathered) - 1, min(MOST_POINTS, len(gathered))).astype(int))
+    return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
+
+
+@question(
+    "provenance",
+    "which experience that comes from",
+    answer=Provenance,
+    layout=layout,
+    needs=["updates"],
+    place=50,
+)
+def ask(run: Run, state: State, action: Action | None = None) -> Provenance:
+    """Which experience a value is made of; by default, that of the best action."""
+    at, chosen = run.asked(state, action)
+    value = float(run.values[at.index, chosen])
+    return Provenance.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values)

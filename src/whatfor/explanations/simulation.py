@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,14 @@ from whatfor.explanation import Explanation
 from whatfor.history import Evaluation
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
+from whatfor.layouts.maps import Facets, map_of
+from whatfor.layouts.shapes import Layout
+from whatfor.question import Action, Parameter, State, question
+from whatfor.worlds.entering import Enter
 from whatfor.worlds.rolling import Rollouts
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 Interval = tuple[float, float]
 #: Intervals hold with this chance.
@@ -122,3 +129,47 @@ def _interval(count: int, of: int) -> Interval:
     low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
     high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
     return low, high
+
+
+def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
+    """Where the rollouts went."""
+    return map_of(
+        why.labels,
+        why.visits,
+        title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts earned {why.value:.3f}",
+        caption=why.labels.words(why.state),
+        quantity="mean visits",
+        state=why.state,
+        facets=facets,
+    )
+
+
+ROLLOUTS = Parameter("rollouts", "how many to play", "number")
+
+
+@question(
+    "simulation",
+    "what happens when it plays",
+    answer=Simulation,
+    layout=layout,
+    needs=["play"],
+    parameters=(ROLLOUTS,),
+    place=90,
+)
+def ask(
+    run: Run,
+    state: State,
+    action: Action | None = None,
+    *,
+    rollouts: int = 1_000,
+    seed: int = 0,
+    env: Any = None,
+    enter: Enter | None = None,
+) -> Simulation:
+    """What follows when the greedy policy is played from a state; by default, after its best action.
+
+    ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
+    ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
+    """
+    beliefs = run.playing.simulated(env, rollouts, seed, enter)
+    return Simulation.of(beliefs, *run.asked(state, action))

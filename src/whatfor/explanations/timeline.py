@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
+from whatfor.layouts.map import rows_of
+from whatfor.layouts.shapes import Grid, Series
+from whatfor.layouts.words import pair_names
+from whatfor.question import Action, Parameter, State, question
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 #: Steps that are expected less than this are not worth a line.
 FAINT = 5e-3
+#: A picture has so many rows.
+MOST_PAIRS = 14
 
 
 @dataclass(frozen=True)
@@ -69,3 +78,47 @@ class Timeline(Explanation):
             "unaccounted": self.unaccounted,
             "sentences": self.sentences(),
         }
+
+
+def layout(why: Timeline) -> Grid:
+    """A row for each pair, by when it is most expected; a column for each step."""
+    horizon, _, n_actions = why.visits.shape
+    flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
+    steps = 1 + int(np.flatnonzero(flat[:-1].max(axis=1) >= FAINT).max(initial=0))  # after those, it expects to be done
+    ahead = flat[:-1]
+    told = np.flatnonzero(ahead.max(axis=0) >= FAINT)
+    most = told[np.argsort(-ahead[:, told].sum(axis=0), kind="stable")[:MOST_PAIRS]]
+    most = most[np.argsort(ahead[:, most].argmax(axis=0), kind="stable")]  # by when they peak
+    rows = [flat[:, pair] for pair in most]
+    names = pair_names(why.labels, [divmod(int(pair), n_actions) for pair in most], why.state)
+    others = np.count_nonzero(flat.any(axis=0)) - len(most)
+    if others or not rows:
+        rows.append(np.delete(flat, most, axis=1).sum(axis=1))
+        names = (*names, f"{others:,} others")
+    return Grid(
+        title=f"{why.labels.actions[why.action]}: what it expects when",
+        caption=why.labels.words(why.state),
+        rows=names,
+        columns=tuple(str(step) for step in range(steps)),
+        row_axis="",
+        column_axis="steps ahead",
+        numbers=rows_of(np.array(rows)[:, :steps]),
+        beside=Series("later", tuple(float(row[-1]) for row in rows)),  # many steps in one number
+    )
+
+
+@question(
+    "timeline",
+    "when it expects what",
+    answer=Timeline,
+    layout=layout,
+    needs=["updates"],
+    parameters=(Parameter("horizon", "how many steps ahead", "number"),),
+    place=40,
+)
+def ask(
+    run: Run, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
+) -> Timeline:
+    """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
+    at, chosen = run.asked(state, action)
+    return Timeline.of(run.audit, run.labels, at.index, chosen, horizon=horizon, discount=discount)

@@ -14,8 +14,8 @@ import numpy as np
 from whatfor.explanation import ROUNDING
 from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Provenance
 from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
-from whatfor.layouts import layout_of
 from whatfor.layouts.places import picture_of, places_of
+from whatfor.question import layout_of
 from whatfor.runs import Run
 from whatfor.worlds.entering import Enter
 

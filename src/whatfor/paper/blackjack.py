@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.explanations import Contrast
-from whatfor.layouts import Bars, Layout, Series, layout_of, map_of
+from whatfor.layouts import Bars, Layout, Series, map_of
 from whatfor.paper.agents import SEEDS, Agents
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered
+from whatfor.question import layout_of
 from whatfor.runs import Run
 
 TEN, SEVENTEEN = "player 10, dealer 7, no usable ace", "player 17, dealer 9, no usable ace"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whatfor.explanations import Comparison, Intention
-from whatfor.layouts import layout_of, map_of
+from whatfor.layouts import map_of
 from whatfor.paper.agents import STABLE, Agents, steps_it_stands
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered
+from whatfor.question import layout_of
 from whatfor.runs import Run
 
 #: x, x' and the swing in the middle, the angle between -4 and 0 degrees.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from whatfor.layouts import layout_of
 from whatfor.paper.agents import Agents
 from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.question import layout_of
 
 START, UP, DOWN = "the start", "up", "down"
 

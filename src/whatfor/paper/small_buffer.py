@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from whatfor.beliefs import ExactBeliefs
-from whatfor.layouts import Bars, Layout, Series, layout_of
+from whatfor.layouts import Bars, Layout, Series
 from whatfor.paper.agents import BUFFERS, SEEDS, Agents
 from whatfor.paper.blackjack import ENDS, outcome_bars
 from whatfor.paper.figure import Check, Figure, Picture
+from whatfor.question import layout_of
 from whatfor.runs import Run
 from whatfor.worlds import World
 

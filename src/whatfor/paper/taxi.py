@@ -11,9 +11,10 @@ import numpy as np
 from whatfor.beliefs import value_iteration
 from whatfor.explanations import Contrast, Intention
 from whatfor.explanations.phrases import LIKELY
-from whatfor.layouts import Layout, Panels, layout_of
+from whatfor.layouts import Layout, Panels
 from whatfor.paper.agents import Agents
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
+from whatfor.question import layout_of
 from whatfor.runs import Run
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"

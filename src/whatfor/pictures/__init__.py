@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whatfor.explanations import Explanation
-from whatfor.layouts import Layout, layout_of
+from whatfor.layouts import Layout
 from whatfor.needed import need_matplotlib
 from whatfor.pictures.animation import animate
+from whatfor.question import layout_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from whatfor.explanations import Explanation
 from whatfor.files import replacing
-from whatfor.layouts import Layout, layout_of
+from whatfor.layouts import Layout
 from whatfor.needed import need_matplotlib
 from whatfor.pictures.files import ANIMATED, checked
+from whatfor.question import layout_of
 
 DPI = 100
 
