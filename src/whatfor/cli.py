@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
+from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
 from whatfor.signals import handling_signals
 from whatfor.terminal import run_command, say
 from whatfor.text import file_name
@@ -118,101 +118,48 @@ def train(
     say(f"saved to {out}")
 
 
-def explain(
-    run: tyro.conf.Positional[str],
-    /,
-    state: str,
-    action: str | None = None,
-    instead: str | None = None,
-    ever: str | None = None,
-    before: str | None = None,
-    since: int | None = None,
-    question: Question | None = None,
-    horizon: int | None = None,
-    rollouts: int | None = None,
-    as_of: int | None = None,
-    cells: str | None = None,
-    json: bool = False,
-) -> None:
+def explain(run: tyro.conf.Positional[str], /, asked: Any, cells: str | None = None, json: bool = False) -> None:
     """Say what a saved agent expects of an action, why it takes it and not another, or whether it expects something.
 
     Args:
         run: The folder of a saved run.
-        state: The state: in words, as numbers in brackets, or as an index.
-        action: The action, by name or number; by default the best.
-        instead: Another action to compare it with.
-        ever: Whether it expects this ever to be true, in words: "passenger aboard", or how it ends: "delivered".
-        before: With --ever: before this is true.
-        since: How its intention has changed since so many episodes.
-        question: What to ask; by default the intention.
-        horizon: Of a timeline: how many steps ahead.
-        rollouts: Of a simulation or comparison: how many to play.
-        as_of: Ask it as it was after so many episodes.
+        asked: The question.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
-    answer = ask(
-        _loaded(run, as_of, cells), state, action, question,
-        instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
-    )  # fmt: skip
+    from whatfor.asking import ask
+
+    answer = ask(_loaded(run, asked.as_of, cells), asked)
     say(dumps(answer.to_json(), indent=2) if json else answer)
 
 
-def draw(
-    run: tyro.conf.Positional[str],
-    /,
-    state: str,
-    out: str,
-    action: str | None = None,
-    instead: str | None = None,
-    ever: str | None = None,
-    before: str | None = None,
-    since: int | None = None,
-    question: Question | None = None,
-    horizon: int | None = None,
-    rollouts: int | None = None,
-    show: Show | None = None,
-    as_of: int | None = None,
-    cells: str | None = None,
-) -> None:
+def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | None = None) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif shows a whole greedy episode.
 
     Args:
         run: The folder of a saved run.
-        state: The state: in words, as numbers in brackets, or as an index.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
-        action: The action, by name or number; by default the best.
-        instead: Another action to compare it with; the question is then a contrast.
-        ever: Whether it expects this ever to be true; the question is then a chance.
-        before: With --ever: before this is true.
-        since: How its intention has changed since so many episodes.
-        question: What to ask; by default the intention.
-        horizon: Of a timeline: how many steps ahead.
-        rollouts: Of a simulation or comparison: how many to play.
-        show: Of a contrast or change, visits (five maps) or parts (of the gap); of a comparison, visits, difference or endings.
-        as_of: Ask it as it was after so many episodes.
+        asked: The question.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
     import whatfor as wf
+    from whatfor.asking import ask, only_a_state
     from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
     from whatfor.question import layout_of
 
     path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
-    asked = _loaded(run, as_of, cells)
+    loaded = _loaded(run, asked.as_of, cells)
     if path.suffix.lower() in ANIMATED:
-        if action or instead or ever or since is not None or question not in (None, "intention"):
+        if not only_a_state(asked):
             raise ValueError(
                 "a .gif shows the intentions along a greedy episode; leave out --action and other questions"
             )
-        wf.animate([asked.intention(*step) for step in asked.episode(state)], path)
+        wf.animate([loaded.intention(*step) for step in loaded.episode(asked.state)], path)
     else:
-        answer = ask(
-            asked, state, action, question,
-            instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
-        )  # fmt: skip
-        save(wf.draw(layout_of(answer, **({} if show is None else {"show": show}))), path)
+        shown = {} if asked.show is None else {"show": asked.show}
+        save(wf.draw(layout_of(ask(loaded, asked), **shown)), path)
     say(f"drawn to {path}")
 
 
@@ -362,6 +309,10 @@ def _command() -> None:
 
         say(f"whatfor {__version__}")
         return
+    if not {"explain", "draw"}.isdisjoint(sys.argv[1:2]):  # other commands need not wait for the list of questions
+        from whatfor.asking import asked_type
+
+        explain.__annotations__["asked"], draw.__annotations__["asked"] = asked_type(), asked_type(drawn=True)
     commands: dict[str, Callable[..., None]] = {
         "train": train, "explain": explain, "draw": draw, "report": report, "explore": explore, "paper": paper,
     }  # fmt: skip

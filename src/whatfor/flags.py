@@ -1,75 +1,10 @@
-"""What the command line's flags say, and the questions they ask."""
+"""What the command line's flags say."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from whatfor.explanations import Explanation
-    from whatfor.runs import Run
-
-Question = Literal[
-    "intention",
-    "contrast",
-    "outcomes",
-    "timeline",
-    "provenance",
-    "parts",
-    "simulation",
-    "comparison",
-    "change",
-    "chance",
-]
-
-Show = Literal["visits", "parts", "difference", "endings"]
-
-
-def ask(
-    run: Run,
-    state: str,
-    action: str | None,
-    question: Question | None,
-    *,
-    instead: str | None = None,
-    ever: str | None = None,
-    before: str | None = None,
-    since: int | None = None,
-    horizon: int | None = None,
-    rollouts: int | None = None,
-) -> Explanation:
-    """The answer to a question; the flags that belong to one question need not name it."""
-    implied = {"contrast": ("--instead", instead), "chance": ("--ever", ever), "change": ("--since", since)}
-    given = [(name, flag) for name, (flag, value) in implied.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"{given[0][1]} and {given[1][1]} are two questions; ask one at a time")
-    if before is not None and ever is None:
-        raise ValueError('--before needs --ever: say what should come first, e.g. --ever "passenger aboard"')
-    if given and question not in (None, given[0][0]):
-        raise ValueError(f"{given[0][1]} asks for a {given[0][0]}; it does not go with --question {question}")
-    asked = given[0][0] if given else question or "intention"
-    if asked == "contrast":
-        return run.contrast(state, action, instead)
-    if asked == "chance":
-        if ever is None:
-            raise ValueError('--question chance needs --ever: say of what, e.g. --ever "passenger aboard"')
-        return run.chance(state, action, of=ever, before=before)
-    if asked == "change":
-        if since is None:
-            raise ValueError("--question change needs --since: after how many episodes to look, e.g. --since 1000")
-        return run.change(state, action, since=since)
-    options: dict[str, Any] = {}
-    for flag, value, questions in (
-        ("horizon", horizon, ("timeline",)),
-        ("rollouts", rollouts, ("simulation", "comparison")),
-    ):
-        if value is not None:
-            if asked not in questions:
-                raise ValueError(f"--{flag} is for --question {' or '.join(questions)}, not for {asked}")
-            options[flag] = value
-    answer: Explanation = getattr(run, asked)(state, action, **options)
-    return answer
+from typing import Any
 
 
 def step_size_in(text: str) -> Any:
