@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,45 @@ ROUNDING = 1e-12
 FAINT = 5e-4
 
 
+class Badge(NamedTuple):
+    """How good an answer is."""
+
+    kind: Literal["exact", "off", "unknown"]
+    words: str
+    about: str
+
+
 class Explanation(ABC):
     """The answer to one question: numbers, their labels, and how far they are off. Frozen; never draws."""
 
     labels: Labels
+    state: int
+    action: int
     #: |what the answer adds up to - the agent's own value|; None: there is no value of its own to compare with.
     residual: float | None
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The actions it is about."""
+        return (self.action,)
+
+    @property
+    def at_stake(self) -> float:
+        """The sum of the sizes of what is added up: what a residual is measured against."""
+        return 0.0
+
+    def badge(self) -> Badge | None:
+        """How good an answer is, in a word or two; None: it is compared with nothing."""
+        if self.residual is None:
+            return None
+        about = "how far the parts are from the agent's own value"
+        if self.residual <= ROUNDING * max(1.0, self.at_stake):
+            return Badge("exact", "exact", about)
+        return Badge("off", f"off by {self.residual:.2g}", about)
+
+    def page(self) -> dict[str, Any]:
+        """What a page is told besides its pictures: ``answer``, and whatever its script has a drawing for."""
+        return {"answer": self.to_json()}
 
     @abstractmethod
     def sentences(self) -> list[str]:

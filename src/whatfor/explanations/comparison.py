@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.explanation import FAINT, Explanation
+from whatfor.explanation import FAINT, Badge, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure, distance
 from whatfor.explanations.ruler import Ruler
@@ -125,6 +125,11 @@ class Comparison(Explanation):
         if any(measure.unexplained for measure in self.judged):
             return "differs"
         return "lags" if any(measure.differs for measure in self.judged) else "agrees"
+
+    def badge(self) -> Badge:
+        """The verdict."""
+        kinds: dict[str, Literal["exact", "off"]] = {"agrees": "exact", "differs": "off", "lags": "off"}
+        return Badge(kinds.get(self.verdict, "unknown"), self.verdict, "the verdict on belief and reality")
 
     @property
     def judged(self) -> tuple[Measure, ...]:

@@ -76,6 +76,11 @@ class Difference(Explanation):
         return reasons if weight > 0.0 else []
 
     @property
+    def actions(self) -> tuple[int, ...]:
+        """The two actions."""
+        return self.one.action, self.other.action
+
+    @property
     def at_stake(self) -> float:
         """The sum of |earnings| of both futures: what a gap is measured against."""
         return self.one.at_stake + self.other.at_stake

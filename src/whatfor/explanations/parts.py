@@ -98,6 +98,11 @@ class Parts(Explanation):
         together = sum(self.totals.values()) + self.rest + self.from_start
         return [*lines, f"Together {together:.4f}: {self._judged(self.scale)}."]
 
+    @property
+    def at_stake(self) -> float:
+        """The sum of |weight * reward|."""
+        return self.scale
+
     def to_json(self) -> dict[str, Any]:
         """The shares of the value, and by part where it is earned."""
         names = ("value", "totals", "rest", "from_start", "tries", "residual")

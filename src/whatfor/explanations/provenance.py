@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MOST_EPISODES = 5
 #: Of a picture: bars, and points of a line.
 MOST_BARS, MOST_POINTS = 10, 300
+#: Of a page: updates that are listed, and episodes that can be replayed.
+MOST_UPDATES, MOST_SHOWN = 200, 60
 #: An influence below this share of what is at stake is none.
 NOISE = 1e-9
 
@@ -92,7 +94,7 @@ class Provenance(Explanation):
     @property
     def _noise(self) -> float:
         """What is smaller than this does not tell anything."""
-        return NOISE * max(1.0, float(self.weights @ np.abs(self.rewards)))
+        return NOISE * max(1.0, self.at_stake)
 
     def by_episode(self, most: int) -> list[dict[str, float]]:
         """The episodes that weigh most, in their order: weight and influence of each."""
@@ -109,7 +111,7 @@ class Provenance(Explanation):
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
             return [f"In {here!r}, {doing!r} was never learned from: its value is what it started with."]
-        scale = max(1.0, float(self.weights @ np.abs(self.rewards)))
+        scale = max(1.0, self.at_stake)
         sure = self.standard_error <= 1e-9 * scale
         spread = "All of them agree" if sure else f"Their spread implies a standard error of {self.standard_error:.2g}"
         lines = [
@@ -130,9 +132,21 @@ class Provenance(Explanation):
 
     def _shares(self) -> str:
         stale = f"{self.stale:.1%} of the weight" if self.stale >= 5e-4 else "hardly any weight"
-        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, float(self.weights @ np.abs(self.rewards)))
+        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, self.at_stake)
         luck = f"luck made {self.luck:+.3g} of it" if noise else "luck had no part in it"
         return f"{stale} went through actions it would no longer take; {luck}"
+
+    @property
+    def at_stake(self) -> float:
+        """The sum of |weights times rewards|."""
+        return float(self.weights @ np.abs(self.rewards))
+
+    def page(self) -> dict[str, Any]:
+        """The heaviest updates, and the heaviest episodes, each of which can be replayed."""
+        answer = self.to_json()
+        left_out = max(0, len(answer["updates"]) - MOST_UPDATES)
+        answer["updates"] = answer["updates"][:MOST_UPDATES]
+        return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MOST_SHOWN)}
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, and the updates that carry weight, the heaviest first."""

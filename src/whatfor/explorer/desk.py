@@ -11,33 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.explanation import ROUNDING
-from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Provenance
+from whatfor.explanation import Badge, Explanation
 from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
 from whatfor.layouts.places import picture_of, places_of
-from whatfor.question import layout_of
+from whatfor.question import QUESTIONS, Parameter, Question, lacking, layout_of, question_of
 from whatfor.runs import Run
 from whatfor.worlds.entering import Enter
 
-#: What can be asked, and how the page calls it.
-QUESTIONS = {
-    "intention": "what it expects",
-    "contrast": "why not another action",
-    "outcomes": "how it expects to end",
-    "timeline": "when it expects what",
-    "provenance": "which experience that comes from",
-    "comparison": "belief and reality",
-}
-#: Those that read the ledger.
-OF_LEDGERS = ("timeline", "provenance")
-#: The pictures of an answer besides the first, by what ``layout_of`` is told.
-MORE_PICTURES: dict[type[Explanation], tuple[str, ...]] = {Contrast: ("parts",), Comparison: ("difference", "endings")}
 #: A network has to be asked at every step, so that a rollout takes a thousand times as long.
 ROLLOUTS, FEW_ROLLOUTS = 300, 20
-HORIZON = 20
 CHECKPOINTS = 10
-#: Of the updates and episodes behind a value, so many are told.
-MOST_UPDATES, MOST_EPISODES = 200, 60
 #: Runs of earlier times that are kept.
 KEPT = 12
 #: Points of the learning curve.
@@ -65,7 +48,7 @@ class Desk:
         self._asked: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
             "run": (self._about, ()),
             "state": (self._state, ("state", "as_of")),
-            "answer": (self._answer, ("question", "state", "action", "instead", "as_of")),
+            "answer": (self._answer, ("question", "state", "action", "as_of", *_parameters())),
             "episodes": (self._episodes, ()),
             "episode": (self._episode, ("key", "as_of")),
         }
@@ -99,14 +82,6 @@ class Desk:
     def _about(self, _: Mapping[str, str]) -> dict[str, Any]:
         run, ledger = self.run, self.run.ledger
         learner, world = run.settings.get("learner", {}), run.settings.get("world", {})
-        without: dict[str, str] = {}
-        if ledger is None:
-            unread = OF_LEDGERS if "endings" in run.beliefs.can else (*OF_LEDGERS, "outcomes")
-            without = dict.fromkeys(unread, "needs the ledger of a tabular run, and this run has none")
-        if run.labels.n_actions < 2:
-            without["contrast"] = "there is only one action"
-        if self.unplayable is not None:
-            without["comparison"] = self.unplayable
         return {
             "name": self.name
             or str(world.get("id") or run.settings.get("environment", {}).get("id") or run.labels.kind or "a run"),
@@ -116,8 +91,8 @@ class Desk:
             "states": run.labels.n_states,
             "actions": list(run.labels.actions),
             "kind": run.labels.kind,
-            "questions": QUESTIONS,
-            "without": without,
+            "questions": {name: self._offered(question) for name, question in QUESTIONS.items()},
+            "without": {name: why for name, one in QUESTIONS.items() if (why := self._refused(one)) is not None},
             "trust": None if run.trust is None else run.trust.to_json(),
             "checkpoints": self.checkpoints(),
             "curve": _curve(run),
@@ -149,23 +124,42 @@ class Desk:
             "map": places_of(run.labels, index),
         }
 
+    def _offered(self, question: Question) -> dict[str, Any]:
+        """What the page calls a question, and what it lets a reader say."""
+        parameters = [
+            {
+                "name": one.name,
+                "says": one.says,
+                "kind": one.kind,
+                "needed": one.needed,
+                "suggestions": list(one.suggestions(self.run)),
+            }
+            for one in question.parameters
+        ]
+        return {"title": question.title, "says": question.says, "parameters": parameters}
+
+    def _refused(self, question: Question) -> str | None:
+        """Why a question cannot be answered; None: it can."""
+        return lacking(self.run, question) or (self.unplayable if "play" in question.needs else None)
+
     def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
-        question = given.get("question", "intention")
-        if question not in QUESTIONS:
-            raise ValueError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
-        action, instead = (run.labels.action(given[name]) if name in given else None for name in ("action", "instead"))
-        if instead is not None and question != "contrast":
-            raise ValueError(f"instead= is for a contrast, not for {question}")
-        options: dict[str, dict[str, Any]] = {
-            "contrast": {"instead": instead},
-            "timeline": {"horizon": HORIZON},
-            "comparison": {"rollouts": self.rollouts, "enter": self.enter},
-        }
-        why = getattr(run, question)(state, action, **options.get(question, {}))
+        name = given.get("question", "intention")
+        if name not in QUESTIONS:
+            raise ValueError(f"there is no question {name!r}; there are {', '.join(QUESTIONS)}")
+        question = QUESTIONS[name]
+        action = run.labels.action(given["action"]) if "action" in given else None
+        said: dict[str, Any] = {"rollouts": self.rollouts, "enter": self.enter} if "play" in question.needs else {}
+        for key in given.keys() - {"question", "state", "action", "as_of"}:
+            parameter = question.parameter(key)
+            if parameter is None:
+                takers = [one.name for one in QUESTIONS.values() if one.parameter(key)]
+                raise ValueError(f"{key}= is for {' or '.join(takers)}, not for {name}")
+            said[key] = _read(parameter, given[key], run)
+        why = question.ask(run, state, action, **said)
         tried = run.tried_at(state)
-        asked = [why.one.action, why.other.action] if isinstance(why, Contrast) else [why.action]
-        return told(why, untried=tried is not None and bool((tried[asked] == 0).any()))
+        untried = tried is not None and bool((tried[list(why.actions)] == 0).any())
+        return told(why, untried=untried)
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
@@ -243,9 +237,7 @@ class Desk:
         text = given.get("as_of")
         if text is None:
             return self.run
-        if not (text.isascii() and text.isdecimal()):
-            raise ValueError(f"as_of is a number of episodes, not {text[:40]!r}")
-        episodes = int(text)
+        episodes = _whole("as_of", text)
         if episodes not in self._earlier:
             self._earlier[episodes] = self.run.as_of(episodes)
             while len(self._earlier) > KEPT:
@@ -256,37 +248,33 @@ class Desk:
 
 def told(why: Explanation, *, untried: bool) -> dict[str, Any]:
     """An explanation with its pictures, and how far it is to be trusted."""
-    pictures = [layout_of(why), *(layout_of(why, show=show) for show in MORE_PICTURES.get(type(why), ()))]
-    answer = why.to_json()
-    more: dict[str, Any] = {}
-    if isinstance(why, Provenance):
-        more = {"left_out": max(0, len(answer["updates"]) - MOST_UPDATES), "strip": why.by_episode(MOST_EPISODES)}
-        answer["updates"] = answer["updates"][:MOST_UPDATES]
+    pictures = [layout_of(why), *(layout_of(why, show=show) for show in question_of(why).shows)]
+    badge = Badge("unknown", "no experience", "it was never learned from") if untried else why.badge()
     return {
-        "answer": answer,
+        **why.page(),
         "pictures": [one.to_json() for one in pictures],
-        "badge": badge(why, untried=untried),
-        **more,
+        "badge": None if badge is None else badge._asdict(),
     }
 
 
-def badge(why: Explanation, *, untried: bool) -> dict[str, str] | None:
-    """How good an answer is, in a word or two, and what that is about; None: it is compared with nothing."""
-    if untried:
-        return {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
-    if isinstance(why, Comparison):
-        kind = {"agrees": "exact", "differs": "off", "lags": "off"}.get(why.verdict, "unknown")
-        return {"kind": kind, "words": why.verdict, "about": "the verdict on belief and reality"}
-    if why.residual is None:
-        return None
-    sides = [why.one, why.other] if isinstance(why, Contrast) else [why]
-    scale = sum(side.at_stake for side in sides if isinstance(side, Intention))
-    exact = why.residual <= ROUNDING * max(1.0, scale)
-    return {
-        "kind": "exact" if exact else "off",
-        "words": "exact" if exact else f"off by {why.residual:.2g}",
-        "about": "how far the parts are from the agent's own value",
-    }
+def _parameters() -> list[str]:
+    """The names of all that questions take."""
+    return list(dict.fromkeys(one.name for question in QUESTIONS.values() for one in question.parameters))
+
+
+def _read(parameter: Parameter, text: str, run: Run) -> Any:
+    """What a parameter of a request says."""
+    if parameter.kind == "action":
+        return run.labels.action(text)
+    if parameter.kind == "number":
+        return _whole(parameter.name, text)
+    return text
+
+
+def _whole(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{name} is a whole number, not {text[:40]!r}")
+    return int(text)
 
 
 def plain(thing: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,12 @@ from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import page
 from whatfor.files import replacing
 from whatfor.pictures.files import checked
+from whatfor.question import QUESTIONS
 from whatfor.runs import Run
 from whatfor.text import count
 from whatfor.worlds.entering import Enter
 
 SUFFIXES = (".html", ".htm")
-#: Answers that are told of the best action alone.
-OF_THE_BEST = ("outcomes", "timeline", "provenance", "comparison")
 #: Of the episodes behind each value, so many can be replayed.
 REPLAYED = 3
 #: Numbers of maps that are smaller than this share of the largest are left out.
@@ -88,7 +87,7 @@ def told(
             heard((at + 1) / len(kept))
     dropped = [
         f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
-        f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action, and of the one taken, only",
+        f"{', '.join(one.title for one in QUESTIONS.values() if not one.every_action)}: of the best action, and of the one taken, only",
         f"{len(kept):,} of {about['states']:,} states: {'those' if len(kept) == len(shown) else f'the first of {len(shown):,}'} on {count(len(offered), 'episode')}"
         if run.trust is None
         else f"the first {len(kept):,} of {len(shown):,} situations on {count(len(offered), 'episode')}",
@@ -134,21 +133,34 @@ def _hold_state(
     hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str, taken: set[str], *, compared: bool
 ) -> None:
     """All answers about one state, of its best action and of those taken there; where several are equally good, these may be others."""
-    here = hold("state", state=key)
-    best = str(here["best"])
-    for action in range(len(about["actions"])):
-        hold("answer", question="intention", state=key, action=str(action))
-        if str(action) != best:
-            hold("answer", question="contrast", state=key, action=best, instead=str(action))
-    for question in OF_THE_BEST:
-        if question not in about["without"] and (compared or question != "comparison"):
-            for told_of in sorted({best, *taken}):
-                hold("answer", question=question, state=key, action=told_of)
-    for told_of in sorted({best, *taken}) if "provenance" not in about["without"] else ():
-        strip = hold("answer", question="provenance", state=key, action=told_of)["strip"]
-        for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
-            for step in hold("episode", key=f"past:{one['episode']}")["steps"]:
-                hold("state", state=step["state"])
+    best = str(hold("state", state=key)["best"])
+    every = [str(action) for action in range(len(about["actions"]))]
+    for name, question in QUESTIONS.items():
+        if name in about["without"] or ("play" in question.needs and not compared):
+            continue
+        for action in every if question.every_action else sorted({best, *taken}):
+            for said in _said(about["questions"][name]["parameters"], every, best, action):
+                answer = hold("answer", question=name, state=key, action=action, **said)
+                _hold_episodes(hold, answer.get("strip", ()))
     for episodes in map(str, about["checkpoints"][:-1]):
         then = hold("state", state=key, as_of=episodes)
         hold("answer", question="intention", state=key, action=str(then["best"]), as_of=episodes)
+
+
+def _said(parameters: list[dict[str, Any]], every: list[str], best: str, action: str) -> Iterator[dict[str, str]]:
+    """What a report asks a question with: nothing, each other action (of the best one alone), or each suggestion of what has to be said."""
+    for one in parameters:
+        if one["kind"] == "action":
+            yield from ({one["name"]: other} for other in every if other != action and action == best)
+            return
+        if one["needed"]:
+            yield from ({one["name"]: words} for words in one["suggestions"])
+            return
+    yield {}
+
+
+def _hold_episodes(hold: Callable[..., dict[str, Any]], strip: Sequence[dict[str, Any]]) -> None:
+    """The most telling of the episodes that a value comes from, to be replayed."""
+    for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
+        for step in hold("episode", key=f"past:{one['episode']}")["steps"]:
+            hold("state", state=step["state"])

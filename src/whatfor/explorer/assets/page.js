@@ -484,7 +484,7 @@ function trouble(error) {
 
 function keepingFocus(within, work) { // what is drawn anew keeps the focus where it was
   const at = document.activeElement, mine = within.contains(at) && at !== within;
-  const which = !mine ? null : at.type === "radio" ? `input[name="${at.name}"][value="${at.value}"]` : at.dataset.row !== undefined ? `[data-row="${at.dataset.row}"][data-column="${at.dataset.column}"]` : null;
+  const which = !mine ? null : at.type === "radio" ? `input[name="${at.name}"][value="${at.value}"]` : at.dataset.row !== undefined ? `[data-row="${at.dataset.row}"][data-column="${at.dataset.column}"]` : at.id ? `#${CSS.escape(at.id)}` : null;
   work();
   if (which) within.querySelector(which)?.focus({ preventScroll: true });
 }
@@ -613,17 +613,19 @@ async function showAnswers(mine) {
   for (const old of [...$("answers").children]) if (!articles.includes(old)) old.remove();
   articles.forEach((article, i) => { if ($("answers").children[i] !== article) $("answers").insertBefore(article, $("answers").children[i] ?? null); });
   const load = async (question, article) => {
-    const given = { question, ...common, instead: question === "contrast" ? now.instead : null };
+    const said = givenTo(question), given = { question, ...common, ...said };
     article.setAttribute("aria-busy", "true");
     let content;
     try {
       if (about.without[question]) throw new Missing(about.without[question]);
+      const open = about.questions[question].parameters.find((one) => one.needed && said[one.name] === null);
+      if (open) throw new Missing(`say ${open.says}`);
       const found = await ask("answer", given);
       if (mine !== turn) return;
       content = answered(question, found);
     } catch (error) {
       if (mine !== turn) return;
-      content = [html("header", {}, html("h2", {}, about.questions[question])), trouble(error)];
+      content = [html("header", {}, html("h2", {}, titleOf(question))), formOf(question), trouble(error)];
     }
     keepingFocus(article, () => article.replaceChildren(...content));
     for (const one of article.querySelectorAll("figure")) one.classList.toggle("wide", one.scrollWidth > one.clientWidth + 1);
@@ -635,23 +637,48 @@ async function showAnswers(mine) {
   await Promise.all(order.slice(1).map((question, i) => load(question, articles[i + 1])));
 }
 
+function titleOf(question) { return about.questions[question].title; }
+const keyed = (question, name) => `${question}.${name}`; // what is said to a question, in links
+function givenTo(question) { // what it takes besides a state and an action: as said, or as suggested where something has to be
+  return Object.fromEntries(about.questions[question].parameters.map(({ name, kind, needed, suggestions }) => {
+    const suggested = needed ? suggestions[0] ?? null : null;
+    return [name, (kind === "action" ? now[name] : now[keyed(question, name)]) ?? suggested];
+  }));
+}
+function formOf(question) { // where that is said; a report holds the suggestions alone
+  const said = givenTo(question), form = html("div", { className: "given" });
+  for (const { name, says, kind, suggestions } of about.questions[question].parameters) {
+    if (kind === "action" || (held && !suggestions.length)) continue;
+    const id = `given-${question}-${name}`, offered = suggestions.map((one) => html("option", { value: one }, one));
+    const field = held ? html("select", { id }, ...offered) : html("input", { id, type: kind === "number" ? "number" : "text", min: 0, autocomplete: "off" });
+    field.value = said[name] ?? "";
+    field.addEventListener("change", () => show({ [keyed(question, name)]: field.value || null }, true));
+    form.append(html("label", { htmlFor: id }, says), field);
+    if (!held && suggestions.length) {
+      field.setAttribute("list", `${id}-list`);
+      form.append(html("datalist", { id: `${id}-list` }, ...offered));
+    }
+  }
+  return form;
+}
+
 function articleOf(question) {
   const made = $(`answer-${question}`) ?? html("article", { id: `answer-${question}` });
-  if (!made.firstChild) made.append(html("header", {}, html("h2", {}, about.questions[question])));
+  if (!made.firstChild) made.append(html("header", {}, html("h2", {}, titleOf(question))));
   return made;
 }
 
 function answered(question, found) {
-  const header = html("header", {}, html("h2", {}, about.questions[question]));
+  const header = html("header", {}, html("h2", {}, titleOf(question)));
   if (found.badge) header.append(html("span", { className: `badge ${found.badge.kind}`, title: found.badge.about }, found.badge.words));
-  const sentences = found.answer.sentences, content = [header];
+  const sentences = found.answer.sentences, content = [header, formOf(question)];
   content.push(html("p", { className: "lead" }, sentences[0] ?? ""));
   if (found.strip?.length) content.push(strip(found));
   found.pictures.forEach((layout, i) => content.push(figure(question, layout, i)));
   if (sentences.length > 1) content.push(html("pre", {}, sentences.slice(1).join("\n")));
   if (found.left_out) content.push(html("p", { className: "small" }, `${found.left_out.toLocaleString("en")} lighter updates are not listed here.`));
   const json = html("button", { type: "button" }, "JSON");
-  json.setAttribute("aria-label", `download the answer as JSON: ${about.questions[question]}`);
+  json.setAttribute("aria-label", `download the answer as JSON: ${titleOf(question)}`);
   json.addEventListener("click", () => offer(`${fileOf(question)}.json`, new Blob([JSON.stringify(found.answer, null, 1)], { type: "application/json" })));
   content.push(html("div", { className: "downloads" }, json));
   return content;
@@ -726,6 +753,10 @@ function stateMeant(typed) { // of a report: among what it holds; a server under
   if (fit.length) throw new Error(`${fit.length} states of this report fit ${JSON.stringify(said)}; say more`);
   throw new Missing(`${JSON.stringify(said)} is not in this report. Write a state like this: ${JSON.stringify(states[0]?.words ?? about.example)}`);
 }
+function saidIn(link) { // to each question; what is not said is not kept
+  const names = Object.entries(about.questions).flatMap(([question, { parameters }]) => parameters.filter(({ kind }) => kind !== "action").map(({ name }) => keyed(question, name)));
+  return Object.fromEntries(names.map((name) => [name, link[name] ?? null]));
+}
 function timeMeant(said) { // a number of episodes; null: the end
   if (said === undefined) return null;
   if (!/^\d+$/.test(said)) throw new Error(`as_of is a number of episodes, not ${JSON.stringify(said)}`);
@@ -769,8 +800,8 @@ async function follow(link, { episodes = [], anew = false } = {}) {
     if (episodes.length && key !== episodes[0].key) await openEpisode(episodes[0].key);
   }
   const steps = episode?.steps ?? [], step = Math.min(/^\d+$/.test(link.step ?? "") ? Number(link.step) : 0, Math.max(0, steps.length - 1));
-  const state = link.state === undefined ? null : meaning(stateMeant, link.state);
-  const wanted = { step, state, action: meaning(actionMeant, link.action), instead: meaning(actionMeant, link.instead), as_of: meaning(timeMeant, link.as_of) };
+  const state = link.state === undefined ? null : meaning(stateMeant, link.state), said = saidIn(link);
+  const wanted = { ...said, step, state, action: meaning(actionMeant, link.action), instead: meaning(actionMeant, link.instead), as_of: meaning(timeMeant, link.as_of) };
   if (state === null && link.state !== undefined && here) { nextTurn(); $("answers").setAttribute("aria-busy", "false"); } // what was asked before stays
   else {
     const first = { state: steps[step]?.state ?? statesHeld()[0]?.key ?? "0", action: steps[step]?.action ?? null };
@@ -789,7 +820,7 @@ function listen() {
   $("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     stop();
-    follow({ state: $("state").value, as_of: now.as_of === null ? undefined : String(now.as_of), step: String(now.step) }, { anew: true });
+    follow({ ...fromLink(), action: undefined, instead: undefined, episode: undefined, state: $("state").value, as_of: now.as_of === null ? undefined : String(now.as_of), step: String(now.step) }, { anew: true });
   });
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); $("answers").focus(); });
   $("episodes").addEventListener("change", () => replay($("episodes").value));
