@@ -245,7 +245,7 @@ def test_warnings_are_one_line_too(tmp_path):
     assert done.stderr == "whatfor: Gymnasium has retired Taxi-v3; using Taxi-v4, whose world is the same\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["explain", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["explore", "--help"]])
 def test_help_is_quick_because_nothing_heavy_is_imported(words):
     script = f"""
 import sys

@@ -211,7 +211,7 @@ def test_what_has_no_layout_says_what_has():
     class Guess(Explanation):
         sentences = to_json = lambda self: []
 
-    with pytest.raises(TypeError, match="no layout of Guess; there are layouts of Intention, Contrast"):
+    with pytest.raises(TypeError, match="Guess answers no question; the questions are intention, contrast"):
         layout_of(Guess())
 
 

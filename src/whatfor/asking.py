@@ -74,19 +74,23 @@ def ask(run: Run, asked: Any) -> Explanation:
     question = QUESTIONS[next(iter(implied), asked.question or "intention")]
     parameters: dict[str, Any] = {}
     for flag, value in given.items():
-        takers = {taker.name: parameter.name for taker, parameter in flags[flag]}
+        takers = {taker.name: (taker, parameter) for taker, parameter in flags[flag]}
         if question.name not in takers:
+            taker, _ = next(iter(takers.values()))
+            if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
+                raise ValueError(f"--{flag} needs {_wanted(first)}")
             raise ValueError(f"--{flag} is for --question {' or '.join(takers)}, not for {question.name}")
-        parameters[takers[question.name]] = value
+        parameters[takers[question.name][1].name] = value
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
-            example = (
-                f'--{parameter.shell} "{parameter.example}"'
-                if " " in parameter.example
-                else f"--{parameter.shell} {parameter.example}"
-            )
-            raise ValueError(f"--question {question.name} needs --{parameter.shell}: {parameter.says}, e.g. {example}")
+            raise ValueError(f"--question {question.name} needs {_wanted(parameter)}")
     return question.ask(run, asked.state, asked.action, **parameters)
+
+
+def _wanted(parameter: Parameter) -> str:
+    """A flag that is missing, and what to say with it."""
+    example = f'"{parameter.example}"' if " " in parameter.example else parameter.example
+    return f"--{parameter.shell}: {parameter.says}, e.g. --{parameter.shell} {example}"
 
 
 def only_a_state(asked: Any) -> bool:

@@ -102,7 +102,7 @@ def question(
 def lacking(run: Run, asked: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as can be told without playing."""
     if "two actions" in asked.needs and run.labels.n_actions < 2:
-        return "needs two actions, and there is only one, so there is nothing to compare it with"
+        return "needs two actions: there is only one action, so there is nothing to compare it with"
     missing = ("updates" in asked.needs and run.ledger is None) or (
         "endings" in asked.needs and run.ledger is None and "endings" not in run.beliefs.can
     )
