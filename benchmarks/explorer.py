@@ -14,7 +14,7 @@ from typing import Any
 
 import whatfor as wf
 from report import Row
-from whatfor.layouts.places import places_of
+from whatfor.maps import places_of
 
 ROOT = Path(__file__).parent.parent
 CLICKS = 24

@@ -6,7 +6,8 @@ from PIL import Image
 
 import whatfor as wf
 from test_layouts import LAKE, TAXI, some
-from whatfor.layouts import Bars, Lines, Panels, Series, map_of
+from whatfor.layouts import Bars, Lines, Panels, Series
+from whatfor.maps import map_of
 from whatfor.pictures import files, frames
 from whatfor.pictures.scale import scale_of
 

@@ -14,7 +14,8 @@ from matplotlib.testing.compare import compare_images
 
 import whatfor as wf
 from test_layouts import BLACKJACK, LAKE, TAXI
-from whatfor.layouts import Bars, Panels, Series, map_of
+from whatfor.layouts import Bars, Panels, Series
+from whatfor.maps import map_of
 from whatfor.pictures import scale
 
 BASELINE = Path(__file__).with_name("baseline")

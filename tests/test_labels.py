@@ -17,7 +17,8 @@ from gymnasium.wrappers import (
 import whatfor as wf
 from whatfor.labels import Ending, Labels
 from whatfor.worlds.cartpole import BINS, BOUNDS
-from whatfor.worlds.gymnasium import binned, labels_of
+from whatfor.worlds.gymnasium import labels_of
+from whatfor.worlds.making import binned
 
 ACROBOT = [(-1, 1), (-1, 1), (-1, 1), (-1, 1), (-4, 4), (-9, 9)]
 

@@ -8,10 +8,11 @@ import pytest
 
 import whatfor as wf
 from whatfor.labels import Axis, Labels
-from whatfor.layouts import Bars, Board, Grid, Lines, Panels, Series, map_of
+from whatfor.layouts import Bars, Board, Grid, Lines, Panels, Series
+from whatfor.maps import map_of
 from whatfor.worlds.blackjack import LABELS as BLACKJACK
 from whatfor.worlds.gymnasium import labels_of
-from whatfor.worlds.gymnasium import made as made_env
+from whatfor.worlds.making import made as made_env
 from whatfor.worlds.taxi import ABOARD
 from whatfor.worlds.taxi import LABELS as TAXI
 
@@ -283,7 +284,7 @@ def test_letters_stand_where_the_world_has_them_and_ends_are_not_hatched(world):
 
 
 def test_the_picture_of_a_state_names_no_action():
-    from whatfor.layouts.places import picture_of
+    from whatfor.maps import picture_of
 
     state = BLACKJACK.index("player 19, dealer 6, no usable ace")
     picture, places = picture_of(BLACKJACK, state)

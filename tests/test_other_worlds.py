@@ -12,7 +12,8 @@ from gymnasium import spaces
 import whatfor as wf
 from whatfor.labels import Ending
 from whatfor.worlds import World, table
-from whatfor.worlds.gymnasium import NoTwin, twin
+from whatfor.worlds.adapter import NoTwin
+from whatfor.worlds.gymnasium import twin
 
 
 class Plain(gym.Env):

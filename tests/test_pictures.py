@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 import whatfor as wf
 from test_layouts import BLACKJACK, CARTPOLE, CLIFF, LAKE, TAXI, plain, some
-from whatfor.layouts import Bars, Grid, Lines, Panels, Series, map_of
+from whatfor.layouts import Bars, Grid, Lines, Panels, Series
+from whatfor.maps import map_of
 from whatfor.pictures.scale import MAPS, Scale, scale_of
 
 ONE = np.zeros((500, 6))

@@ -10,7 +10,8 @@ from whatfor.beliefs import Situation
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.entering import observations_in
-from whatfor.worlds.gymnasium import binned, labels_of
+from whatfor.worlds.gymnasium import labels_of
+from whatfor.worlds.making import binned
 
 TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
 START = "taxi at row 0, column 3; passenger at Y; destination R"

@@ -53,7 +53,7 @@ def option_in(text: str) -> tuple[str, Any]:
 
 def environment_in(id: str, options: Sequence[str]) -> Any:
     """The environment that an id names, created with its options; an error in creating it is one line."""
-    from whatfor.worlds.gymnasium import made
+    from whatfor.worlds.making import made
 
     given = dict(option_in(text) for text in options)
     try:

@@ -25,8 +25,9 @@ from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
 from whatfor.training.places import env_again, place_again, place_of
 from whatfor.training.session import Place, Session, Snapshot
-from whatfor.worlds.entering import Enter, entering_observation
-from whatfor.worlds.gymnasium import made, time_limit
+from whatfor.worlds.adapter import Enter
+from whatfor.worlds.gymnasium import entering_observation, time_limit
+from whatfor.worlds.making import made
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World

@@ -24,7 +24,7 @@ from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.question import QUESTIONS, Action, State, without_ledger
 from whatfor.text import count
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 
 if TYPE_CHECKING:
     from whatfor.explorer.notebook import Inline

@@ -32,7 +32,7 @@ def test_bins_are_gymnasiums() -> None:
     env = gym.make("CartPole-v1")
     cells = Bins(BINS, BOUNDS).over(env.observation_space, env, NOTHING)
     assert cells.labels == cartpole().labels
-    from whatfor.worlds.gymnasium import binned
+    from whatfor.worlds.making import binned
 
     wrapped = binned(gym.make("CartPole-v1"), BINS, BOUNDS)
     dice = np.random.default_rng(0)

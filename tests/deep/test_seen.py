@@ -115,7 +115,7 @@ def test_numbers_in_words_are_an_observation_everywhere() -> None:
 
 
 def test_an_environment_that_fails_when_it_is_tried_is_compared_as_it_is() -> None:
-    from whatfor.worlds.gymnasium import changed
+    from whatfor.worlds.making import changed
 
     class Fails(gym.Env[int, int]):
         observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)

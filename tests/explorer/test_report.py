@@ -22,7 +22,7 @@ from unpacking import unpack
 import whatfor as wf
 from whatfor.explorer.desk import Desk, plain
 from whatfor.explorer.report import request_of, told
-from whatfor.layouts.places import places_of
+from whatfor.maps import places_of
 from whatfor.question import layout_of
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS as TAXI

@@ -6,7 +6,8 @@ import pytest
 
 import whatfor as wf
 from whatfor.worlds.cartpole import BINS, BOUNDS
-from whatfor.worlds.gymnasium import binned, twin
+from whatfor.worlds.gymnasium import twin
+from whatfor.worlds.making import binned
 from whatfor.worlds.steppers import EnvStepper, WorldStepper
 from whatfor.worlds.stepping import bin_of
 

@@ -251,7 +251,8 @@ def known(world: Any) -> Known:
     """The world itself, or the known world behind a Gymnasium environment."""
     if isinstance(world, Known):
         return world
-    from whatfor.worlds.gymnasium import made, twin
+    from whatfor.worlds.gymnasium import twin
+    from whatfor.worlds.making import made
 
     return twin(made(world) if isinstance(world, str) else world)
 

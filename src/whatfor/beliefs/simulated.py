@@ -14,8 +14,9 @@ from whatfor.beliefs.situation import Situation
 from whatfor.checks import number, whole
 from whatfor.kernels.recursion import GOES_ON
 from whatfor.limits import check_limit
-from whatfor.worlds.entering import Enter, entering, entering_observation
-from whatfor.worlds.gymnasium import NoTwin, copies, labels_of, made, time_limit, twin
+from whatfor.worlds.adapter import Enter, NoTwin
+from whatfor.worlds.gymnasium import entering, entering_observation, labels_of, time_limit, twin
+from whatfor.worlds.making import copies, made
 from whatfor.worlds.rolling import Rollouts, rolled, rolled_by, rolled_in_env
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE

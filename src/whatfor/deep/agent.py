@@ -23,7 +23,7 @@ from whatfor.deep.document import Activation
 from whatfor.deep.network import AgentCopy
 from whatfor.deep.normalising import Learning, Normaliser
 from whatfor.deep.tensors import check_same
-from whatfor.worlds.gymnasium import changed
+from whatfor.worlds.making import changed
 
 if TYPE_CHECKING:
     import gymnasium as gym

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from whatfor.deep.document import CellsKind
 from whatfor.labels import NO_ACTION, Axis, Ending, Labels
-from whatfor.worlds.cartpole import interval_words
-from whatfor.worlds.gymnasium import action_names, binned, labels_of
+from whatfor.worlds.bins import interval_words
+from whatfor.worlds.gymnasium import action_names, labels_of
+from whatfor.worlds.making import binned
 
 #: More cells than this are refused: a map of them says nothing any more.
 MOST_CELLS = 20_000

@@ -10,8 +10,8 @@ import numpy as np
 from whatfor.explanation import FAINT
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
-from whatfor.layouts.maps import Facets
 from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
 
 if TYPE_CHECKING:

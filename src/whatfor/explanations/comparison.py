@@ -18,11 +18,11 @@ from whatfor.explanations.ruler import Ruler
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.facets import side_by_side
-from whatfor.layouts.maps import Facets, map_of
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
+from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
 from whatfor.text import count
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 
 if TYPE_CHECKING:
     from whatfor.runs import Run

@@ -11,8 +11,8 @@ from whatfor.beliefs.trust import Trust
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import LIKELY, expecting
-from whatfor.layouts.maps import Facets
 from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import count
 

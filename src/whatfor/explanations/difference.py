@@ -13,8 +13,8 @@ from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
 from whatfor.layouts.facets import side_by_side
-from whatfor.layouts.maps import Facets, map_of
 from whatfor.layouts.shapes import Bars, Layout, Panels
+from whatfor.maps import Facets, map_of
 
 #: So much more of the visits, relative to all of them, makes two futures different.
 DIFFERENT = 0.05

@@ -14,8 +14,8 @@ from whatfor.beliefs.trust import Trust
 from whatfor.explanation import FAINT, ROUNDING, Explanation
 from whatfor.explanations.phrases import Plan, as_way, expecting, experience, plan
 from whatfor.labels import Labels
-from whatfor.layouts.maps import Facets, map_of
 from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
 from whatfor.text import count
 

@@ -14,10 +14,10 @@ from whatfor.explanation import Explanation
 from whatfor.history import Evaluation
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
-from whatfor.layouts.maps import Facets, map_of
 from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 from whatfor.worlds.rolling import Rollouts
 
 if TYPE_CHECKING:

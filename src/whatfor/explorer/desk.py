@@ -13,10 +13,10 @@ import numpy as np
 
 from whatfor.explanation import Badge, Explanation
 from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
-from whatfor.layouts.places import picture_of, places_of
+from whatfor.maps import picture_of, places_of
 from whatfor.question import QUESTIONS, Parameter, Question, lacking, layout_of, question_of
 from whatfor.runs import Run
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 
 #: A network has to be asked at every step, so that a rollout takes a thousand times as long.
 ROLLOUTS, FEW_ROLLOUTS = 300, 20

@@ -11,7 +11,7 @@ import numpy as np
 from whatfor.history import Played
 from whatfor.playing import CUT
 from whatfor.runs import Run
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 
 #: Of longer episodes so many steps are told.
 MOST_STEPS = 200

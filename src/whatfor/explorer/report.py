@@ -16,7 +16,7 @@ from whatfor.pictures.files import checked
 from whatfor.question import QUESTIONS
 from whatfor.runs import Run
 from whatfor.text import count
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 
 SUFFIXES = (".html", ".htm")
 #: Of the episodes behind each value, so many can be replayed.

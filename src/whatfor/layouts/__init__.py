@@ -1,6 +1,5 @@
 """What a picture shows, as data: nothing is drawn here."""
 
-from whatfor.layouts.maps import map_of
 from whatfor.layouts.shapes import Bars, Board, Grid, Layer, Layout, Lines, Panels, Series
 
-__all__ = ["Bars", "Board", "Grid", "Layer", "Layout", "Lines", "Panels", "Series", "map_of"]
+__all__ = ["Bars", "Board", "Grid", "Layer", "Layout", "Lines", "Panels", "Series"]

@@ -48,10 +48,9 @@ class Board(_Plain):
     rows: int
     columns: int
     walls: tuple[tuple[int, int], ...]  # (row, column) of cells with a wall on their east side
-    marks: tuple[tuple[str, int, int], ...]  # letter, row, column
-    taxi: tuple[int, int] | None  # None: no state was asked about
-    passenger: str | None  # the landmark where it waits; None: aboard
-    destination: str | None
+    marks: tuple[tuple[str, int, int, str], ...]  # letter, row, column, and what it is to the state asked about
+    piece: str  # what moves on it
+    at: tuple[int, int] | None  # where that is; None: no state was asked about
     layers: tuple[Layer, ...]
     quantity: str = "expected visits"
     diverging: bool = False  # signed numbers, zero in the middle

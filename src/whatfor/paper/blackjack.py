@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.explanations import Contrast
-from whatfor.layouts import Bars, Layout, Series, map_of
+from whatfor.layouts import Bars, Layout, Series
+from whatfor.maps import map_of
 from whatfor.paper.agents import SEEDS, Agents
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered

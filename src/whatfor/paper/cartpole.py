@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whatfor.explanations import Comparison, Intention
-from whatfor.layouts import map_of
+from whatfor.maps import map_of
 from whatfor.paper.agents import STABLE, Agents, steps_it_stands
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered

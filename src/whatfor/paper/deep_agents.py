@@ -17,7 +17,7 @@ from whatfor.folder import holds_run
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
-from whatfor.worlds.gymnasium import binned, made
+from whatfor.worlds.making import binned, made
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:

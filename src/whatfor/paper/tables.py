@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.layouts import Layout, map_of
+from whatfor.layouts import Layout
+from whatfor.maps import map_of
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
 

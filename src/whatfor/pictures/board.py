@@ -10,7 +10,7 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import SQUARE
-from whatfor.pictures.walk import Place, key_of
+from whatfor.pictures.walk import ROLES, Place, key_of, roles_of
 
 #: Cells narrower than this, in inches, have no room for their two numbers.
 ROOM = 0.4
@@ -29,9 +29,11 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
     for row, column in board.walls:
         ax.plot([column + 1, column + 1], [row, row + 1], color="#222222", linewidth=4 * thick, solid_capstyle="butt")
     ax.add_patch(Rectangle((0, 0), board.columns, board.rows, fill=False, edgecolor="#222222", linewidth=3 * thick))
-    for letter, row, column in board.marks:
-        _mark(ax, board, letter, row, column, (11, 6.5, 5)[place.depth] * place.share)
-    frame(ax, board.taxi, place.depth)
+    roles = roles_of(board)
+    for letter, row, column, role in board.marks:
+        colour = ROLES[roles.index(role)] if role else "#666666"
+        _mark(ax, letter, row, column, (11, 6.5, 5)[place.depth] * place.share, colour)
+    frame(ax, board.at, place.depth)
     ax.set(xlim=(-0.03, board.columns + 0.03), ylim=(board.rows + 0.03, -0.03), aspect="equal")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -80,8 +82,7 @@ def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale,
                 )  # fmt: skip
 
 
-def _mark(ax: Axes, board: Board, letter: str, row: int, column: int, size: float) -> None:
-    colour = "#1f4fd1" if letter == board.passenger else "#c4161c" if letter == board.destination else "#666666"
+def _mark(ax: Axes, letter: str, row: int, column: int, size: float, colour: str) -> None:
     # In the corner that the two halves leave free, so that no number is covered.
     ax.text(
         column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=size, fontweight="bold", color="white", **PLAIN,

@@ -49,18 +49,24 @@ def _axes(layout: Layout) -> tuple[object, object]:
     return (leaf.rows, leaf.columns) if isinstance(leaf, Grid) else (None, None)
 
 
+#: What marks on a board may be to the state asked about, told apart by colour.
+ROLES, ROLE_NAMES = ("#1f4fd1", "#c4161c"), ("blue", "red")
+
+
+def roles_of(board: Board) -> list[str]:
+    """What marks are, in the order of their colours."""
+    return sorted({role for *_, role in board.marks if role}, reverse=True)
+
+
 def key_of(layout: Layout) -> str:
     """What marks and hatches mean, in words."""
     shown = list(leaves(layout))
     boards = [leaf for leaf in shown if isinstance(leaf, Board)]
     grids = [leaf for leaf in shown if isinstance(leaf, Grid)]
     said = []
-    if any(board.taxi for board in boards):
-        said.append("dashed: the taxi now")
-    if any(board.passenger for board in boards):
-        said.append("blue: passenger")
-    if any(board.destination for board in boards):
-        said.append("red: destination")
+    said += sorted({f"dashed: the {board.piece} now" for board in boards if board.at})
+    for board in boards[:1]:
+        said += [f"{name}: {role}" for role, name in zip(roles_of(board), ROLE_NAMES, strict=False)]
     if any(grid.marked for grid in grids):
         said.append("dashed: now")
     masks = [leaf.unknown for leaf in shown if isinstance(leaf, (Board, Grid)) and leaf.unknown]

@@ -14,7 +14,10 @@ from whatfor.limits import check_limit, limit
 from whatfor.text import one_line
 from whatfor.training.session import LONGEST, Place
 from whatfor.worlds import blackjack, cartpole, chain
-from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, changed, labels_of, made, time_limit, twin
+from whatfor.worlds.adapter import NoTwin
+from whatfor.worlds.gymnasium import labels_of, time_limit, twin
+from whatfor.worlds.known import has_twin
+from whatfor.worlds.making import binned, changed, made
 from whatfor.worlds.world import World
 
 #: What ``gymnasium.make`` takes for itself: no option of an environment, and a forged run could open windows with it.
@@ -64,13 +67,13 @@ def place_of(
         )
     through_bins = env if bins is None else binned(env, bins, bounds)
     # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
-    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or type(env.unwrapped) not in KNOWN)
+    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))
     env = through_bins
     labels, limit = labels_of(env), time_limit(env)
     if engine == "python":
         return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
     try:
-        known = twin(env, vouched=engine == "compiled")
+        known = twin(env)
     except NoTwin as why:
         if engine == "compiled":
             raise ValueError(
@@ -84,7 +87,7 @@ def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
     """In what an environment is another than one made by its recipe, as far as its settings and its twin tell."""
     fresh = _env_from({**recipe, "bins": None}, render_mode=env.unwrapped.render_mode)
     found = changed(env, fresh)
-    if found is not None or type(env.unwrapped) not in KNOWN:
+    if found is not None or not has_twin(env.unwrapped):
         return found
     one, two = _twin_or_reason(env), _twin_or_reason(fresh)
     if isinstance(one, str) or isinstance(two, str):

@@ -7,11 +7,15 @@ the dealer's hidden play can be summed up: *stick* wins, draws or loses with kno
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.labels import Axis, Ending, Labels
+from whatfor.layouts.map import Map
+from whatfor.layouts.shapes import Grid, Panels
+from whatfor.worlds.adapter import Adapter, Enter, Look, NoTwin, Places, cells_of
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
@@ -120,3 +124,83 @@ def _deal() -> NDArray[np.float64]:
                 start[LABELS.index((total, dealer, int(usable)))] += p * q * r
     start /= start.sum()
     return start
+
+
+def twin(core: Any, labels: Labels, limit: int | None) -> World:
+    """The paper's game; in others, the pay depends on what cannot be seen."""
+    if core.natural or core.sab:
+        raise NoTwin(
+            "with natural=True or sab=True (the id's default) the pay depends on how a hand came about, which the observation "
+            "does not show; gymnasium.make('Blackjack-v1', sab=False) is the paper's game, and compiled"
+        )
+    world = blackjack()
+    return World(world.labels, world.arrays, limit, world.recipe)
+
+
+def enter(core: Any, labels: Labels) -> Enter | None:
+    """Hands that look like an observation; by the paper's rules any such hand is as good as another."""
+    if core.natural or core.sab:
+        return None
+
+    def deal(env: Any, state: int, generator: np.random.Generator) -> None:
+        total, shown, ace = labels.observation(state)
+        hard = total - 10 * ace
+        hand = [1, hard - 1] if ace else [min(10, hard - 2), hard - min(10, hard - 2)]
+        cards = [*range(1, 10), 10, 10, 10, 10]
+        env.unwrapped.player = hand
+        env.unwrapped.dealer = [shown, cards[int(generator.integers(len(cards)))]]
+
+    return deal
+
+
+#: The sums that hands without and with a usable ace can have; the highest on top, as on an axis that points upwards.
+HAND_SUMS = (range(21, 3, -1), range(21, 11, -1))
+HAND_CARDS = range(1, 11)
+
+
+def panels(shown: Map) -> Panels:
+    """Two by two: actions across, aces down. Observations that no hand can have are left out."""
+    labels = shown.labels
+    return Panels(
+        shown.title,
+        shown.caption,
+        tuple(_hands(shown, ace, action) for ace in range(2) for action in range(labels.n_actions)),
+        columns=labels.n_actions,
+        column_heads=labels.actions,
+        row_heads=labels.axes[2].values,
+    )
+
+
+def _hands(shown: Map, ace: int, action: int) -> Grid:
+    labels, sums, cards = shown.labels, HAND_SUMS[ace], HAND_CARDS
+    hands = np.ix_(sums, cards)
+    unknown = None if shown.unknown_states is None else shown.unknown_states[:, :, ace][hands]
+    marked = None
+    if shown.at is not None and shown.at[2] == ace and shown.at[0] in sums and shown.at[1] in cards:
+        marked = (sums.index(shown.at[0]), cards.index(shown.at[1]))
+    return shown.grid(
+        shown.by_pair[:, :, ace, action][hands],
+        ("player's sum", tuple(str(total) for total in sums)),
+        ("dealer's card", ("A", *(str(card) for card in cards[1:]))),
+        title=f"{labels.actions[action]}, {labels.axes[2].word(ace)}",
+        unknown=unknown,
+        marked=marked,
+    )
+
+
+def places(labels: Labels, _: int) -> Places:
+    """The hands of each grid."""
+    states = np.arange(labels.n_states).reshape(labels.shape)
+    hands = [cells_of(states[:, :, ace][np.ix_(HAND_SUMS[ace], HAND_CARDS)]) for ace in range(2)]
+    return tuple(cells for cells in hands for _ in labels.actions)
+
+
+ADAPTER = Adapter(
+    "BlackjackEnv",
+    LABELS.actions,
+    labels=lambda _: LABELS,
+    twin=twin,
+    enter=enter,
+    kind=LABELS.kind,
+    look=Look(panels, places),
+)

@@ -1,10 +1,11 @@
-"""CartPole's physics with binned observations."""
+"""CartPole: its physics with binned observations, its words and its grids."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,14 @@ from numpy.typing import NDArray
 
 from whatfor.checks import whole
 from whatfor.labels import Axis, Ending, Labels
+from whatfor.layouts.facets import all_facets
+from whatfor.layouts.map import Map, named
+from whatfor.layouts.shapes import Panels
 from whatfor.limits import check_limit
+from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
+from whatfor.worlds.bins import edges_of, interval_words
+from whatfor.worlds.entering import as_drawn, as_shown
+from whatfor.worlds.making import binned, made
 from whatfor.worlds.private import has_sutton_barto_reward
 from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
 from whatfor.worlds.world import NO_TABLE, World
@@ -24,10 +32,9 @@ if TYPE_CHECKING:
 BINS = (3, 3, 6, 3)
 BOUNDS = ((-2.4, 2.4), (-2.5, 2.5), (-math.radians(12), math.radians(12)), (-1.0, 1.0))
 MAX_STEPS = 200
-#: A bin is at least so many times as wide as the distance between two float32 numbers there.
-MIN_WIDTH = 4
 
 NAMES = ("cart", "speed", "pole", "swing")
+ACTIONS = ("push left", "push right")
 TEMPLATE = "cart at {cart}, moving at {speed}; pole at {pole}, swinging at {swing}"
 
 
@@ -39,8 +46,6 @@ def cartpole(
     >>> cartpole().labels.words(79)
     'cart at -0.8 to 0.8, moving at -0.83 to 0.83; pole at -4° to 0°, swinging at -0.33 to 0.33'
     """
-    from whatfor.worlds.gymnasium import binned, made
-
     check_limit("steps", whole("max_steps", max_steps, 1), "an episode of max_steps")
     env = binned(made("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
     recipe = {
@@ -78,22 +83,7 @@ def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: 
     return World(labels, Arrays(CARTPOLE, NO_TABLE, cart), max_steps, recipe)
 
 
-def edges_of(env: Any) -> list[NDArray[np.float64]]:
-    """The bins' edges, outer ones included, as Gymnasium's wrapper computes them."""
-    edges = [
-        np.concatenate([[env.low[i]], env.bin_edges[i], [env.high[i]]]).astype(np.float64) for i in range(env.n_dims)
-    ]
-    for i, row in enumerate(edges):
-        apart = MIN_WIDTH * np.spacing(np.abs(row).max().astype(np.float32))
-        if not (np.diff(row) >= apart).all():
-            raise ValueError(
-                f"the bins of observation number {i} are too narrow: {len(row) - 1} between {row[0]:.9g} and {row[-1]:.9g}, where "
-                f"numbers that observations hold (float32) lie {apart / MIN_WIDTH:.2g} apart. Use fewer bins or wider bounds"
-            )
-    return edges
-
-
-def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
+def labels_of(edges: Sequence[NDArray[np.float64]]) -> Labels:
     """CartPole's bins in words."""
     axes = []
     for name, row in zip(NAMES, edges, strict=True):
@@ -101,13 +91,63 @@ def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
         axes.append(Axis(name, len(row) - 1, interval_words(shown, unit), edges=tuple(float(x) for x in row)))
     endings = (Ending("fell", said="let the pole fall or leave the track", bad=True),)
     verbs = ("pushes left", "pushes right")
-    return Labels(tuple(axes), ("push left", "push right"), TEMPLATE, endings, "cartpole", "bins", verbs)
+    return Labels(tuple(axes), ACTIONS, TEMPLATE, endings, "cartpole", "bins", verbs)
 
 
-def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:
-    """Each bin as "low to high"."""
-    for digits in range(2, 17):  # as many as it takes to tell all edges apart
-        numbers = [f"{round(float(x), digits) + 0.0:.{digits + 3}g}{unit}" for x in edges]
-        if len(set(numbers)) == len(numbers):
-            break
-    return tuple(f"{low} to {high}" for low, high in pairwise(numbers))
+def twin(core: CartPoleEnv, labels: Labels, limit: int | None) -> World:
+    """Its physics, where they are those that are compiled."""
+    if core.kinematics_integrator != "euler":
+        raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled physics is Euler's")
+    if labels.observed != "bins":
+        raise NoTwin("its bins are shown as several numbers (multidiscrete=True)")
+    return cart_world(core, labels, limit, {})
+
+
+PICTURED = {"cart": "cart position", "speed": "cart speed", "pole": "pole angle", "swing": "pole swing"}
+#: Laid out by two quantities, more grids can be read than one after the other.
+MOST_FACETS = 36
+
+
+def panels(shown: Map) -> Panels:
+    """A grid for every cart position (down) and speed (across); of many bins, a grid an action, carts summed up."""
+    axes = pictured(shown.labels)
+    if math.prod(shown.labels.shape[:2]) <= MOST_FACETS:
+        return all_facets(shown, axes)
+    unknown, marked = shown.unknown_states, None if shown.at is None else (shown.at[2], shown.at[3])
+    grids = [
+        shown.grid(
+            shown.by_pair[..., action].sum(axis=(0, 1)),
+            named(axes[2]),
+            named(axes[3]),
+            title=name,
+            unknown=None if unknown is None else np.asarray(unknown.all(axis=(0, 1))),
+            marked=marked,
+        )
+        for action, name in enumerate(shown.labels.actions)
+    ]
+    return Panels(shown.title, shown.caption, tuple(grids), len(grids), column_heads=shown.labels.actions)
+
+
+def pictured(labels: Labels) -> tuple[Axis, ...]:
+    """The axes under names that say what is measured."""
+    return tuple(replace(axis, name=PICTURED.get(axis.name, axis.name)) for axis in labels.axes)
+
+
+def places(labels: Labels, state: int) -> Places:
+    """The states of each grid; where carts are summed up, those of the same cart."""
+    states, at = np.arange(labels.n_states).reshape(labels.shape), labels.values(state)
+    if math.prod(labels.shape[:2]) > MOST_FACETS:
+        return tuple(cells_of(states[at[:2]]) for _ in labels.actions)
+    return tuple(cells_of(states[lead]) for lead in product(*(range(size) for size in labels.shape[:2])))
+
+
+ADAPTER = Adapter(
+    "CartPoleEnv",
+    ACTIONS,
+    bin_labels=lambda edges: labels_of(edges) if len(edges) == len(NAMES) else None,
+    twin=twin,
+    enter=as_drawn,
+    enter_observation=as_shown,
+    kind="cartpole",
+    look=Look(panels, places, pictured),
+)

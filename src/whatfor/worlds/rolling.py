@@ -14,7 +14,8 @@ from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
 from whatfor.limits import check_limit, limit
-from whatfor.worlds.entering import Enter, observations_in
+from whatfor.worlds.adapter import Enter
+from whatfor.worlds.entering import observations_in
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import CARTPOLE, Arrays, step
 from whatfor.worlds.world import World

@@ -1,8 +1,18 @@
-"""Taxi's board and words."""
+"""Taxi: its words, its twin and its board."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from whatfor.labels import Axis, Ending, Labels, Milestone
+from whatfor.layouts.map import Map, mask_of, rows_of
+from whatfor.layouts.shapes import Board, Layer
+from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
+from whatfor.worlds.table import by_index, by_observed_index, own_table
+from whatfor.worlds.world import World
 
 #: Landmarks by letter, row and column, and the cells with a wall on their east side.
 LANDMARKS = (("R", 0, 0), ("G", 0, 4), ("Y", 4, 0), ("B", 4, 3))
@@ -22,4 +32,76 @@ LABELS = Labels(
     kind="taxi",
     verbs=("moves south", "moves north", "moves east", "moves west", "picks up", "drops off"),
     milestones=(Milestone("passenger", "aboard", "pick up the passenger {passenger}"),),
+)
+
+FICKLE = (
+    "this taxi's passenger changes its mind (fickle_passenger=True): the environment's table P does not contain that, "
+    "and what follows a state depends on more than the state. There is no compiled or exact twin; engine='python' trains on it as it is"
+)
+
+
+def twin(core: Any, labels: Labels, limit: int | None) -> World:
+    """Its own table, but for a passenger that changes its mind."""
+    if core.fickle_passenger:
+        raise NoTwin(FICKLE)
+    return own_table(core, labels, limit)
+
+
+def board(shown: Map) -> Board:
+    """Two layers: the taxi before it has picked the passenger up, and with it aboard."""
+    rows, columns = shown.labels.shape[:2]
+    waiting = shown.by_state[:, :, :ABOARD].sum(axis=(2, 3))
+    aboard = shown.by_state[:, :, ABOARD].sum(axis=2)
+    taxi, roles = None, dict.fromkeys((letter for letter, _, _ in LANDMARKS), "")
+    if shown.at is not None:
+        row, column, place, goal = shown.at
+        taxi = (row, column)
+        roles[LANDMARKS[goal][0]] = "destination"
+        if place != ABOARD:
+            roles[LANDMARKS[place][0]] = "passenger"
+    return Board(
+        title=shown.title,
+        caption=shown.caption,
+        rows=rows,
+        columns=columns,
+        walls=WALLS,
+        marks=tuple((letter, row, column, roles[letter]) for letter, row, column in LANDMARKS),
+        piece="taxi",
+        at=taxi,
+        layers=(
+            Layer("before pick-up", "yellow", rows_of(waiting)),
+            Layer("passenger aboard", "green", rows_of(aboard)),
+        ),
+        quantity=shown.quantity,
+        diverging=shown.diverging,
+        unknown=mask_of(_unknown(shown)),
+    )
+
+
+def _unknown(shown: Map) -> NDArray[np.bool_] | None:
+    # A cell stands for twenty states. The agent knows it if it has been there on this very job: with the passenger
+    # still waiting where it waits now, or aboard to the present destination. Other jobs tell nothing about this one.
+    states = shown.unknown_states
+    if states is None or shown.at is None:
+        return None if states is None else np.asarray(states.all(axis=(2, 3)))
+    *_, place, goal = shown.at
+    there: NDArray[np.bool_] = states[:, :, place, goal] & states[:, :, ABOARD, goal]
+    return there
+
+
+def places(labels: Labels, state: int) -> Places:
+    """The taxi elsewhere: on the same job, and with the passenger aboard."""
+    states, at = np.arange(labels.n_states).reshape(labels.shape), labels.values(state)
+    return cells_of(states[:, :, at[2], at[3]]), cells_of(states[:, :, ABOARD, at[3]])
+
+
+ADAPTER = Adapter(
+    "TaxiEnv",
+    LABELS.actions,
+    labels=lambda _: LABELS,
+    twin=twin,
+    enter=by_index,
+    enter_observation=by_observed_index,
+    kind=LABELS.kind,
+    look=Look(board, places),
 )

@@ -209,13 +209,13 @@ function board(layout, { scale, places, pick, small }) {
       const said = hidden ? "no experience" : shown ? layout.layers.map((layer, i) => `${layer.name} ${fixed(numbers[i])}`).join(", ") : "";
       const words = `row ${row}, column ${column}${said ? ": " + said : ""}`;
       cell.append(el("title", {}, words));
-      const here = layout.taxi && layout.taxi[0] === row && layout.taxi[1] === column;
+      const here = layout.at && layout.at[0] === row && layout.at[1] === column;
       const more = Math.abs(numbers[1]) > Math.abs(numbers[0]) ? 1 : 0; // what the cell shows more of
       const half = (event) => { // where both halves show something, the one that is pointed at
         const box = cell.getBoundingClientRect(), lower = (event.clientX - box.left) / box.width + (event.clientY - box.top) / box.height > 1 ? 1 : 0;
         return places[event.detail > 0 && !faint(numbers[lower], scale) ? lower : more][row][column];
       };
-      if (pick && places && keyOf(places[more][row][column]) !== null) pickable(cell, row, column, places[more][row][column], `${words}; ask about the taxi here`, here, pick, half);
+      if (pick && places && keyOf(places[more][row][column]) !== null) pickable(cell, row, column, places[more][row][column], `${words}; ask about the ${layout.piece} here`, here, pick, half);
       cells.append(cell);
     }
   }
@@ -224,22 +224,23 @@ function board(layout, { scale, places, pick, small }) {
     group.append(el("line", { x1: left + (column + 1) * size, x2: left + (column + 1) * size, y1: top + row * size, y2: top + (row + 1) * size, stroke: look().wall, "stroke-width": 5 }));
   }
   group.append(el("rect", { x: left, y: top, width: layout.columns * size, height: layout.rows * size, fill: "none", stroke: look().wall, "stroke-width": 3 }));
-  for (const [letter, row, column] of layout.marks) { // in the corner that the two halves leave free
+  const roles = [...new Set(layout.marks.map(([, , , role]) => role).filter(Boolean))].sort().reverse(); // told apart by colour
+  for (const [letter, row, column, role] of layout.marks) { // in the corner that the two halves leave free
     const x = left + (column + 1) * size - 11, y = top + row * size + 11;
-    const plate = letter === layout.passenger ? "#1f4fd1" : letter === layout.destination ? "#c4161c" : "#666666";
+    const plate = role ? ["#1f4fd1", "#c4161c"][roles.indexOf(role)] : "#666666";
     group.append(el("rect", { x: x - 8, y: y - 8, width: 16, height: 16, rx: 3, fill: plate, "pointer-events": "none" }),
       text(x, y + 5, letter, { "text-anchor": "middle", "font-weight": 700, "font-size": 13, fill: "#ffffff", "pointer-events": "none" }));
   }
-  if (layout.taxi) {
-    const [row, column] = layout.taxi;
+  if (layout.at) {
+    const [row, column] = layout.at;
     group.append(el("rect", { x: left + column * size + 1.5, y: top + row * size + 1.5, width: size - 3, height: size - 3, fill: "none", stroke: look().series[0], "stroke-width": 3, "pointer-events": "none" }));
-    if (!small && !shown) group.append(text(left + (column + 0.5) * size, top + (row + 1) * size - 10, "taxi", { "text-anchor": "middle", "font-size": 12, "font-weight": 700, "pointer-events": "none" }));
+    if (!small && !shown) group.append(text(left + (column + 0.5) * size, top + (row + 1) * size - 10, layout.piece, { "text-anchor": "middle", "font-size": 12, "font-weight": 700, "pointer-events": "none" }));
   }
   if (!small) {
     for (let i = 0; i < layout.columns; i += 1) group.append(text(left + (i + 0.5) * size, height - 7, String(i), { "text-anchor": "middle", "font-size": 12 }));
     for (let i = 0; i < layout.rows; i += 1) group.append(text(left - 8, top + (i + 0.5) * size + 4, String(i), { "text-anchor": "end", "font-size": 12 }));
   }
-  const key = small ? "" : [layout.passenger && "blue: passenger", !layout.passenger && layout.taxi && "passenger aboard", layout.destination && "red: destination"].filter(Boolean).join(" · ");
+  const key = small ? "" : roles.map((role, i) => `${["blue", "red"][i]}: ${role}`).join(" · ");
   if (key) group.append(text(left, height + 9, key, { "font-size": 12 }));
   return { group, width, height: height + (key ? 18 : 0), legend: shown ? layout.layers.map((layer) => [layer.name, layer.colour]) : [] };
 }

@@ -1,0 +1,37 @@
+"""CliffWalking: its words and its twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whatfor.labels import Ending, Labels, Mark
+from whatfor.worlds.adapter import Adapter
+from whatfor.worlds.grid import grid
+from whatfor.worlds.private import cliff_cells
+from whatfor.worlds.table import by_index, by_observed_index, own_table
+
+if TYPE_CHECKING:
+    from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
+
+MOVES = ("up", "right", "down", "left")
+GOAL = (Ending("reached the goal", said="reach the goal"),)
+
+
+def labels(core: CliffWalkingEnv) -> Labels:
+    """Rows and columns, with the cliff."""
+    rows, columns = core.shape
+    return grid(rows, columns, MOVES, GOAL, _marks(core))
+
+
+def _marks(core: CliffWalkingEnv) -> tuple[Mark, ...]:
+    """Start, goal and the cliff, from which one is put back to the start."""
+    cliff = (Mark(int(at), "C", "cliff", closed=True) for at in cliff_cells(core))
+    goal = np.prod(core.shape) - 1
+    return Mark(int(core.start_state_index), "S", "start"), *cliff, Mark(int(goal), "G", "goal", closed=True)
+
+
+ADAPTER = Adapter(
+    "CliffWalkingEnv", MOVES, labels=labels, twin=own_table, enter=by_index, enter_observation=by_observed_index
+)

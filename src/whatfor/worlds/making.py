@@ -1,0 +1,122 @@
+"""Gymnasium's environments: created, created again, and seen through bins."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.wrappers import DiscretizeObservation, TransformObservation
+
+from whatfor.checks import whole
+from whatfor.limits import check_limit
+
+OLD_IDS = {"Taxi-v3": "Taxi-v4"}
+FEW = 30  # steps in which a setting would change if play changed it; and numbers that are one
+
+
+class Clipped(TransformObservation[Any, Any, Any]):
+    """Observations clipped to the bounds of their bins; told apart from wrappers that others have put there."""
+
+
+def made(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
+    """``gymnasium.make``, with ids that Gymnasium has retired mapped to their successors."""
+    if id in OLD_IDS:
+        warnings.warn(f"Gymnasium has retired {id}; using {OLD_IDS[id]}, whose world is the same", stacklevel=3)
+    return gym.make(OLD_IDS.get(id, id), **(options or {}))
+
+
+def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
+    """So many environments like this one, if they can be made again; else this one alone."""
+    if env.spec is None or n < 2:
+        return [env]
+    try:
+        first = gym.make(env.spec)
+        if changed(env, first) is None:
+            return [env, first, *(gym.make(env.spec) for _ in range(n - 2))]
+        first.close()
+        return [env]
+    except (gym.error.Error, TypeError, ValueError):
+        return [env]
+
+
+def changed(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
+    """The name of a setting in which an environment differs from one that was just made like it; None: there is none.
+
+    Settings are plain attributes that play does not change.
+
+    >>> one = made("CartPole-v1")
+    >>> one.unwrapped.gravity = 1.0
+    >>> changed(one, made("CartPole-v1"))
+    'gravity'
+    """
+    before = _settings(fresh)
+    fresh.action_space.seed(0)
+    with suppress(Exception):  # whatever a stranger's environment does; then all its attributes are settings
+        for seed in range(2):
+            fresh.reset(seed=seed)
+            for _ in range(FEW):
+                if any(fresh.step(fresh.action_space.sample())[2:4]):
+                    break
+    after, given = _settings(fresh), _settings(env)
+    settings = (name for name, value in before.items() if after.get(name) == value)
+    return next((name for name in settings if given.get(name) != before[name]), None)
+
+
+def _settings(env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """The attributes of an environment that are numbers, words, or a few numbers."""
+    found = {}
+    for name, value in vars(env.unwrapped).items():
+        if isinstance(value, bool | int | float | str | np.number):
+            found[name] = value
+        elif isinstance(value, np.ndarray) and value.size <= FEW and value.dtype.kind in "biuf":
+            found[name] = value.tolist()
+    return found
+
+
+def binned(
+    env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[tuple[float, float]] | None
+) -> DiscretizeObservation[Any, Any, Any]:
+    """The environment seen through Gymnasium's own bins, clipped to ``bounds`` first where they are given."""
+    space = env.observation_space
+    if not isinstance(space, spaces.Box):
+        raise ValueError(f"bins= is for continuous (Box) observations; this environment has {space}")
+    size = int(np.prod(space.shape))
+    low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
+    if bounds is not None:
+        if not _are_pairs(bounds):
+            raise ValueError(f"bounds takes a (low, high) pair for each number, e.g. [(-1, 1), (0, 5)], not {bounds!r}")
+        if len(bounds) != size:
+            raise ValueError(f"bounds has {len(bounds)} pairs, an observation has {size} numbers")
+        low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
+    endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
+    if endless:
+        raise ValueError(
+            f"observation number {endless[0]} has no finite bounds: say where the bins lie with bounds=[(low, high), ...]"
+        )
+    if not (low < high).all():
+        raise ValueError("each of bounds must have its low side below its high side")
+    counts = [whole("bins", count) for count in np.ravel(np.asarray(bins, dtype=object))]
+    counts *= size if np.ndim(bins) == 0 else 1
+    if len(counts) != size:
+        raise ValueError(f"bins has {len(counts)} numbers, an observation has {size}")
+    if min(counts) < 1:
+        raise ValueError(f"bins is {bins}; at least one bin is needed for each number")
+    check_limit("states", math.prod(counts), f"bins={bins}")
+    if bounds is not None:
+        clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
+        env = Clipped(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
+    return DiscretizeObservation(env, tuple(counts))
+
+
+def _are_pairs(bounds: Any) -> bool:
+    try:
+        sides = np.asarray(bounds)
+    except ValueError:  # of different lengths
+        return False
+    return sides.dtype.kind in "iuf" and sides.ndim == 2 and sides.shape[1] == 2
