@@ -5,7 +5,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it without a traceback, also while it is loaded and while it ends."""
+    """Run the command line; Ctrl-C ends it without a traceback, also while it is loaded."""
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # while modules are loaded
         from whatfor.cli import main as run_command

@@ -271,6 +271,8 @@ def explore(
         from whatfor.explorer.server import explore as serve
 
         serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            print(end="", flush=True)
         end_once()  # while signals still lead there: whoever presses Ctrl-C once more interrupts nothing
 
 
@@ -281,10 +283,10 @@ def _ending() -> Callable[..., None]:
     def end(*_: object) -> None:
         if not begun:  # a signal before the next line ends the process there; one after it does nothing
             begun.append(True)
-            with suppress(OSError):  # nobody reads it any more
-                if sys.stdout is not None:
-                    os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-            os._exit(0)
+            try:
+                os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
+            finally:  # also where nobody reads it any more
+                os._exit(0)
 
     return end
 
