@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
-from whatfor.signals import handling_signals
+from whatfor.signals import handling_signals, interruptible
 from whatfor.terminal import run_command, say
 from whatfor.text import file_name
 
@@ -365,7 +365,9 @@ def _command() -> None:
         say(f"whatfor {__version__}")
         return
     commands: dict[str, Callable[..., None]] = {
-        "train": train, "explain": explain, "draw": draw, "report": report, "explore": explore, "paper": paper,
-    }  # fmt: skip
+        **{command.__name__: interruptible(command) for command in (train, explain, draw, report)},
+        "explore": explore,  # which says itself what signals do
+        "paper": interruptible(paper),
+    }
 
     tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)
