@@ -5,28 +5,31 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
 PYTEST := -m pytest -n 2 --dist worksteal
-LONG := -m "not load"
+ALL := -m "not load"
 # PyTorch from PyPI brings some gigabytes of GPU libraries; UV_TORCH_BACKEND=cpu leaves them out.
 UV := $(or $(shell command -v uv),$(BIN)/uv)
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
 
-.PHONY: demo test test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme screenshots clean
+.PHONY: demo test test-long test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
 
-test: $(WHOLE)  ## the tests and doctests but the long ones, which test-bounds runs; those of the page need a browser, and are skipped where there is none
+test: $(WHOLE)  ## the tests and doctests but the long ones and the load test, which test-long and bench run; those of the page need a browser, and are skipped where there is none
 	$(BIN)/python $(PYTEST)
 
+test-long: $(WHOLE)  ## the long tests: commands of the documentation, and studies of many seeds
+	$(BIN)/python $(PYTEST) -m long
+
 test-bounds: $(WHOLE)  ## all tests, also the long ones, with every index into compiled code checked
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python $(PYTEST) $(LONG)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python $(PYTEST) $(ALL)
 
 test-lowest: python-3.11  ## all tests with Python 3.11 and the oldest versions that pyproject.toml allows
 	rm -rf .venv-lowest
 	$(UV) venv --quiet --python 3.11 .venv-lowest
 	$(UV) pip install --quiet --python .venv-lowest --resolution lowest-direct --group test --editable ".[all]"
-	.venv-lowest/bin/python $(PYTEST) $(LONG)
+	.venv-lowest/bin/python $(PYTEST) $(ALL)
 
 test-python: $(PYTHONS:%=python-%) $(PYTHONS:%=test-python-%)  ## all tests with Python 3.12 and 3.13
 
@@ -34,7 +37,7 @@ test-python-%: python-%
 	rm -rf .venv-$*
 	$(UV) venv --quiet --python $* .venv-$*
 	$(UV) pip install --quiet --python .venv-$* --constraint constraints.txt --group test --editable ".[all]"
-	.venv-$*/bin/python $(PYTEST) $(LONG)
+	.venv-$*/bin/python $(PYTEST) $(ALL)
 
 python-%: $(UV)  # the interpreters first: a missing one is reported before the work
 	@$(UV) python find --no-python-downloads $* || { echo "Python $* is missing; get it with: $(UV) python install $*"; exit 1; }

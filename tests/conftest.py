@@ -16,7 +16,7 @@ from whatfor import cli
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests that look at a page in a browser have a marker: -m "not browser" leaves them out."""
+    """Tests that look at a page in a browser have a marker: -m "not browser and not long and not load" leaves them out."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")

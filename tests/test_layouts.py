@@ -177,7 +177,7 @@ def test_bars_hold_the_largest_and_the_rest():
 
 def test_a_board_without_a_state_has_no_taxi():
     board = map_of(TAXI, some(TAXI))
-    assert (board.taxi, board.passenger, board.destination) == (None, None, None)
+    assert (board.at, {role for *_, role in board.marks}) == (None, {""})
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def test_taxi_is_shown_on_its_board(taxi):
     why = taxi.intention(START)
     board = layout_of(why)
     assert isinstance(board, Board)
-    assert (board.taxi, board.passenger, board.destination) == ((0, 3), "Y", "R")
+    assert (board.piece, board.at) == ("taxi", (0, 3))
+    assert {role: letter for letter, _, _, role in board.marks if role} == {"passenger": "Y", "destination": "R"}
     waiting, aboard = (np.array(layer.cells) for layer in board.layers)
     assert waiting.sum() + aboard.sum() == pytest.approx(why.visits.sum()), "nothing is lost, nothing is scaled"
     assert waiting[0, 3] == pytest.approx(1.0, abs=1e-3), "it is there now"
@@ -66,7 +67,7 @@ def test_walls_are_gymnasiums(taxi):
     walls = {(row, column) for row in range(5) for column in range(4) if desc[1 + row, 2 * column + 2] == b"|"}
     assert set(board.walls) == walls
     locations = taxi.playing.place().env.unwrapped.locs
-    assert [(row, column) for _, row, column in board.marks] == locations
+    assert [(row, column) for _, row, column, _ in board.marks] == locations
 
 
 def test_where_nothing_was_tried_nothing_is_shown_as_zero(taxi):

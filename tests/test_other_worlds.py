@@ -243,6 +243,27 @@ def test_too_many_bins_are_refused_before_any_is_made(bins):
         wf.worlds.cartpole(bins=bins if isinstance(bins, (tuple, list)) else [bins] * 4)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: wf.Labels.plain(3_000, 2),
+        lambda: wf.Labels((wf.Axis("x", 50), wf.Axis("y", 60)), ("go",)),
+        lambda: table([[0]] * 3_000, [[1.0]] * 3_000),
+    ],
+)
+def test_more_states_than_the_limit_are_refused_wherever_a_world_is_made(make, monkeypatch):
+    make()
+    monkeypatch.setenv("WHATFOR_MAX_STATES", "2000")
+    with pytest.raises(ValueError, match=r"3,000 states, and the limit is 2,000"):
+        make()
+
+
+def test_axes_are_no_more_than_arrays_can_have():
+    assert wf.Labels(tuple(wf.Axis(f"x{i:02}", 1) for i in range(64)), ("go",)).where("x63 0").states.tolist() == [True]
+    with pytest.raises(ValueError, match="there are 65 axes; at most 64"):
+        wf.Labels(tuple(wf.Axis(f"x{i}", 1) for i in range(65)), ("go",))
+
+
 @pytest.mark.parametrize("bins", [2.5, "3", [3, 2.5], True, [3, None], None])
 def test_bins_are_whole_numbers(bins):
     with pytest.raises(ValueError, match=r"bins is .*; it must be a whole number|observations are continuous"):

@@ -5,12 +5,13 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it without a traceback, also while it is loaded and while it ends."""
+    """Run the command line; Ctrl-C ends it without a traceback, also while it is loaded."""
     try:
-        before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # while modules are loaded
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            # Until the command begins: Python may lose an exception that is raised while modules are loaded.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         from whatfor.cli import main as run_command
 
-        signal.signal(signal.SIGINT, before)
         run_command()
     except KeyboardInterrupt:
         sys.exit(130)

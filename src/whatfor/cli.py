@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
-from whatfor.signals import handling_signals
+from whatfor.signals import handling_signals, interruptible
 from whatfor.terminal import run_command, say
 from whatfor.text import file_name
 
@@ -218,6 +218,8 @@ def explore(
         from whatfor.explorer.server import explore as serve
 
         serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            print(end="", flush=True)
         end_once()  # while signals still lead there: whoever presses Ctrl-C once more interrupts nothing
 
 
@@ -228,10 +230,10 @@ def _ending() -> Callable[..., None]:
     def end(*_: object) -> None:
         if not begun:  # a signal before the next line ends the process there; one after it does nothing
             begun.append(True)
-            with suppress(OSError):  # nobody reads it any more
-                if sys.stdout is not None:
-                    os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-            os._exit(0)
+            try:
+                os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
+            finally:  # also where nobody reads it any more
+                os._exit(0)
 
     return end
 
@@ -314,7 +316,9 @@ def _command() -> None:
 
         explain.__annotations__["asked"], draw.__annotations__["asked"] = asked_type(), asked_type(drawn=True)
     commands: dict[str, Callable[..., None]] = {
-        "train": train, "explain": explain, "draw": draw, "report": report, "explore": explore, "paper": paper,
-    }  # fmt: skip
+        **{command.__name__: interruptible(command) for command in (train, explain, draw, report)},
+        "explore": explore,  # which says itself what signals do
+        "paper": interruptible(paper),
+    }
 
     tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)

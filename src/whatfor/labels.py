@@ -17,9 +17,14 @@ from numpy.typing import NDArray
 
 from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
+from whatfor.limits import check_limit
 from whatfor.parsing import AxisWords, StateParser, numbers_in
 from whatfor.text import check_plain, shortened
 
+#: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
+BUILT_IN = 1_000
+#: NumPy's arrays have no more.
+MOST_AXES = 64
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
 #: The action of an ending that goes by another condition than action and reward.
@@ -142,11 +147,15 @@ class Labels:
     def __post_init__(self) -> None:
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
+        if len(self.axes) > MOST_AXES:
+            raise ValueError(f"there are {len(self.axes):,} axes; at most {MOST_AXES} can be told apart")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
+        if self.n_states > BUILT_IN:
+            check_limit("states", self.n_states, "this world")
         if self.observed not in OBSERVED:
             raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):

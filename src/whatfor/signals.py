@@ -5,9 +5,24 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from types import FrameType
+from typing import ParamSpec
 
+P = ParamSpec("P")
 ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def interruptible(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that Ctrl-C interrupts with an exception, where it would end the process until now."""
+
+    @wraps(command)
+    def begun(*args: P.args, **kwargs: P.kwargs) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        command(*args, **kwargs)
+
+    return begun
 
 
 @contextmanager

@@ -99,10 +99,9 @@ def test_a_wrapper_that_changes_rewards_is_respected():
 
 
 class Slope(gym.Env):
-    """Walk up or down three steps; ``P`` says so, and so does ``step`` unless it is told to lie."""
+    """Walk up or down three steps, as ``P`` says."""
 
-    def __init__(self, lie=""):
-        self.lie = lie
+    def __init__(self):
         self.observation_space, self.action_space = spaces.Discrete(3), spaces.Discrete(2)
         self.P = {s: {a: self._entries(s, a) for a in (0, 1)} for s in range(3)}
         self.initial_state_distrib = np.array([1.0, 0.0, 0.0])
@@ -114,40 +113,24 @@ class Slope(gym.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.s, self.steps = (1 if self.lie == "start" else 0), 0
+        self.s = 0
         self.np_random.random()  # Gymnasium's tables draw where to start; the twin does
         return self.s, {}
 
     def step(self, a):
         entries = self.P[self.s][a]
-        uniform, self.steps = self.np_random.random(), self.steps + 1
-        first = uniform < (0.2 if self.lie == "chances" else 0.8)
-        _, self.s, reward, ended = entries[0 if first else 1]
-        if self.lie == "reward" and ended:
-            reward = 5.0
-        return self.s, reward, ended and self.lie != "end", self.lie == "cut" and self.steps == 4, {}
+        _, self.s, reward, ended = entries[0 if self.np_random.random() < 0.8 else 1]
+        return self.s, reward, ended, False, {}
 
 
-def test_a_faithful_table_of_a_strangers_environment_is_taken_when_asked_for():
-    run = wf.train(Slope(), episodes=200, seed=0, engine="compiled", max_steps=50)
-    assert run.engine == "compiled"
-    by_hand = wf.train(Slope(), episodes=200, seed=0, engine="python", max_steps=50)
-    assert np.array_equal(run.tables, by_hand.tables)
-    assert wf.train(Slope(), episodes=2, seed=0).engine == "python", "not without being asked for"
-
-
-@pytest.mark.parametrize("lie", ["reward", "end", "start", "chances", "cut"])
-def test_an_unfaithful_table_is_refused(lie):
-    with pytest.raises(ValueError, match=r"no compiled engine for this environment: .*Slope.*engine='python'"):
-        wf.train(Slope(lie), episodes=1, seed=0, engine="compiled")
-    assert wf.train(Slope(lie), episodes=1, seed=0, max_steps=50).engine == "python"
-
-
-def test_a_strangers_table_without_a_start_says_what_to_do():
-    env = Slope()
-    del env.initial_state_distrib
-    with pytest.raises(ValueError, match=r"no initial_state_distrib.*whatfor\.worlds\.table\(P, start=\.\.\.\)"):
-        wf.train(env, episodes=1, seed=0, engine="compiled")
+def test_a_strangers_table_is_a_world_of_its_own():
+    with pytest.raises(ValueError, match=r"no compiled engine for this environment: Slope .*worlds\.table\(P, start="):
+        wf.train(Slope(), episodes=1, seed=0, engine="compiled")
+    slope = Slope()
+    given = wf.train(wf.worlds.table(slope.P, start=slope.initial_state_distrib), episodes=200, seed=0, max_steps=50)
+    by_hand = wf.train(Slope(), episodes=200, seed=0, max_steps=50)
+    assert (given.engine, by_hand.engine) == ("compiled", "python")
+    assert np.array_equal(given.tables, by_hand.tables)
 
 
 def test_an_old_id_works_and_says_what_it_is_mapped_to():
