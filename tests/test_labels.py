@@ -15,7 +15,8 @@ from gymnasium.wrappers import (
 )
 
 import whatfor as wf
-from whatfor.labels import Ending, Labels
+from whatfor.axes import Ending
+from whatfor.labels import Labels
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import labels_of
 from whatfor.worlds.making import binned

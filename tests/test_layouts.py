@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.layouts import Bars, Board, Grid, Lines, Panels, Series
 from whatfor.maps import map_of
 from whatfor.worlds.blackjack import LABELS as BLACKJACK

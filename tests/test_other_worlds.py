@@ -10,7 +10,7 @@ import pytest
 from gymnasium import spaces
 
 import whatfor as wf
-from whatfor.labels import Ending
+from whatfor.axes import Ending
 from whatfor.worlds import World, table
 from whatfor.worlds.adapter import NoTwin
 from whatfor.worlds.gymnasium import twin
@@ -229,7 +229,8 @@ def test_bins_narrower_than_observations_can_tell_apart_are_refused(bins, bounds
 
 
 def test_drawing_observations_gives_up():
-    from whatfor.labels import Axis, Labels
+    from whatfor.axes import Axis
+    from whatfor.labels import Labels
     from whatfor.worlds.entering import observations_in
 
     labels = Labels((Axis("x", 2, edges=(1.0, 1.00000001, 1.00000002)),), ("go",), observed="bins")

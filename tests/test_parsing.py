@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.axes import Axis, Ending
+from whatfor.labels import Labels
 from whatfor.parsing import numbers_in
 from whatfor.vocabulary import Vocabulary
 

@@ -7,7 +7,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 import whatfor as wf
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.layouts import Bars, Board, Grid, Layer, Lines, Panels, Series
 from whatfor.pictures.frames import frames
 

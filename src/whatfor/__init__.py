@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from whatfor import deep, testing, worlds
+    from whatfor.axes import Axis, Ending, Mark, Milestone
     from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, SimulatedBeliefs, value_iteration
     from whatfor.concepts import Concept
     from whatfor.explanations import (
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         Trust,
     )
     from whatfor.folder import FolderError
-    from whatfor.labels import Axis, Ending, Labels, Mark, Milestone
+    from whatfor.labels import Labels
     from whatfor.learners import (
         DoubleQLearning,
         LambdaReturns,
@@ -60,7 +61,8 @@ _PLACES = {
         "Trust",
     ),
     "whatfor.folder": ("FolderError",),
-    "whatfor.labels": ("Axis", "Ending", "Labels", "Mark", "Milestone"),
+    "whatfor.axes": ("Axis", "Ending", "Mark", "Milestone"),
+    "whatfor.labels": ("Labels",),
     "whatfor.learners": (
         "DoubleQLearning",
         "LambdaReturns",

@@ -8,18 +8,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.axes import Axis, Ending, Mark, Milestone
 from whatfor.checks import whole
 from whatfor.concepts import Concept, judged, picked
 from whatfor.limits import check_limit
-from whatfor.parsing import AxisWords, StateParser, numbers_in
-from whatfor.text import check_plain, shortened
+from whatfor.reading import Reader
+from whatfor.text import check_plain
 
 #: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
 BUILT_IN = 1_000
@@ -31,98 +31,6 @@ ENDINGS = ("timed out", "terminated")
 NO_ACTION = -1
 #: What ``Labels.observed`` may be: what the world shows.
 OBSERVED = ("index", "tuple", "array", "bins")
-#: Axes that the pictures of a kind of world rely on, each with its size (None: any).
-KIND_AXES: dict[str, dict[str, int | None]] = {
-    "taxi": {"row": 5, "column": 5, "passenger": 5, "destination": 4},
-    "blackjack": {"player": 32, "dealer": 11, "ace": 2},
-    "cartpole": {"cart": None, "speed": None, "pole": None, "swing": None},
-}
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One number that a state is made of."""
-
-    name: str
-    size: int
-    values: tuple[str, ...] = ()  # words of each value; none: the number itself
-    start: int = 0  # the observation's smallest value
-    edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
-
-    def __post_init__(self) -> None:
-        for text in (self.name, *self.values):
-            check_plain("a name of an axis or of its values", text)
-        whole(f"the size of axis {self.name!r}", self.size, 1)
-        whole(f"the start of axis {self.name!r}", self.start)
-        if self.values and len(self.values) != self.size:
-            raise ValueError(
-                f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
-            )
-        if self.edges and not (
-            len(self.edges) == self.size + 1
-            and all(map(math.isfinite, self.edges))
-            and all(low < high for low, high in pairwise(self.edges))
-        ):
-            raise ValueError(
-                f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
-            )
-
-    def word(self, at: int) -> str:
-        """The value in words."""
-        return self.values[at] if self.values else str(at + self.start)
-
-
-@dataclass(frozen=True)
-class Ending:
-    """A name for how episodes end, by the last action and its reward (None: any)."""
-
-    name: str
-    action: int | None = None
-    reward: float | None = None
-    said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
-    bad: bool = False  # nobody would act for its sake
-
-    def __post_init__(self) -> None:
-        check_plain("an ending's name", self.name)
-        check_plain(f"what ending {self.name!r} says", self.said)
-        if self.action is not None:
-            whole(f"the action of ending {self.name!r}", self.action)
-        if self.reward is not None and not math.isfinite(self.reward):
-            raise ValueError(
-                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
-            )
-
-    def fits(self, action: int, reward: float) -> bool:
-        """Whether an episode that ended so has this name."""
-        return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
-
-
-@dataclass(frozen=True)
-class Milestone:
-    """Something worth a word on the way: an axis comes to a value."""
-
-    axis: str
-    value: str
-    said: str  # what the agent does then, with {axis} of the state before in it
-
-    def __post_init__(self) -> None:
-        for text in (self.axis, self.value, self.said):
-            check_plain("a word of a milestone", text)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A letter for a state that is something special, for maps."""
-
-    state: int
-    letter: str
-    name: str  # what it is: "hole"
-    closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
-
-    def __post_init__(self) -> None:
-        whole("the state of a mark", self.state)
-        for text in (self.letter, self.name):
-            check_plain("the letter and the name of a mark", text)
 
 
 @dataclass(frozen=True)
@@ -170,12 +78,6 @@ class Labels:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
         for mark in self.marks:
             self.checked(mark.state)
-        wanted = KIND_AXES.get(self.kind)
-        if wanted is not None and not (
-            names == [*wanted]
-            and all(size in (None, axis.size) for axis, size in zip(self.axes, wanted.values(), strict=True))
-        ):
-            raise ValueError(f"labels of kind {self.kind!r} have the axes {', '.join(wanted)} of that world")
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -266,10 +168,10 @@ class Labels:
         5
         """
         if isinstance(observation, str):
-            return self._parsed(observation)
+            return self._reader.state(observation)
         if np.ndim(observation) == 0:
             if isinstance(observation, (bool, np.bool_)):
-                raise ValueError(f"{observation!r} is not a state. {self._example()}")
+                raise ValueError(f"{observation!r} is not a state. {self.example()}")
             self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             if start and not start <= observation < start + self.n_states:
@@ -280,11 +182,11 @@ class Labels:
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
             raise ValueError(
-                f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
+                f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self.example()}"
             )
         if self.observed == "bins":
             if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
-                raise ValueError(f"{observation!r} holds something that is not a number. {self._example()}")
+                raise ValueError(f"{observation!r} holds something that is not a number. {self.example()}")
             return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
@@ -304,7 +206,7 @@ class Labels:
         flat = np.asarray(observations).reshape(len(observations), -1)
         if flat.shape[1] != len(self.axes):
             raise ValueError(
-                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self._example()}"
+                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self.example()}"
             )
         bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
@@ -352,7 +254,7 @@ class Labels:
             names = tuple(dict.fromkeys([*ENDINGS, *self.ending_names, *endings]))
             found = next((name for name in names if name.lower() == what.strip().lower()), None)
             if found is None:
-                return Concept(what.strip(), self._region(what, names))
+                return Concept(what.strip(), self._reader.states(what, names))
             ends = names[1:] if found == ENDINGS[1] else (found,)
             return Concept(found, np.zeros(self.n_states, np.bool_), ends)
         if callable(what):
@@ -361,29 +263,13 @@ class Labels:
             return Concept("the condition" if name == "<lambda>" else name, judged(what, seen))
         return Concept("the given states", picked(what, self.n_states))
 
-    def _region(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
-        """(S,) The states of which a text is true; every piece of it must be understood."""
-        words, rest = self._parser.read(text)
-        unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
-        if unread or not words:
-            said = shortened(text)
-            what = (
-                f"{shortened(' '.join(unread))!r} in {said!r} is not understood" if unread else f"{said!r} says nothing"
-            )
-            axes = "; ".join(self._choices(axis) for axis in self.axes)
-            raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
-        states = np.zeros(self.shape, np.bool_)
-        at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
-        states[tuple(at)] = True
-        return states.ravel()
-
     def _whole(self, numbers: Sequence[Any]) -> None:
         """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""
         for number in numbers:
             if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
-                raise ValueError(f"{number!r} is not a state. {self._example()}")
+                raise ValueError(f"{number!r} is not a state. {self.example()}")
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
-                raise ValueError(f"{number} is not a whole number. {self._example()}")
+                raise ValueError(f"{number} is not a whole number. {self.example()}")
 
     def checked(self, index: int) -> int:
         """The index itself, if there is such a state."""
@@ -392,36 +278,12 @@ class Labels:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
         return index
 
-    def _parsed(self, text: str) -> int:
-        """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
-        numbers = numbers_in(text)
-        if numbers:
-            return self.index(numbers if len(numbers) > 1 else numbers[0])
-        words, _ = self._parser.read(text)
-        at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
-        for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
-            if i not in at:
-                said = shortened(text)
-                raise ValueError(f"{said!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
-        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.shape))
-
-    def _found(self, at: int, word: str) -> int:
-        """The value of an axis that a word means."""
-        axis, value = self.axes[at], self._parser.axes[at].find(word)
-        if value is None:
-            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {self._choices(axis)}. {self._example()}")
-        return value
-
     @cached_property
-    def _parser(self) -> StateParser:
-        axes = [AxisWords(axis.name, axis.size, axis.values, axis.start) for axis in self.axes]
-        return StateParser(axes, self._template)
+    def _reader(self) -> Reader:
+        return Reader(self, self._template)
 
-    def _choices(self, axis: Axis) -> str:
-        words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
-        return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")
-
-    def _example(self) -> str:
+    def example(self) -> str:
+        """How a state is written."""
         some = self.n_states * 2 // 3
         ways = dict.fromkeys([repr(self.words(some)), str(self.observation(some))])
         return f"Write it like this: {' or '.join(ways)}"

@@ -15,7 +15,7 @@ from whatfor.layouts.facets import MOST_FACETS, by_axes, facets_here
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels
 from whatfor.worlds.adapter import Cells, Places, cells_of
-from whatfor.worlds.known import LOOKS
+from whatfor.worlds.known import look_of
 
 #: States of one axis: so many in a row, and no more in all can be pointed at.
 ROW, MOST_CELLS = 10, 200
@@ -57,7 +57,7 @@ def map_of(
     if not np.isfinite(array).all():
         raise ValueError("numbers must be finite; what is not known is said with unknown=")
     shown = Map(labels, array, title, caption, quantity, diverging, mask, state)
-    look = LOOKS.get(labels.kind)
+    look = look_of(labels)
     if facets == "here":
         return facets_here(shown, labels.axes if look is None else look.axes(labels))
     return by_axes(shown) if look is None else look.lay_out(shown)
@@ -72,8 +72,9 @@ def places_of(labels: Labels, state: int) -> Places:
     >>> [layer[0] for layer in places_of(LABELS, 68)], LABELS.words(68)
     ([(8, 28, 48, 68, 88), (16, 36, 56, 76, 96)], 'taxi at row 0, column 3; passenger at Y; destination R')
     """
-    if labels.kind in LOOKS:
-        return LOOKS[labels.kind].places(labels, state)
+    look = look_of(labels)
+    if look is not None:
+        return look.places(labels, state)
     states, leads = np.arange(labels.n_states).reshape(labels.shape), labels.shape[:-2]
     if len(labels.axes) == 2:
         return cells_of(states)

@@ -14,8 +14,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from whatfor.axes import Axis, Ending
 from whatfor.deep.document import CellsKind
-from whatfor.labels import NO_ACTION, Axis, Ending, Labels
+from whatfor.labels import NO_ACTION, Labels
 from whatfor.worlds.bins import interval_words
 from whatfor.worlds.gymnasium import action_names, labels_of
 from whatfor.worlds.making import binned

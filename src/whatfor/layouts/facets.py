@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.layouts.map import Map, named
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels, Series
 from whatfor.layouts.words import pair_names

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.worlds.world import World
@@ -30,9 +31,17 @@ class NoTwin(ValueError):
 class Look:
     """How maps of a world are laid out where their axes alone say too little; by ``Labels.kind``."""
 
+    sizes: Mapping[str, int | None]  # of the axes that it is for (None: any)
     lay_out: Callable[[Map], Layout]
     places: Callable[[Labels, int], Places]  # the states that the cells stand for, of a map of one state
     axes: Callable[[Labels], tuple[Axis, ...]] = lambda labels: labels.axes  # named as pictures name them
+
+    def fits(self, labels: Labels) -> bool:
+        """Whether labels have the axes that it is for."""
+        sizes = [(axis.name, axis.size) for axis in labels.axes]
+        return [name for name, _ in sizes] == [*self.sizes] and all(
+            self.sizes[name] in (None, size) for name, size in sizes
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.axes import Axis, Ending
+from whatfor.labels import Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Grid, Panels
 from whatfor.worlds.adapter import Adapter, Enter, Look, NoTwin, Places, cells_of
@@ -202,5 +203,5 @@ ADAPTER = Adapter(
     twin=twin,
     enter=enter,
     kind=LABELS.kind,
-    look=Look(panels, places),
+    look=Look({axis.name: axis.size for axis in LABELS.axes}, panels, places),
 )

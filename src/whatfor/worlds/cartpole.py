@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.axes import Axis, Ending
 from whatfor.checks import whole
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.labels import Labels
 from whatfor.layouts.facets import all_facets
 from whatfor.layouts.map import Map, named
 from whatfor.layouts.shapes import Panels
@@ -149,5 +150,5 @@ ADAPTER = Adapter(
     enter=as_drawn,
     enter_observation=as_shown,
     kind="cartpole",
-    look=Look(panels, places, pictured),
+    look=Look(dict.fromkeys(NAMES), panels, places, pictured),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 

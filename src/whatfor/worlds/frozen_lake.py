@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whatfor.labels import Ending, Labels, Mark
+from whatfor.axes import Ending, Mark
+from whatfor.labels import Labels
 from whatfor.worlds.adapter import Adapter
 from whatfor.worlds.grid import grid
 from whatfor.worlds.table import by_index, by_observed_index, own_table

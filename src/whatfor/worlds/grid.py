@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whatfor.labels import Axis, Ending, Labels, Mark
+from whatfor.axes import Axis, Ending, Mark
+from whatfor.labels import Labels
 
 
 def grid(

@@ -14,7 +14,8 @@ from gymnasium.wrappers import (
     TimeLimit,
 )
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.bins import edges_of, interval_words
 from whatfor.worlds.known import adapter_of, has_twin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whatfor.labels import Labels
 from whatfor.worlds.acrobot import ADAPTER as ACROBOT
 from whatfor.worlds.adapter import Adapter, Look
 from whatfor.worlds.blackjack import ADAPTER as BLACKJACK
@@ -21,6 +22,12 @@ ADAPTERS: dict[str, Adapter] = {
 }
 #: By ``Labels.kind``; a run that was loaded has no environment, but its labels.
 LOOKS: dict[str, Look] = {one.kind: one.look for one in ADAPTERS.values() if one.look is not None}
+
+
+def look_of(labels: Labels) -> Look | None:
+    """How maps of a world are laid out; None: by its axes."""
+    look = LOOKS.get(labels.kind)
+    return look if look is not None and look.fits(labels) else None
 
 
 def adapter_of(core: Any) -> Adapter | None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Ending, Labels, Milestone
+from whatfor.axes import Axis, Ending, Milestone
+from whatfor.labels import Labels
 from whatfor.layouts.map import Map, mask_of, rows_of
 from whatfor.layouts.shapes import Board, Layer
 from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
@@ -103,5 +104,5 @@ ADAPTER = Adapter(
     enter=by_index,
     enter_observation=by_observed_index,
     kind=LABELS.kind,
-    look=Look(board, places),
+    look=Look({axis.name: axis.size for axis in LABELS.axes}, board, places),
 )

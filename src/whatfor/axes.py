@@ -1,0 +1,96 @@
+"""What labels are made of: axes, endings, milestones and marks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from whatfor.checks import whole
+from whatfor.text import check_plain
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One number that a state is made of."""
+
+    name: str
+    size: int
+    values: tuple[str, ...] = ()  # words of each value; none: the number itself
+    start: int = 0  # the observation's smallest value
+    edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
+
+    def __post_init__(self) -> None:
+        for text in (self.name, *self.values):
+            check_plain("a name of an axis or of its values", text)
+        whole(f"the size of axis {self.name!r}", self.size, 1)
+        whole(f"the start of axis {self.name!r}", self.start)
+        if self.values and len(self.values) != self.size:
+            raise ValueError(
+                f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
+            )
+        if self.edges and not (
+            len(self.edges) == self.size + 1
+            and all(map(math.isfinite, self.edges))
+            and all(low < high for low, high in pairwise(self.edges))
+        ):
+            raise ValueError(
+                f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
+            )
+
+    def word(self, at: int) -> str:
+        """The value in words."""
+        return self.values[at] if self.values else str(at + self.start)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A name for how episodes end, by the last action and its reward (None: any)."""
+
+    name: str
+    action: int | None = None
+    reward: float | None = None
+    said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
+    bad: bool = False  # nobody would act for its sake
+
+    def __post_init__(self) -> None:
+        check_plain("an ending's name", self.name)
+        check_plain(f"what ending {self.name!r} says", self.said)
+        if self.action is not None:
+            whole(f"the action of ending {self.name!r}", self.action)
+        if self.reward is not None and not math.isfinite(self.reward):
+            raise ValueError(
+                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
+            )
+
+    def fits(self, action: int, reward: float) -> bool:
+        """Whether an episode that ended so has this name."""
+        return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """Something worth a word on the way: an axis comes to a value."""
+
+    axis: str
+    value: str
+    said: str  # what the agent does then, with {axis} of the state before in it
+
+    def __post_init__(self) -> None:
+        for text in (self.axis, self.value, self.said):
+            check_plain("a word of a milestone", text)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A letter for a state that is something special, for maps."""
+
+    state: int
+    letter: str
+    name: str  # what it is: "hole"
+    closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
+
+    def __post_init__(self) -> None:
+        whole("the state of a mark", self.state)
+        for text in (self.letter, self.name):
+            check_plain("the letter and the name of a mark", text)

@@ -1,0 +1,68 @@
+"""Words about states, as labels name them: which state or states they mean, or what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.axes import Axis
+from whatfor.parsing import AxisWords, StateParser, numbers_in
+from whatfor.text import shortened
+
+if TYPE_CHECKING:
+    from whatfor.labels import Labels
+
+
+class Reader:
+    """Reads words about the states of some labels."""
+
+    def __init__(self, labels: Labels, template: str) -> None:
+        self.labels, self.axes = labels, labels.axes
+        self._parser = StateParser(
+            [AxisWords(axis.name, axis.size, axis.values, axis.start) for axis in labels.axes], template
+        )
+
+    def state(self, text: str) -> int:
+        """The state that words mean: as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
+        numbers = numbers_in(text)
+        if numbers:
+            return self.labels.index(numbers if len(numbers) > 1 else numbers[0])
+        words, _ = self._parser.read(text)
+        at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
+        for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
+            if i not in at:
+                said = shortened(text)
+                raise ValueError(f"{said!r} does not say the {axis.name}; {_choices(axis)}. {self.labels.example()}")
+        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.labels.shape))
+
+    def states(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
+        """(S,) The states of which a text is true; every piece of it must be understood."""
+        words, rest = self._parser.read(text)
+        unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
+        if unread or not words:
+            said = shortened(text)
+            what = (
+                f"{shortened(' '.join(unread))!r} in {said!r} is not understood" if unread else f"{said!r} says nothing"
+            )
+            axes = "; ".join(_choices(axis) for axis in self.axes)
+            raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
+        states = np.zeros(self.labels.shape, np.bool_)
+        at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
+        states[tuple(at)] = True
+        return states.ravel()
+
+    def _found(self, at: int, word: str) -> int:
+        """The value of an axis that a word means."""
+        axis, value = self.axes[at], self._parser.axes[at].find(word)
+        if value is None:
+            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {_choices(axis)}. {self.labels.example()}")
+        return value
+
+
+def _choices(axis: Axis) -> str:
+    words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
+    return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")
