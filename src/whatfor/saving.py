@@ -20,10 +20,10 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
 from whatfor.ledger import Ledger
+from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.store import VARYING
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World

@@ -1,26 +1,21 @@
-"""The ledger: every change a learner made to its values, as columns.
-
-A line costs 16 bytes while step size, discount and trail stay the same. Episodes cost nothing
-where a line says that it ended one; only other boundaries are written down.
-"""
+"""The columns of a ledger, read: line by line, by episode, as tables, and cut."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, NoReturn, overload
+from typing import NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.checks import array_of, flag, number, whole
-from whatfor.episodes import origins_of, starts_of
+from whatfor.checks import array_of, whole
 from whatfor.kernels.forwards import fold
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, Lines, ending_place
+from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place
 from whatfor.labels import ENDINGS
+from whatfor.ledger.episodes import origins_of, starts_of
+from whatfor.ledger.store import Store
 from whatfor.limits import check_limit
-from whatfor.store import Store
 from whatfor.text import check_plain
 
 Starts = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -44,15 +39,8 @@ class Update(NamedTuple):
     step: int
 
 
-class Ledger:
-    """All updates of a run, in order.
-
-    >>> ledger = Ledger(n_states=2, n_actions=1)
-    >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
-    >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9, ending="won")
-    >>> len(ledger), ledger[1].ending, ledger[1].step
-    (2, 'won', 1)
-    """
+class Columns:
+    """What a ledger holds, and how it is read."""
 
     def __init__(
         self,
@@ -91,8 +79,6 @@ class Ledger:
     def __repr__(self) -> str:
         tables = f", {self.n_tables} tables" if self.n_tables > 1 else ""
         return f"Ledger({len(self):,} updates, {self.n_states:,} states, {self.n_actions} actions{tables})"
-
-    # -- reading ---------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return self._store.used if self._length is None else self._length
@@ -189,6 +175,7 @@ class Ledger:
     def values(self) -> NDArray[np.float64]:
         """(tables, S, A) The tables that these updates make, from the start they were given.
 
+        >>> from whatfor.ledger import Ledger
         >>> ledger = Ledger(n_states=1, n_actions=1)
         >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
         >>> ledger.values().tolist()
@@ -203,7 +190,7 @@ class Ledger:
         shape = (self.n_tables, self.n_states, self.n_actions)
         return np.zeros(shape) if self.initial is None else np.array(np.broadcast_to(self.initial, shape))
 
-    def until(self, episodes: int) -> Ledger:
+    def until(self, episodes: int) -> Self:
         """The ledger as it was after so many episodes."""
         starts, episodes = self.episode_starts, whole("episodes", episodes)
         if not 0 <= episodes <= len(starts):
@@ -213,8 +200,8 @@ class Ledger:
     @overload
     def __getitem__(self, key: int) -> Update: ...
     @overload
-    def __getitem__(self, key: slice) -> Ledger: ...
-    def __getitem__(self, key: int | slice) -> Update | Ledger:
+    def __getitem__(self, key: slice) -> Self: ...
+    def __getitem__(self, key: int | slice) -> Update | Self:
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
             if step != 1:
@@ -258,19 +245,19 @@ class Ledger:
             self._known_starts = now, starts_of(self.order, self.ended, self.breaks)
         return self._known_starts[1]
 
-    def _prefix(self, stop: int) -> Ledger:
+    def _prefix(self, stop: int) -> Self:
         part = copy.copy(self)
         part._length = stop
         part._n_breaks = self._n_breaks if stop == len(self) else None
         return part
 
-    def _cut(self, start: int, stop: int) -> Ledger:
+    def _cut(self, start: int, stop: int) -> Self:
         """Lines start to stop; what came before is their initial table."""
         if start < stop and not self._begins_trail(start):
             raise ValueError(
                 f"line {start} goes on with the target of the line before; cut where an episode starts (ledger.episode_starts)"
             )
-        part = Ledger(
+        part = type(self)(
             self.n_states,
             self.n_actions,
             n_tables=self.n_tables,
@@ -284,166 +271,6 @@ class Ledger:
     def _begins_trail(self, i: int) -> bool:
         trail = self.lines.trail
         return bool(trail[i if len(trail) > 1 else 0] == 0.0 or self.lines.source[i] <= TIMED_OUT)
-
-    # -- writing ---------------------------------------------------------------------------
-
-    def record(
-        self,
-        state: int,
-        action: int,
-        reward: float,
-        next_state: int | None = None,
-        next_action: int | None = None,
-        *,
-        step_size: float,
-        discount: float,
-        table: int = 0,
-        next_table: int | None = None,
-        trail: float = 0.0,
-        ending: str | int | None = None,
-        timed_out: bool = False,
-        origin: int | None = None,
-    ) -> None:
-        """Write down one update, in the order in which the learner made it.
-
-        ``next_state=None``: the episode terminated here (``ending`` may say how, by name or by a
-        transition's code; ``timed_out`` if a time limit was treated as an end). ``next_action``: the action whose value was bootstrapped
-        from. ``next_table``: the table it was read from. ``trail`` > 0: the target was built on the
-        target of the line before (1: Monte Carlo, and then ``next_action`` may be left out).
-        """
-        cell = self._cell(table, state, action)
-        try:
-            fine = math.isfinite(reward) and 0.0 <= step_size <= 1.0 and 0.0 <= discount <= 1.0 and 0.0 <= trail <= 1.0
-        except (TypeError, OverflowError):  # no number, or a whole number beyond the largest float
-            fine = False
-        if not fine:
-            _refuse(reward, step_size=step_size, discount=discount, trail=trail)
-        if (origin is not None) != (self.order == "replayed"):
-            raise ValueError(
-                "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
-            )
-        if origin is not None:
-            origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
-        from_table = table if next_table is None else whole("next_table", next_table, 0, self.n_tables - 1)
-        source = self._source(next_state, next_action, from_table, trail, ending, timed_out)
-        self._own_store().append(cell, source, reward, step_size, discount, trail, origin)
-
-    def new_episode(self, experiences: int | None = None) -> None:
-        """Say that the next update belongs to a new episode.
-
-        Needed only where the last line does not say so itself: after a time limit that was
-        bootstrapped through, and before every episode under replay, where ``experiences`` is the
-        number of experiences made so far.
-        """
-        if (experiences is not None) != (self.order == "replayed"):
-            raise ValueError(
-                "experiences= says how many were made before this episode: give it in a ledger with order='replayed', and only there"
-            )
-        if experiences is not None:
-            before = int(self.breaks[-1, 1]) if len(self.breaks) else 0
-            experiences = whole("experiences", experiences, before, np.iinfo(np.int32).max)
-        store = self._own_store()
-        store.add_break(store.used, store.used if experiences is None else experiences)
-
-    def writable(self) -> Store:
-        """The columns themselves, for a loop that writes into them."""
-        return self._own_store()
-
-    def freeze(self) -> None:
-        """Stop writing: from now on this ledger is what it is, and others may go on from it."""
-        self._hold()
-        if self._store.writer is self:
-            self._store.writer = None
-
-    def continued(self) -> Ledger:
-        """A ledger that begins with these lines and may take more, leaving this one as it is."""
-        if self._store.writer is not self:
-            self._hold()  # the other may become the store's writer
-        later = self._prefix(len(self))
-        later.endings = list(self.endings)
-        return later
-
-    def _hold(self) -> None:
-        """Stay as long as it is now, whoever writes on."""
-        if self._length is None:
-            self._length, self._n_breaks = self._store.used, self._store.n_breaks
-
-    def _own_store(self) -> Store:
-        """The store, if this ledger is its newest state and nobody else writes to it; else a copy."""
-        if self._store.writer is not self:
-            if self._store.writer is not None or len(self) != self._store.used:
-                self._store = self._store.copy(0, len(self), self.breaks)
-            self._store.writer = self
-            self._length = self._n_breaks = None
-        return self._store
-
-    def _cell(self, table: int, state: int, action: int) -> int:
-        if type(state) is not int or type(action) is not int or type(table) is not int:
-            state, action, table = whole("state", state), whole("action", action), whole("table", table)
-        if not 0 <= state < self.n_states:
-            raise ValueError(f"state {state} is out of range: this ledger has states 0 to {self.n_states - 1}")
-        if not 0 <= action < self.n_actions:
-            raise ValueError(f"action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}")
-        if not 0 <= table < self.n_tables:
-            raise ValueError(
-                f"table {table} is out of range: this ledger has {self.n_tables}; say n_tables= when you make it"
-            )
-        return (table * self.n_states + state) * self.n_actions + action
-
-    def _source(
-        self,
-        next_state: int | None,
-        next_action: int | None,
-        table: int,
-        trail: float,
-        ending: str | int | None,
-        timed_out: bool,
-    ) -> int:
-        if timed_out is not False:
-            timed_out = flag("timed_out", timed_out)
-        if next_state is None:
-            if timed_out and ending is not None:
-                raise ValueError(
-                    f"an episode that ended as {ending!r} did not time out: pass one of ending= and timed_out="
-                )
-            return TIMED_OUT if timed_out else self.ending_code(ending)
-        if ending is not None or timed_out:
-            raise ValueError(
-                "an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out=. "
-                "To bootstrap through a time limit, record it as any other step, then call ledger.new_episode()"
-            )
-        if next_action is None:
-            if trail == 1.0:
-                return NO_BOOTSTRAP
-            raise ValueError("next_action is missing: say which action's value the target was built on")
-        return self._cell(table, next_state, next_action)
-
-    def ending_code(self, ending: str | int | None) -> int:
-        """The code of an ending; a new name gets a new code, a transition's code is taken as it is."""
-        if ending is None:
-            return TERMINATED
-        if isinstance(ending, str):
-            if ending not in self.endings:
-                check_plain("an ending's name", ending)
-                self.endings.append(ending)
-            return ending_place(self.endings.index(ending))
-        code = whole("ending", ending)
-        if not 0 <= ending_place(code) < len(self.endings):
-            raise ValueError(f"{code} is not the code of an ending of this ledger; give its name")
-        return int(code)
-
-
-def _refuse(reward: float, **shares: float) -> NoReturn:
-    """Say what is wrong with the numbers of an update."""
-    try:
-        number("the reward", reward)
-    except ValueError:
-        raise ValueError(
-            f"the reward is {reward!r}; a ledger takes finite numbers only, and nothing was recorded"
-        ) from None
-    for name, share in shares.items():
-        number(name, share, 0, 1)
-    raise TypeError(f"an update is made of numbers, not {reward!r} and {shares}")
 
 
 def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> NDArray[np.float64] | None:
