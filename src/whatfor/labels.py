@@ -23,8 +23,8 @@ from whatfor.text import check_plain, shortened
 
 #: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
 BUILT_IN = 1_000
-#: NumPy's arrays have no more.
-MOST_AXES = 64
+#: NumPy finds places in arrays of no more.
+MOST_AXES = 63
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
 #: The action of an ending that goes by another condition than action and reward.

@@ -15,7 +15,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs, Seeing
 from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs, agent_rolled
-from whatfor.checks import whole
+from whatfor.checks import array_of, whole
 from whatfor.explanations import (
     Chance,
     Change,
@@ -80,7 +80,7 @@ class Run:
         stopped: str | None = None,
         trust: Trust | None = None,
     ) -> None:
-        tables = np.array(values, dtype=np.float64)
+        tables = array_of("values", values, "biuf", "numbers").astype(np.float64)  # a copy
         shape = (labels.n_states, labels.n_actions)
         if tables.shape[-2:] != shape or tables.ndim not in (2, 3):
             raise ValueError(f"values has shape {tables.shape}; the labels name {shape} states and actions")
