@@ -148,7 +148,7 @@ class Labels:
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
         if len(self.axes) > MOST_AXES:
-            raise ValueError(f"there are {len(self.axes):,} axes; at most {MOST_AXES} can be told apart")
+            raise ValueError(f"there are {len(self.axes):,} axes; a world has at most {MOST_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]

@@ -213,7 +213,7 @@ def rolled_by(
 
 def _check_steps(steps: int) -> None:
     """Raise ``ValueError`` where rollouts together have become too long."""
-    if steps > (most := limit("steps")):  # nobody knows how many more it would be
+    if steps > (most := limit("steps")):  # how many more it would play is unknown
         raise LimitError(
             f"this simulation needs more than {most:,} steps, which is the limit. Play fewer rollouts, or set {variable('steps')}={10 * most}"
         )
