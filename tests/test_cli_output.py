@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
 import whatfor as wf
+from whatfor.signals import interruptible
 
 COMMAND = [sys.executable, "-m", "whatfor"]
 POLES = "cart at -0.8 to 0.8, moving at -0.83 to 0.83; pole at -4° to 0°, swinging at -0.33 to 0.33"
@@ -156,3 +158,15 @@ def test_ctrl_c_gets_one_line(whatfor, cartpole, monkeypatch):
     except KeyboardInterrupt:
         pytest.fail("a traceback")
     assert ended == (130, "", "whatfor: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "then"), [(signal.SIG_DFL, signal.default_int_handler), (signal.SIG_IGN, signal.SIG_IGN)]
+)
+def test_ctrl_c_interrupts_a_command_that_has_begun(before, then):
+    seen, own = [], signal.signal(signal.SIGINT, before)
+    try:
+        interruptible(lambda: seen.append(signal.getsignal(signal.SIGINT)))()
+    finally:
+        signal.signal(signal.SIGINT, own)
+    assert seen == [then], "a shell that ignores it for a command in the background is obeyed"

@@ -30,6 +30,8 @@ def test_somebody_elses_manifest_is_left_alone(run, tmp_path):
 
 def test_a_file_is_not_a_folder(run, tmp_path):
     (tmp_path / "file").write_text("x")
+    with pytest.raises(wf.FolderError, match="is no name for a folder"):
+        run.save("a\0b")
     with pytest.raises(wf.FolderError, match="is a file; choose a folder"):
         run.save(tmp_path / "file")
 

@@ -20,6 +20,8 @@ DEVIATIONS = {
         "share of expected visits at the edges, after the other action and after the better one",
     ],
 }
+#: Figures that need many agents, or a search through all states.
+LONG = ("1", "7")
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +36,6 @@ def untrained():
 
 def test_all_tabular_figures_are_there():
     assert list(FIGURES) == ["1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5"]
-
-
-#: Figures that need many agents, or a search through all states.
-LONG = ("1", "7")
 
 
 @pytest.mark.parametrize("id", [pytest.param(id, marks=pytest.mark.long if id in LONG else ()) for id in FIGURES])

@@ -97,6 +97,9 @@ def test_own_loop_run_answers_what_it_can():
         wf.train(run, episodes=1)
     with pytest.raises(ValueError, match="needs the ledger"):
         wf.Run(labels=run.labels, values=run.values).intention(0)
+    for values, what in (([[1j]], "complex128"), ([["1"]], "<U1"), ([[None]], "object")):
+        with pytest.raises(ValueError, match=f"values holds {what} values; it must hold numbers"):
+            wf.Run(labels=wf.Labels.plain(1, 1), values=values)
     with pytest.raises(ValueError, match="values has shape"):
         wf.Run(labels=run.labels, values=np.zeros((3, 3)))
 

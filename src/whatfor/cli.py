@@ -218,7 +218,7 @@ def explore(
         from whatfor.explorer.server import explore as serve
 
         serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
-        with suppress(OSError, ValueError):  # nobody reads it any more
+        with suppress(OSError, ValueError):  # the output may be closed
             print(end="", flush=True)
         end_once()  # while signals still lead there: whoever presses Ctrl-C once more interrupts nothing
 
@@ -232,7 +232,7 @@ def _ending() -> Callable[..., None]:
             begun.append(True)
             try:
                 os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-            finally:  # also where nobody reads it any more
+            finally:  # also where the output is closed
                 os._exit(0)
 
     return end

@@ -58,6 +58,8 @@ class Contents(NamedTuple):
 def write(path: str | os.PathLike[str], contents: Contents) -> Path:
     """Put a run into a folder, all or nothing: whatever happens, the folder holds the earlier run or the new one."""
     folder = Path(path)
+    if "\0" in str(folder):
+        raise FolderError(f"{str(folder)!r} is no name for a folder; choose another")
     try:
         holds_run(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -23,8 +23,8 @@ from whatfor.text import check_plain
 
 #: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
 BUILT_IN = 1_000
-#: NumPy's arrays have no more.
-MOST_AXES = 64
+#: NumPy finds places in arrays of no more.
+MOST_AXES = 63
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
 #: The action of an ending that goes by another condition than action and reward.
@@ -56,7 +56,7 @@ class Labels:
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
         if len(self.axes) > MOST_AXES:
-            raise ValueError(f"there are {len(self.axes):,} axes; at most {MOST_AXES} can be told apart")
+            raise ValueError(f"there are {len(self.axes):,} axes; a world has at most {MOST_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]

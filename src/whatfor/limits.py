@@ -12,6 +12,8 @@ DEFAULTS = {
     "rollouts": 1_000_000,  # played to answer one question
     "seconds": 60,  # for one answer of the live explorer
 }
+#: No limit has more; Python reads some thousands, and then refuses.
+MAX_DIGITS = 30
 
 
 class LimitError(ValueError):
@@ -24,12 +26,13 @@ def limit(name: str) -> int:
     >>> limit("rollouts")
     1000000
     """
-    variable = _variable(name)
-    given = os.environ.get(variable)
+    given = os.environ.get(variable(name))
     if given is None:
         return DEFAULTS[name]
-    if not given.isdecimal() or int(given) < 1:
-        raise LimitError(f"{variable} is {given!r}; set it to a whole number of at least 1, or unset it")
+    if not given.isdecimal() or len(given) > MAX_DIGITS or int(given) < 1:
+        raise LimitError(
+            f"{variable(name)} is {given[:MAX_DIGITS]!r}; set it to a whole number of at least 1, or unset it"
+        )
     return int(given)
 
 
@@ -42,9 +45,10 @@ def check_limit(name: str, number: int, what: str) -> None:
     """
     if number > limit(name):
         raise LimitError(
-            f"{what} needs {number:,} {name}, and the limit is {limit(name):,}. To allow it, set {_variable(name)}={number}"
+            f"{what} needs {number:,} {name}, and the limit is {limit(name):,}. To allow it, set {variable(name)}={number}"
         )
 
 
-def _variable(name: str) -> str:
+def variable(name: str) -> str:
+    """The environment variable that sets a limit."""
     return f"WHATFOR_MAX_{name.upper()}"

@@ -16,6 +16,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
+from whatfor.checks import array_of
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.history import Evaluation, History, Played
@@ -54,7 +55,7 @@ class Run:
         stopped: str | None = None,
         origin: Origin | None = None,
     ) -> None:
-        tables = np.array(values, dtype=np.float64)
+        tables = array_of("values", values, "biuf", "numbers").astype(np.float64)  # a copy
         shape = (labels.n_states, labels.n_actions)
         if tables.shape[-2:] != shape or tables.ndim not in (2, 3):
             raise ValueError(f"values has shape {tables.shape}; the labels name {shape} states and actions")

@@ -10,7 +10,6 @@ from types import FrameType
 from typing import ParamSpec
 
 P = ParamSpec("P")
-ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def interruptible(command: Callable[P, None]) -> Callable[P, None]:
@@ -33,7 +32,7 @@ def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterat
     ...     signal.raise_signal(signal.SIGTERM)
     asked to end
     """
-    before = {number: signal.signal(number, handler) for number in ENDING}
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

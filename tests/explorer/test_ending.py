@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -70,6 +71,28 @@ def test_it_ends_however_often_it_is_told_to(folder: Path) -> None:
                 time.sleep(0.005)
         code = server.wait(SOON)
         assert (code, server.stdout.read(), server.stderr.read()) == (0, "ended\n", "")
+
+
+def test_it_serves_and_ends_without_an_output(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    explore = [sys.executable, "-m", "whatfor", "explore", str(folder), "--no-browser", "--port", str(port)]
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", *explore]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        try:
+            wait_until(lambda: answers(port) or server.poll() is not None)
+            server.send_signal(signal.SIGINT)
+            assert (server.wait(SOON), server.stderr.read()) == (0, "")
+        finally:
+            server.kill()
+
+
+def answers(port: int) -> bool:
+    try:
+        return reply(ask(port, "/api/run")).startswith("HTTP/1.1 200")
+    except ConnectionError:
+        return False
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

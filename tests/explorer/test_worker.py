@@ -191,7 +191,6 @@ def test_a_process_does_not_outlive_a_server_that_was_killed(taxi: Run, tmp_path
         time.sleep(0.3)
         server.kill()
         wait_until(lambda: not runs(child))
-        assert not runs(child)
 
 
 def test_a_wrong_limit_is_reported_before_anything_is_served(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,7 @@ class Server(uvicorn.Server):
                 app,
                 http=Connection,
                 ws="none",
+                log_config=None,  # uvicorn's own needs an output; warnings go to the error output all the same
                 log_level=log_level,
                 server_header=False,
                 backlog=BACKLOG,

@@ -13,7 +13,7 @@ from whatfor.kernels.compiler import compiled
 from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
-from whatfor.limits import check_limit, limit
+from whatfor.limits import LimitError, limit, variable
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.entering import observations_in
 from whatfor.worlds.steppers import EnvStepper
@@ -214,7 +214,10 @@ def rolled_by(
 
 def _check_steps(steps: int) -> None:
     """Raise ``ValueError`` where rollouts together have become too long."""
-    check_limit("steps", steps, "this simulation (fewer rollouts play fewer)")
+    if steps > (most := limit("steps")):  # how many more it would play is unknown
+        raise LimitError(
+            f"this simulation needs more than {most:,} steps, which is the limit. Play fewer rollouts, or set {variable('steps')}={10 * most}"
+        )
 
 
 def _summed(policy: NDArray[np.float64]) -> NDArray[np.float64]:
