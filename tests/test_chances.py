@@ -106,7 +106,7 @@ def test_endings_that_only_the_ledger_knows():
 
 
 def test_a_ledger_is_needed_and_one_of_the_same_world():
-    with pytest.raises(ValueError, match="a chance needs the ledger"):
+    with pytest.raises(ValueError, match="chance needs the ledger"):
         wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).chance(0, of="state 0")
     audit = wf.Audit(wf.Ledger(n_states=3, n_actions=1))
     with pytest.raises(ValueError, match="'here' speaks of 2 states, the ledger has 3"):

@@ -125,6 +125,7 @@ def test_a_tie_is_not_called_better():
         "They expect different futures all the same:",
         "  up: up × 2.",
         "  down: down × 2.",
+        "The parts sum to +0.0000: the agent's own gap between the values, to rounding (residual 0.0e+00).",
     ]
 
 

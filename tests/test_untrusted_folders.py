@@ -15,6 +15,7 @@ import whatfor as wf
 from saved import assert_same, small, through_disk, trained
 from test_forgeries import check_refused, contents, forge, forge_array, forge_document, put
 from whatfor import folder as folders
+from whatfor.question import layout_of
 from whatfor.testing import random_world
 
 # -- limits ------------------------------------------------------------------------------------
@@ -140,7 +141,6 @@ def renamed(document):
         (lambda d: d["labels"].update(actions=[1, 2, 3, 4]), "Expected `str`"),
         (lambda d: d["labels"].update(actions=[]), "at least one axis and one action"),
         (lambda d: d["labels"].update(observed="bins"), "bins have edges"),
-        (lambda d: d["labels"].update(kind="taxi"), "labels of kind 'taxi'"),
         (lambda d: d["labels"]["endings"][0].update(action=9), "is of action 9"),
         (lambda d: d["labels"]["marks"][0].update(state=99), "state 99 is out of range"),
         (renamed, "one line of plain text"),
@@ -161,6 +161,11 @@ def test_every_word_of_a_document_has_a_type(kept, change, message):
     """attack 16, and 2 as a forgery (``endings=[]``)."""
     forge_document(kept, change)
     check_refused(kept, f"not a run that whatfor wrote: .*({message})")
+
+
+def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(kept):
+    forge_document(kept, lambda document: document["labels"].update(kind="taxi"))
+    assert layout_of(wf.load(kept).intention(0)).to_json()["layout"] == "grid"
 
 
 @pytest.mark.parametrize(

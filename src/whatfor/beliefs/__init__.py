@@ -1,6 +1,7 @@
 """Sources of one noun: what is expected to follow a state and an action."""
 
-from whatfor.beliefs.audit import Account, Audit
+from whatfor.beliefs.account import Account
+from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.exact import ExactBeliefs, value_iteration
 from whatfor.beliefs.protocol import Beliefs
