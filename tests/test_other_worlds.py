@@ -296,14 +296,28 @@ def test_simulations_stop_at_stated_limits(monkeypatch):
 
 
 def test_a_networks_rollouts_stop_at_the_same_limit(monkeypatch):
-    from whatfor.worlds.rolling import rolled_by
+    from whatfor.worlds.play import play
+
+    class Zeros:
+        """Always takes action 0."""
+
+        def begin(self, env):
+            return env.reset(seed=0)[0], None
+
+        def states(self, observations):
+            return [0] * len(observations)
+
+        actions = states
+
+        def step(self, env, action):
+            observation, reward, terminated, truncated, _ = env.step(action)
+            return observation, reward, -3 if terminated else 0, truncated
 
     monkeypatch.setenv("WHATFOR_MAX_STEPS", "100")
-    zeros = [lambda seen: np.zeros(len(seen), np.int64)] * 2
-    ways = {"envs": [Plain()], "max_steps": 50}
-    assert len(rolled_by(*zeros, lambda *_: -3, 4, lambda env: (env.reset(seed=0)[0], None), rollouts=2, **ways)) == 2
+    steps = list(play(Zeros(), [Plain()], rollouts=2, max_steps=50))
+    assert {one.rollout for one in steps} == {0, 1}
     with pytest.raises(ValueError, match=r"needs more than 100 steps"):
-        rolled_by(*zeros, lambda *_: -3, 4, lambda env: (env.reset(seed=0)[0], None), rollouts=200, **ways)
+        list(play(Zeros(), [Plain()], rollouts=200, max_steps=50))
 
 
 def test_a_horizon_has_its_limit():

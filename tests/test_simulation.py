@@ -143,7 +143,7 @@ def test_nothing_is_played_from_where_episodes_end():
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [({"rollouts": 1}, "at least 2"), ({"max_steps": 0}, "at least 1"), ({"discount": 2.0}, "must lie in")],
+    [({"rollouts": 0}, "at least one"), ({"max_steps": 0}, "at least 1"), ({"discount": 2.0}, "must lie in")],
 )
 def test_wrong_settings_are_told(given, said):
     with pytest.raises(ValueError, match=said):

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent
-from whatfor.beliefs.simulated import LONGEST, SimulatedBeliefs, agent_rolled
+from whatfor.beliefs.simulated import LONGEST, AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
 from whatfor.history import Evaluation, Played
-from whatfor.kernels.recursion import ending_place
+from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
@@ -26,8 +26,9 @@ from whatfor.limits import check_limit
 from whatfor.training.places import env_again, place_again, place_of
 from whatfor.training.session import Place, Session, Snapshot
 from whatfor.worlds.adapter import Enter
-from whatfor.worlds.gymnasium import entering_observation, time_limit
+from whatfor.worlds.gymnasium import time_limit
 from whatfor.worlds.making import made
+from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World
@@ -205,20 +206,21 @@ class Playing:
         assert self.agent is not None
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or LONGEST
-        return agent_rolled(self.agent, place, None, None, rollouts=episodes, max_steps=limit, generator=dice)
+        return AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
 
     def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Played:
         """One episode of a network; ``at=None``: where its environment begins."""
         assert self.agent is not None
-        return watched(self.agent, self.environment(env), at, seed=seed, enter=enter)
+        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
+        return observed_episode(player, self.environment(env))
 
     def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Played:
         """One greedy episode of a table."""
-        simulated = self.simulated(env, 2, seed, enter)
-        return first_of(simulated.rollouts(at, action), simulated.labels, limit_ends=self.limit_ends)
+        simulated = self.simulated(env, 1, seed, enter)
+        return first_episode(simulated.rollouts(at, action), simulated.labels, limit_ends=self.limit_ends)
 
 
-def first_of(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
+def first_episode(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
     """The first of some rollouts; ``limit_ends``: whether one that was cut ran out of time, or only out of what matters."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
@@ -227,22 +229,13 @@ def first_of(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
     return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 
 
-def watched(agent: ObservationAgent, env: Any, start: Situation | None, *, seed: int, enter: Enter | None) -> Played:
-    """An episode with the very observations that a network acted on; ``start=None``: as the environment begins it."""
-    dice, ending = np.random.default_rng([seed, 2]), None
-    shown, _ = env.reset(seed=int(dice.integers(2**31)))
-    if start is not None:
-        (enter or entering_observation(env))(env, start, dice)
-        shown = start.observation
-    steps: list[tuple[Any, int]] = []
-    rewards: list[float] = []
-    while ending is None and len(steps) < LONGEST:
-        action = int(agent.act(np.asarray(shown)[None])[0])
-        steps.append((np.asarray(shown), action))
-        shown, reward, terminated, truncated, _ = env.step(action)
-        rewards.append(float(reward))
-        if terminated:
-            ending = agent.ended(shown, action, float(reward)) or ENDINGS[1]
-        elif truncated:
-            ending = ENDINGS[0]
-    return Played(steps, rewards, ending or CUT)
+def observed_episode(player: AgentPlayer, env: Any) -> Played:
+    """An episode with the very observations that an agent acted on."""
+    steps = list(play(player, [env], rollouts=1, max_steps=LONGEST))
+    cut = len(steps) == LONGEST and steps[-1].ending == TIMED_OUT
+    names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]
+    return Played(
+        [(np.asarray(one.observation), one.action) for one in steps],
+        [one.reward for one in steps],
+        CUT if cut else names[ending_place(steps[-1].ending)],
+    )

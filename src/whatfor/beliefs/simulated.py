@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,8 @@ from whatfor.limits import check_limit
 from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.gymnasium import entering, entering_observation, labels_of, time_limit, twin
 from whatfor.worlds.making import copies, made
-from whatfor.worlds.rolling import Rollouts, rolled, rolled_by, rolled_in_env
+from whatfor.worlds.play import TablePlayer, play
+from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World, ending_code
@@ -55,8 +58,8 @@ class SimulatedBeliefs(Beliefs):
         enter: Enter | None = None,
         reward_scale: float = 1.0,
     ) -> None:
-        if whole("rollouts", rollouts) < 2:
-            raise ValueError(f"rollouts is {rollouts}; it takes at least 2 to tell how much they differ")
+        if whole("rollouts", rollouts) < 1:
+            raise ValueError(f"rollouts is {rollouts}; play at least one")
         check_limit("rollouts", rollouts, "this simulation")
         if max_steps is not None:
             check_limit("steps", whole("max_steps", max_steps, 1), "a rollout of max_steps")
@@ -88,7 +91,7 @@ class SimulatedBeliefs(Beliefs):
             earnings=self.earnings(at, action),
             value=float(returns.mean()),
             now=min(1.0, float(visits[at.index, action])),
-            error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
+            error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
         )
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
@@ -109,6 +112,8 @@ class SimulatedBeliefs(Beliefs):
 
     def visits_error(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) The standard error of ``visits``; 0 where no rollout differed, which is not the same as certain."""
+        if self.n < 2:
+            raise ValueError("one rollout has no standard error: rollouts=2 or more")
         counted = self._counted(self.rollouts(state, action))
         spread = self._mean(counted.multiply(counted)) - self._mean(counted) ** 2
         error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
@@ -130,18 +135,21 @@ class SimulatedBeliefs(Beliefs):
         generator = np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
         )
-        limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps, "generator": generator}
+        limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps}
         if self._world is not None:
             if _never_left(self._world, state):
                 raise ValueError(
                     f"episodes end on reaching {self.labels.words(state)!r}: nothing can be played from there"
                 )
-            return rolled(self._world, self.policy, state, action, **limits)
+            return roll_out(self._world, self.policy, state, action, **limits, generator=generator)
         assert self._enter is not None
         if self._agent is not None:
-            return agent_rolled(self._agent, self._env, at, action, **limits, enter=self._enter)
+            agent = AgentPlayer(self._agent, generator, self._agent.situation(at), action, self._enter)
+            return agent.roll_out(self._env, **limits)
         stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
-        return rolled_in_env(stepper, self.policy, state, action, **limits, enter=self._enter)
+        chances = cumulative(self.policy).reshape(self.shape)
+        table = TablePlayer(stepper, chances, (state, action), generator, self._enter)
+        return Rollouts.of(play(table, [self._env], **limits), self.n, self.labels.n_actions)
 
     def _counted(self, rollouts: Rollouts) -> Any:
         return self._by_rollout(rollouts, self._discounts(rollouts))
@@ -163,38 +171,50 @@ class SimulatedBeliefs(Beliefs):
         return np.asarray(by_rollout.sum(axis=0)).reshape(self.shape) / self.n
 
 
-def agent_rolled(
-    agent: ObservationAgent,
-    env: Any,
-    at: Situation | None,
-    action: int | None,
-    *,
-    rollouts: int,
-    max_steps: int,
-    generator: np.random.Generator,
-    enter: Enter | None = None,
-) -> Rollouts:
-    """Play an agent that acts on observations: after one action in one situation, or from the start of episodes."""
-    asked = None if at is None else agent.situation(at)
+@dataclass(frozen=True)
+class AgentPlayer:
+    """An agent that acts on observations: from one action in one situation, or from where episodes begin."""
 
-    def begin(env: Any) -> tuple[Any, int | None]:
-        shown, _ = env.reset(seed=int(generator.integers(2**31)))
-        if asked is None:
-            return shown, None
-        assert enter is not None
-        enter(env, asked, generator)
-        return asked.observation, action
+    agent: ObservationAgent
+    generator: np.random.Generator
+    at: Situation | None = None
+    action: int | None = None  # None: the agent's own
+    enter: Enter | None = None
 
-    def ended(shown: Any, action: int, reward: float) -> int:
-        return ending_code(agent.labels, agent.ended(shown, action, reward))
+    def begin(self, env: Any) -> tuple[Any, int | None]:
+        """Reset the environment, and put it into the situation."""
+        observation, _ = env.reset(seed=int(self.generator.integers(2**31)))
+        if self.at is None:
+            return observation, None
+        (self.enter or entering_observation(env))(env, self.at, self.generator)
+        return self.at.observation, self.action
 
-    envs = copies(env, min(SIDE_BY_SIDE, rollouts))
-    limits = {"rollouts": rollouts, "max_steps": max_steps}
-    try:
-        return rolled_by(agent.act, agent.cells_of, ended, agent.labels.n_actions, begin, envs=envs, **limits)
-    finally:
-        for other in envs[1:]:
-            other.close()
+    def states(self, observations: Sequence[Any]) -> Sequence[int]:
+        """The cells that observations are in."""
+        return list(self.agent.cells_of(np.stack([np.asarray(one) for one in observations])))
+
+    def actions(self, observations: Sequence[Any]) -> Sequence[int]:
+        """What the agent does, greedily."""
+        if not observations:
+            return []
+        return list(self.agent.act(np.stack([np.asarray(one) for one in observations])))
+
+    def step(self, env: Any, action: int) -> tuple[Any, float, int, bool]:
+        """One step, with the agent's own names of endings."""
+        observation, reward, terminated, truncated, _ = env.step(action)
+        name = self.agent.ended(observation, action, float(reward)) if terminated else None
+        ending = ending_code(self.agent.labels, name) if terminated else GOES_ON
+        return observation, float(reward), ending, bool(truncated)
+
+    def roll_out(self, env: Any, *, rollouts: int, max_steps: int) -> Rollouts:
+        """Play in copies of an environment, where it can be copied."""
+        envs = copies(env, min(SIDE_BY_SIDE, rollouts))
+        try:
+            steps = play(self, envs, rollouts=rollouts, max_steps=max_steps)
+            return Rollouts.of(steps, rollouts, self.agent.labels.n_actions)
+        finally:
+            for other in envs[1:]:
+                other.close()
 
 
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:

@@ -51,6 +51,8 @@ class Simulation(Explanation):
     @classmethod
     def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
         """Play, and count."""
+        if beliefs.n < 2:
+            raise ValueError(f"rollouts is {beliefs.n}; it takes at least 2 to tell how much they differ")
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)

@@ -150,7 +150,7 @@ def _off_exact(run: Run, why: Intention) -> float:
 
 def _really_back(run: Run, shown: Contrast) -> int | None:
     """After how many steps its policy is in the same state again after the second-best action; None: never."""
-    played = SimulatedBeliefs("Taxi-v4", run.policy, discount=1.0, rollouts=2).rollouts(
+    played = SimulatedBeliefs("Taxi-v4", run.policy, discount=1.0, rollouts=1).rollouts(
         shown.state, shown.instead.action
     )
     states = played.pair[1 : played.first[1]] // run.labels.n_actions

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from whatfor.kernels.compiler import compiled
 from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
-from whatfor.limits import LimitError, limit, variable
-from whatfor.worlds.adapter import Enter
+from whatfor.limits import limit
 from whatfor.worlds.entering import observations_in
-from whatfor.worlds.steppers import EnvStepper
+from whatfor.worlds.play import Step, check_steps
 from whatfor.worlds.stepping import CARTPOLE, Arrays, step
 from whatfor.worlds.world import World
 
@@ -38,6 +36,22 @@ class Rollouts:
 
     def __len__(self) -> int:
         return len(self.ending)
+
+    @classmethod
+    def of(cls, steps: Iterable[Step], rollouts: int, n_actions: int) -> Rollouts:
+        """Collect steps that were played side by side."""
+        played: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
+        ending = np.full(rollouts, TIMED_OUT, np.int32)
+        for one in steps:
+            played[one.rollout].append((one.state * n_actions + one.action, one.reward))
+            ending[one.rollout] = one.ending
+        flat = [step for rollout in played for step in rollout]
+        return cls(
+            np.array([pair for pair, _ in flat], np.int32),
+            np.array([reward for _, reward in flat]),
+            np.concatenate([[0], np.cumsum([len(rollout) for rollout in played])]).astype(np.int64),
+            ending,
+        )
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -97,7 +111,7 @@ def roll(
     return bool(rollout == len(ending))
 
 
-def rolled(
+def roll_out(
     world: World,
     policy: NDArray[np.float64],  # (S, A) chances
     state: int,
@@ -108,7 +122,7 @@ def rolled(
     generator: np.random.Generator,
 ) -> Rollouts:
     """Play a policy in a known world, after one action in one state."""
-    n_actions, summed = world.labels.n_actions, _summed(policy)
+    n_actions, summed = world.labels.n_actions, cumulative(policy)
     bodies = np.zeros((rollouts, 4))
     if world.arrays.kind == CARTPOLE:
         bodies = observations_in(world.labels, state, rollouts, generator)
@@ -120,7 +134,7 @@ def rolled(
     while not done:
         tape.need(DRAWS)
         if now[AT] == len(pair):
-            _check_steps(len(pair) + 1)
+            check_steps(len(pair) + 1)
             room = min(2 * len(pair), limit("steps"))
             pair, reward = np.resize(pair, room), np.resize(reward, room)
         done = roll(
@@ -130,97 +144,7 @@ def rolled(
     return Rollouts(pair[: now[AT]].copy(), reward[: now[AT]].copy(), first, ending)
 
 
-def rolled_in_env(
-    stepper: EnvStepper,
-    policy: NDArray[np.float64],  # (S, A) chances
-    state: int,
-    action: int,
-    *,
-    rollouts: int,
-    max_steps: int,
-    generator: np.random.Generator,
-    enter: Enter,
-) -> Rollouts:
-    """Play a policy in an environment, after one action in one state."""
-    pairs: list[int] = []
-    rewards: list[float] = []
-    first, endings, most = [0], [], limit("steps")
-    n_actions, summed = policy.shape[1], _summed(policy).reshape(policy.shape)
-    for _ in range(rollouts):
-        stepper.reset()
-        enter(stepper.env, state, generator)
-        at, doing, ending = state, action, GOES_ON
-        while ending == GOES_ON:
-            following, reward, ending, truncated = stepper.step(doing)
-            pairs.append(at * n_actions + doing)
-            rewards.append(reward)
-            if len(pairs) > most:
-                _check_steps(len(pairs))
-            if ending == GOES_ON and (truncated or len(pairs) - first[-1] >= max_steps):
-                ending = TIMED_OUT
-            at, doing = following, int((summed[following] <= generator.random()).sum())
-        first.append(len(pairs))
-        endings.append(ending)
-    return Rollouts(
-        np.array(pairs, np.int32), np.array(rewards), np.array(first, np.int64), np.array(endings, np.int32)
-    )
-
-
-def rolled_by(
-    act: Callable[[NDArray[Any]], NDArray[np.int64]],  # (B, ...) observations -> (B,) actions
-    cells: Callable[[NDArray[Any]], NDArray[np.int64]],  # (B, ...) observations -> (B,) states
-    ended: Callable[[Any, int, float], int],  # last observation, action, reward -> the code of an ending
-    n_actions: int,
-    begin: Callable[
-        [Any], tuple[Any, int | None]
-    ],  # puts an environment into a state; what it shows, and the first action
-    *,
-    envs: Sequence[Any],
-    rollouts: int,
-    max_steps: int,
-) -> Rollouts:
-    """Play a function of observations in several environments side by side."""
-    steps: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
-    endings, begun, played = [TIMED_OUT] * rollouts, min(len(envs), rollouts), 0
-    playing = [(n, env, *begin(env)) for n, env in zip(range(begun), envs, strict=False)]
-    while playing:
-        played += len(playing)
-        _check_steps(played)
-        seen = np.stack([np.asarray(shown) for _, _, shown, _ in playing])
-        at, doing = cells(seen), act(seen)
-        still: list[tuple[int, Any, Any, int | None]] = []
-        for i, (n, env, _, first) in enumerate(playing):
-            action = int(doing[i]) if first is None else first
-            shown, reward, terminated, truncated, _ = env.step(action)
-            steps[n].append((int(at[i]) * n_actions + action, float(reward)))
-            if not (terminated or truncated or len(steps[n]) >= max_steps):
-                still.append((n, env, shown, None))
-                continue
-            if terminated:
-                endings[n] = ended(shown, action, float(reward))
-            if begun < rollouts:
-                still.append((begun, env, *begin(env)))
-                begun += 1
-        playing = still
-    flat = [step for rollout in steps for step in rollout]
-    first_steps = np.concatenate([[0], np.cumsum([len(rollout) for rollout in steps])])
-    return Rollouts(
-        np.array([pair for pair, _ in flat], np.int32),
-        np.array([reward for _, reward in flat]),
-        first_steps.astype(np.int64),
-        np.array(endings, np.int32),
-    )
-
-
-def _check_steps(steps: int) -> None:
-    """Raise ``ValueError`` where rollouts together have become too long."""
-    if steps > (most := limit("steps")):  # how many more it would play is unknown
-        raise LimitError(
-            f"this simulation needs more than {most:,} steps, which is the limit. Play fewer rollouts, or set {variable('steps')}={10 * most}"
-        )
-
-
-def _summed(policy: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative(policy: NDArray[np.float64]) -> NDArray[np.float64]:
     """(S * A,) Chances summed up within each state, reaching 1 at the last action that is possible."""
     summed = np.cumsum(policy, axis=1)
     last = policy.shape[1] - 1 - np.argmax(policy[:, ::-1] > 0.0, axis=1)
