@@ -28,7 +28,7 @@ class Lead(Explanation):
         """The answer in words."""
         return [f"In {self.labels.words(self.state)!r}, {self.labels.actions[self.action]!r} leads by {self.lead:.3f}."]
 
-    def to_json(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
         """The lead."""
         return {"question": "lead", "state": self.state, "action": self.action, "lead": self.lead, "sentences": self.sentences()}  # fmt: skip
 

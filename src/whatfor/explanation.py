@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.jsonable import jsonable
 from whatfor.labels import Labels
 
 #: A residual below this, relative to the sum of |earnings|, is rounding.
@@ -61,9 +62,14 @@ class Explanation(ABC):
     def sentences(self) -> list[str]:
         """The answer in words, a line each."""
 
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The answer as JSON can hold it; ``question`` says which form it has."""
+        found: dict[str, Any] = jsonable(self.numbers())
+        return found
+
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())

@@ -116,8 +116,8 @@ class Trust(Explanation):
         judged = {"close": "Close", "rough": "Rough", "poor": "Not to be relied on"}[self.grade]
         return [*lines, f"{judged}: {over}; {visits}."]
 
-    def to_json(self) -> dict[str, Any]:
-        """The numbers."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         names = (
             "pairs",
             "correlation",
@@ -131,6 +131,5 @@ class Trust(Explanation):
             "impossible",
         )
         told = {name: getattr(self, name) for name in names}
-        told = {name: None if isinstance(x, float) and not np.isfinite(x) else x for name, x in told.items()}
         more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}
         return {"question": "trust", **told, **more}

@@ -97,8 +97,8 @@ class Chance(Explanation):
             others.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
         return [*lines, "Otherwise:", *others] if others else lines
 
-    def to_json(self) -> dict[str, Any]:
-        """State, action, the names of the concepts, and the numbers."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         names = ("visits", "earnings", "ever", "never", "unknown", "tries", "unaccounted")
         return {
             "question": "chance",

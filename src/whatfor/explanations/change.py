@@ -85,8 +85,8 @@ class Change(Difference):
         longer = max(self.one.visits.sum(), self.other.visits.sum())
         return float(self.shared.sum() / longer) if longer else None
 
-    def to_json(self) -> dict[str, Any]:
-        """Both intentions' actions and values, and the parts of the change."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "change",
             "before": {"action": self.before.action, "value": self.before.value},

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.explanation import FAINT, Badge, Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.measures import Measure, distance
+from whatfor.explanations.measures import Measure
 from whatfor.explanations.ruler import Ruler
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
@@ -55,7 +56,7 @@ class Comparison(Explanation):
     exact: NDArray[np.float64] | None  # (S, A) visits of the same policy; None where the world is not known
     measures: tuple[Measure, ...]
     places: tuple[tuple[int, int, Measure], ...]  # the pairs whose visits differ most
-    distance: float  # half the sum of |differences of visits|, relative to all visits: 0 the same, 1 nothing in common
+    distance: float  # of the visits: relative L1, 0 the same
     tries: int | None  # None: nobody counted
     episodes: float | None  # so many equally weighted episodes it rests on; None: nobody counted
     unknown: float | None  # chance that still rests on values the tables started with; None: nobody knows
@@ -147,9 +148,7 @@ class Comparison(Explanation):
         lines += [f"  {measure.judged() if judging else measure}" for measure in self.measures]
         if self.unknown is not None and self.unknown >= FAINT:
             lines.append(f"  ({self.unknown:.1%} of its expectation still rests on the values it started with)")
-        lines.append(
-            f"Its expected visits are {self.distance:.1%} away from the actual ones" + (":" if self.places else ".")
-        )
+        lines.append(f"Its expected visits are {self.distance:.1%} off the actual ones" + (":" if self.places else "."))
         lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
         return lines if self.believed.trust is None else [*lines, *self.believed.trust.about(self.residual)]
 
@@ -175,8 +174,8 @@ class Comparison(Explanation):
             "agrees": "they agree, as far as chance lets one tell.",
         }[verdict]
 
-    def to_json(self) -> dict[str, Any]:
-        """The measures, the distance, and where the visits differ most."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "comparison",
             "state": self.state,
@@ -242,7 +241,7 @@ def layout(
     """Belief and reality side by side; or one less the other; or how each sees the end."""
     actual = why.simulated.visits if why.exact is None else why.exact
     untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
-    title = f"{doing}: belief and reality, {why.distance:.1%} apart ({why.verdict})"
+    title = f"{doing}: belief {why.distance:.1%} off reality ({why.verdict})"
     if untried:
         title = f"{doing}: never tried, so that only reality is known"
     caption = why.labels.words(why.state)

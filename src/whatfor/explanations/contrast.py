@@ -177,8 +177,8 @@ class Contrast(Difference):
         spared = "" if self.one.earnings[state, action] > 0.0 else "spared: "
         return spared + self._pair(state, action)
 
-    def to_json(self) -> dict[str, Any]:
-        """Both actions, the gap and its parts, and what is gained, lost and shared."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {"question": "contrast", "chosen": self.one.action, "instead": self.other.action, **self._numbers()}
 
 

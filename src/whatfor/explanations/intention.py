@@ -213,8 +213,8 @@ class Intention(Explanation):
         lines = ["Then it expects, most of all (visits, discounted as learned):"]
         return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
 
-    def to_json(self) -> dict[str, Any]:
-        """State, action, value and what it is made of; maps as their pairs that are not zero, the largest first."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         course = None
         if self.course is not None:
             steps = zip(self.course.pairs, self.course.chances, self.course.rewards, strict=True)

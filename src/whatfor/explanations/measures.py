@@ -6,16 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-
-def distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    """Of visits: half the sum of |differences| relative to all visits: 0 the same, 1 nothing in common.
-
-    >>> round(distance(np.array([[1.0, 1.0]]), np.array([[1.0, 0.0]])), 2)
-    0.33
-    """
-    return float(np.abs(one - two).sum() / max(one.sum() + two.sum(), np.finfo(float).tiny))
 
 
 @dataclass(frozen=True)
@@ -79,6 +69,4 @@ class Measure:
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers, and the judgement."""
-        reach = self.reach if np.isfinite(self.reach) else None
-        told = {**asdict(self), "reach": reach, "difference": self.difference}
-        return {**told, "differs": self.differs, "unexplained": self.unexplained}
+        return {**asdict(self), "difference": self.difference, "differs": self.differs, "unexplained": self.unexplained}

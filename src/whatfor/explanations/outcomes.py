@@ -70,8 +70,8 @@ class Outcomes(Explanation):
             return f" (tried {count(self.tries, 'time')})"
         return f" (learned in {count(self.tries, 'sampled step')})"
 
-    def to_json(self) -> dict[str, Any]:
-        """State, action, chances by name, and the unknown share."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "outcomes",
             "state": self.state,

@@ -103,8 +103,8 @@ class Parts(Explanation):
         """The sum of |weight * reward|."""
         return self.scale
 
-    def to_json(self) -> dict[str, Any]:
-        """The shares of the value, and by part where it is earned."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         names = ("value", "totals", "rest", "from_start", "tries", "residual")
         return {
             "question": "parts",

@@ -148,8 +148,8 @@ class Provenance(Explanation):
         answer["updates"] = answer["updates"][:MOST_UPDATES]
         return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MOST_SHOWN)}
 
-    def to_json(self) -> dict[str, Any]:
-        """The numbers, and the updates that carry weight, the heaviest first."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         order = np.argsort(-self.weights, kind="stable")[: np.count_nonzero(self.weights)]
         names = ("effective", "standard_error", "stale", "luck", "from_start", "value", "residual")
         return {

@@ -93,8 +93,8 @@ class Simulation(Explanation):
             lines.append(f"  {chance:6.1%}  {name} (95 % interval {low:.1%} to {high:.1%})")
         return lines
 
-    def to_json(self) -> dict[str, Any]:
-        """The means and their intervals."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "simulation",
             "state": self.state,
@@ -125,12 +125,10 @@ def _ended(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
 
 
 def _interval(count: int, of: int) -> Interval:
-    from scipy.special import betaincinv
+    from scipy.stats import binomtest  # takes half a second to import
 
-    tail = (1.0 - SURE) / 2.0
-    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
-    return low, high
+    found = binomtest(count, of).proportion_ci(SURE)
+    return float(found.low), float(found.high)
 
 
 def layout(why: Simulation, *, facets: Facets = "all") -> Layout:

@@ -67,8 +67,8 @@ class Timeline(Explanation):
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} visits in all.")
         return lines
 
-    def to_json(self) -> dict[str, Any]:
-        """The slices, each as its pairs that are not zero, and the remainder."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "timeline",
             "state": self.state,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs import ExactBeliefs, SimulatedBeliefs, value_iteration
+from whatfor.beliefs.distance import distance
 from whatfor.beliefs.trust import CLOSE
 from whatfor.explanations import Contrast, Intention, Trust
-from whatfor.explanations.measures import distance
 from whatfor.paper.agents import STABLE, steps_it_stands
 from whatfor.paper.cartpole import MISMATCH, ROLLOUTS, STATE, believed_and_simulated
 from whatfor.paper.deep_agents import DeepAgents, WorldName
@@ -55,7 +55,7 @@ def figure_4d(agents: DeepAgents) -> Figure:
     return believed_and_simulated(
         "4D", "DQN", told, steps,
         (
-            Check(f"distance of the visits expected of {action!r} from the simulated ones (0: the same, 1: nothing in common)", "a mismatch",
+            Check(f"distance of the visits expected of {action!r} from the simulated ones (relative L1)", "a mismatch",
                   f"{beside_papers(apart)}; tabular Q-learning from its own simulation: {real:.1%}",
                   apart[0] > MISMATCH and stands),
             Check("distance of the same visits from those that tabular Q-learning expects", "not given",

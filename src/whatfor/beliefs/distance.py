@@ -1,0 +1,13 @@
+"""How far believed visits are from the actual ones."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def distance(believed: NDArray[np.float64], actual: NDArray[np.float64]) -> float:
+    """The relative L1 distance, sum |believed - actual| / sum actual: 0 is the same, 2 as many visits with nothing in common.
+
+    >>> distance(np.array([[1.0, 1.0]]), np.array([[1.0, 0.0]])), distance(np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]))
+    (1.0, 2.0)
+    """
+    return float(np.abs(believed - actual).sum() / max(actual.sum(), np.finfo(float).tiny))
