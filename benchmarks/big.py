@@ -84,7 +84,7 @@ def measure(scale: int) -> dict[str, Any]:
     side = round(SIDE / scale**0.5)
     world, away = grid(side), distances(side)
     stage("make the world")
-    learner = wf.QLearning(step_size=0.5, discount=0.95, exploration=wf.constant(0.1))
+    learner = wf.QLearning(step_size=0.5, discount=0.95, exploration=0.1)
     run = wf.train(world, learner, episodes=EPISODES // scale, seed=0, progress=False)
     stage("train")
     state, updates = asked_state(run.values, away), len(run.ledger or ())

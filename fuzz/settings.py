@@ -37,7 +37,7 @@ OPTIONS: list[Any] = [
 SCHEDULES: list[Any] = [
     {"kind": "Linear", "start": 1.0, "end": 0.0, "episodes": 0}, {"kind": "Linear", "start": 1e308, "end": -1e308, "episodes": 10**15},
     {"kind": "Exponential", "start": 1.0, "end": 0.0, "decay": 1e308}, {"kind": "Exponential", "start": 1.0, "end": 0.0, "decay": -1.0},
-    {"kind": "VisitCount", "power": 1e308}, {"kind": "VisitCount", "power": -1.0}, {"kind": "VisitCount", "power": 0.0}, {"kind": "Constant", "value": 2.0},
+    {"kind": "VisitCount", "power": 1e308}, {"kind": "VisitCount", "power": -1.0}, {"kind": "VisitCount", "power": 0.0}, {"kind": "Linear", "start": 2.0, "end": 2.0, "episodes": 1},
     {"kind": "other", "words": "x"}, 0.0, 1.0, 2.0, -1.0, 1e-320,
 ]  # fmt: skip
 REPLAYS: list[Any] = [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.labels import Axis
 from whatfor.testing import random_world
 
 
@@ -47,7 +48,7 @@ def test_every_question_is_about_the_state_that_was_named(shifted):
 
 
 def test_another_world_is_compared_with_once(tmp_path):
-    labels = wf.Labels((wf.Axis("state", 1),), ("go",))
+    labels = wf.Labels((Axis("state", 1),), ("go",))
     own, other = (
         wf.worlds.table(next_state=[[0]], reward=[[reward]], terminated=True, labels=labels) for reward in (1.0, -1.0)
     )

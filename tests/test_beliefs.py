@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor.beliefs import Row
+from whatfor.beliefs import Beliefs, Row, value_iteration
+from whatfor.labels import Axis
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds import blackjack, chain, table
 from whatfor.worlds.gymnasium import twin
@@ -37,7 +38,7 @@ def test_exact_visits_are_the_sum_over_steps(seed):
 def test_value_iteration_is_optimal_for_taxi():
     """The paper's closed form: 30 * 0.9 ** n - 10 with n steps of -1 before delivery."""
     world = twin(gym.make("Taxi-v4"))
-    best = wf.value_iteration(world, discount=0.9).max(axis=1)
+    best = value_iteration(world, discount=0.9).max(axis=1)
     at = world.labels.index
     beside = at("taxi at row 0, column 1; passenger aboard; destination R")
     assert best[beside] == pytest.approx(30 * 0.9 - 10, abs=1e-10)
@@ -62,7 +63,7 @@ def test_loops_without_a_discount_are_found_and_named():
         both.visits(3, 1)
     assert wf.ExactBeliefs(world, half, discount=0.5).value(2, 0) == pytest.approx(2.0)
     with pytest.raises(ValueError, match="no finite values"):
-        wf.value_iteration(world, discount=1.0, most=1000)
+        value_iteration(world, discount=1.0, most=1000)
 
 
 def test_exact_outcomes_name_the_chance_to_go_on_for_ever():
@@ -100,11 +101,11 @@ def test_exact_outcomes_are_certain_and_pay_the_value(seed):
 
 
 def test_an_environment_with_a_known_table_will_do():
-    best = wf.value_iteration("FrozenLake-v1", discount=0.9)
+    best = value_iteration("FrozenLake-v1", discount=0.9)
     exact = wf.ExactBeliefs(gym.make("FrozenLake-v1"), best.argmax(axis=1), discount=0.9)
     assert exact.value(0, int(best[0].argmax())) == pytest.approx(best[0].max(), abs=1e-10)
     with pytest.raises(ValueError, match="fickle"):
-        wf.value_iteration(gym.make("Taxi-v4", fickle_passenger=True), discount=0.9)
+        value_iteration(gym.make("Taxi-v4", fickle_passenger=True), discount=0.9)
 
 
 def test_a_map_that_joins_late_hears_of_everything():
@@ -134,7 +135,7 @@ def test_policies_that_are_none_are_refused():
 def test_taxi_is_learned_to_the_exact_values():
     """95 % of the 400 reachable states within 1e-6 of the exact best value, the paper's three among them."""
     run = wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
-    exact = wf.value_iteration(twin(gym.make("Taxi-v4")), discount=0.9).max(axis=1)
+    exact = value_iteration(twin(gym.make("Taxi-v4")), discount=0.9).max(axis=1)
     met = np.unique(run.ledger.lines.cell // 6)
     best = run.values.max(axis=1)
     assert len(met) == 400
@@ -204,7 +205,7 @@ def test_sources_keep_the_contract(source):
     check_beliefs({"audit": run.audit, "beside": beside, "exact": exact}[source], 5, 3, tolerance=1e-10)
 
 
-class Toy(wf.Beliefs):
+class Toy(Beliefs):
     """A source in one file: from state 0, "go" leads to state 1, where "go" earns 1 and ends the episode."""
 
     can = frozenset({"endings"})
@@ -216,7 +217,7 @@ class Toy(wf.Beliefs):
 
 def test_a_source_of_ones_own_answers_what_it_can():
     check_beliefs(Toy(), 2, 1)
-    labels = wf.Labels((wf.Axis("state", 2),), ("go",))
+    labels = wf.Labels((Axis("state", 2),), ("go",))
     run = wf.Run(labels=labels, values=[[0.5], [1.0]], beliefs=Toy())
     assert run.intention(0).residual == 0.0
     assert run.outcomes(0).chances == {"terminated": 1.0}
@@ -227,7 +228,7 @@ def test_a_source_of_ones_own_answers_what_it_can():
 
 
 def test_beliefs_that_do_not_add_up_are_told():
-    class Wrong(wf.Beliefs):
+    class Wrong(Beliefs):
         def row(self, at, action):
             return Row(visits=np.zeros((2, 1)), earnings=np.zeros((2, 1)), value=1.0)
 

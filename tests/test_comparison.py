@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 import whatfor as wf
 from whatfor.beliefs.noise import ahead, lag, sampling_error
 from whatfor.explanations.comparison import RATE
+from whatfor.labels import Axis
 from whatfor.testing import random_world
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
@@ -86,7 +87,7 @@ def test_a_converged_belief_agrees_with_the_exact_future():
 
 def test_a_delusion_is_found_and_said():
     """An agent that learned of another world: it expects to win what is always lost."""
-    labels = wf.Labels((wf.Axis("state", 1),), ("go",))
+    labels = wf.Labels((Axis("state", 1),), ("go",))
     learned = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True, labels=labels)
     other = wf.worlds.table(next_state=[[0]], reward=[[-1.0]], terminated=True, labels=labels)
     run = wf.train(learned, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import whatfor as wf
+from whatfor.labels import Axis
 
 TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
 START = "taxi at row 0, column 3; passenger at Y; destination R"
@@ -158,7 +159,7 @@ def test_answers_are_json_and_html(taxi):
 
 
 def test_labels_cannot_smuggle_markup_into_a_notebook():
-    labels = wf.Labels((wf.Axis("state", 1, ("<script>alert(1)</script>",)),), ("go",), template="{state}")
+    labels = wf.Labels((Axis("state", 1, ("<script>alert(1)</script>",)),), ("go",), template="{state}")
     run = wf.Run(labels=labels, values=[[0.0]], ledger=wf.Ledger(n_states=1, n_actions=1))
     assert "<script>" not in run.intention(0)._repr_html_()
 

@@ -101,13 +101,12 @@ def test_schedules():
     falling = wf.exponential(1.0, 0.05, decay=0.9999)
     assert falling(1_000) == pytest.approx(0.9999**1_000)
     assert falling(100_000) == 0.05
-    assert wf.constant(0.2)(7) == 0.2
 
 
 @pytest.mark.parametrize(
     "schedule",
     [
-        wf.constant(0.3),
+        0.3,
         wf.linear(1.0, 0.1, episodes=20),
         wf.linear(1.0, 0.1, episodes=0),
         wf.exponential(1.0, 0.05, decay=0.9),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.ledger import Update
 
 STEP = {"step_size": 0.5, "discount": 0.9}
 
@@ -20,8 +21,8 @@ def small():
 
 def test_an_update_reads_back_as_it_was_written():
     ledger = small()
-    assert ledger[0] == wf.Update(0, 0, 1, 0.0, 0, 1, 0, 0.5, 0.9, 0.0, None, 0, 0)
-    assert ledger[1] == wf.Update(0, 1, 0, 1.0, None, None, None, 0.5, 0.9, 0.0, "won", 0, 1)
+    assert ledger[0] == Update(0, 0, 1, 0.0, 0, 1, 0, 0.5, 0.9, 0.0, None, 0, 0)
+    assert ledger[1] == Update(0, 1, 0, 1.0, None, None, None, 0.5, 0.9, 0.0, "won", 0, 1)
     assert [update.ending for update in ledger] == [None, "won", None, "timed out"]
     assert ledger[-1].episode == 2
     assert ledger.endings == ["timed out", "terminated", "won"]

@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 import whatfor as wf
 from whatfor.axes import Ending
+from whatfor.labels import Axis
 from whatfor.worlds import World, table
 from whatfor.worlds.adapter import NoTwin
 from whatfor.worlds.gymnasium import twin
@@ -248,7 +249,7 @@ def test_too_many_bins_are_refused_before_any_is_made(bins):
     "make",
     [
         lambda: wf.Labels.plain(3_000, 2),
-        lambda: wf.Labels((wf.Axis("x", 50), wf.Axis("y", 60)), ("go",)),
+        lambda: wf.Labels((Axis("x", 50), Axis("y", 60)), ("go",)),
         lambda: table([[0]] * 3_000, [[1.0]] * 3_000),
     ],
 )
@@ -260,11 +261,11 @@ def test_more_states_than_the_limit_are_refused_wherever_a_world_is_made(make, m
 
 
 def test_axes_are_no_more_than_arrays_can_have():
-    labels = wf.Labels(tuple(wf.Axis(f"x{i:02}", 1) for i in range(63)), ("go",))
+    labels = wf.Labels(tuple(Axis(f"x{i:02}", 1) for i in range(63)), ("go",))
     assert labels.where("x62 0").states.tolist() == [True]
     assert labels.index(labels.words(0)) == labels.index([0] * 63) == 0
     with pytest.raises(ValueError, match="there are 64 axes; a world has at most 63"):
-        wf.Labels(tuple(wf.Axis(f"x{i}", 1) for i in range(64)), ("go",))
+        wf.Labels(tuple(Axis(f"x{i}", 1) for i in range(64)), ("go",))
 
 
 @pytest.mark.parametrize("bins", [2.5, "3", [3, 2.5], True, [3, None], None])

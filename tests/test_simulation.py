@@ -42,7 +42,7 @@ def test_intervals_cover_the_exact_value_as_often_as_they_say():
     covered = 0
     for seed in range(400):
         beliefs = wf.SimulatedBeliefs(world, policy, discount=0.9, rollouts=100, seed=seed)
-        low, high = wf.Simulation.of(beliefs, Situation(2), 0).interval
+        low, high = wf.explanations.Simulation.of(beliefs, Situation(2), 0).interval
         covered += low <= true <= high
     assert stats.binomtest(covered, 400, 0.95).pvalue > 1e-4
 
@@ -155,7 +155,7 @@ def test_a_policy_that_never_ends_is_cut_and_said_so():
         labels=wf.train("Taxi-v4", TAXI, episodes=0, seed=0).labels, values=np.eye(500, 6) * 0 + [0, 1, 0, 0, 0, 0]
     )
     beliefs = wf.SimulatedBeliefs("Taxi-v4", run.policy, discount=0.9, rollouts=3)
-    simulation = wf.Simulation.of(beliefs, Situation(68), 1)
+    simulation = wf.explanations.Simulation.of(beliefs, Situation(68), 1)
     assert simulation.chances == {"timed out": 1.0}
     assert simulation.length == 200
 

@@ -15,6 +15,7 @@ import whatfor as wf
 from saved import assert_same, small, through_disk, trained
 from test_forgeries import check_refused, contents, forge, forge_array, forge_document, put
 from whatfor import folder as folders
+from whatfor.labels import Axis, Ending
 from whatfor.question import layout_of
 from whatfor.testing import random_world
 
@@ -342,6 +343,6 @@ def test_savers_and_readers_side_by_side(tmp_path):
 
 
 def test_numpy_numbers_in_labels_are_saved(tmp_path):
-    labels = wf.Labels((wf.Axis("x", np.int64(2)),), ("go",), endings=(wf.Ending("won", np.int32(0), np.float64(1.0)),))
+    labels = wf.Labels((Axis("x", np.int64(2)),), ("go",), endings=(Ending("won", np.int32(0), np.float64(1.0)),))
     again = through_disk(wf.Run(labels=labels, values=np.zeros((2, 1))), tmp_path / "run")
     assert again.labels == labels

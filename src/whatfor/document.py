@@ -99,12 +99,6 @@ World = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorl
 # -- the learner -------------------------------------------------------------------------------
 
 
-class ConstantSchedule(Strict, frozen=True, tag_field="kind", tag="Constant"):
-    """``learners.schedules.Constant``."""
-
-    value: float
-
-
 class LinearSchedule(Strict, frozen=True, tag_field="kind", tag="Linear"):
     """``learners.schedules.Linear``."""
 
@@ -133,7 +127,7 @@ class OtherSchedule(Strict, frozen=True, tag_field="kind", tag="other"):
     words: Text
 
 
-Schedule = ConstantSchedule | LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
+Schedule = LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
 
 
 class Learner(Open, frozen=True):

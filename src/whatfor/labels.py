@@ -21,6 +21,8 @@ from whatfor.limits import check_limit
 from whatfor.reading import Reader
 from whatfor.text import check_plain
 
+__all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
+
 #: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
 BUILT_IN = 1_000
 #: NumPy finds places in arrays of no more.

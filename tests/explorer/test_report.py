@@ -22,6 +22,7 @@ from unpacking import unpack
 import whatfor as wf
 from whatfor.explorer.desk import Desk, plain
 from whatfor.explorer.report import request_of, told
+from whatfor.labels import Axis
 from whatfor.maps import places_of
 from whatfor.question import layout_of
 from whatfor.runs import Run
@@ -188,7 +189,7 @@ def test_a_taxi_is_where_its_cell_is() -> None:
 
 
 def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
-    labels = wf.Labels((wf.Axis("room", 3, start=5),), ("go",))
+    labels = wf.Labels((Axis("room", 3, start=5),), ("go",))
     ledger = wf.Ledger(n_states=3, n_actions=1)
     ledger.record(2, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
@@ -476,7 +477,7 @@ def test_a_run_that_expects_nothing_is_refused_at_once() -> None:
 
 
 def test_names_may_begin_with_a_bracket() -> None:
-    labels = wf.Labels((wf.Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
+    labels = wf.Labels((Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
     ledger = wf.Ledger(n_states=2, n_actions=1)
     ledger.record(1, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))

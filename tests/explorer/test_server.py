@@ -21,6 +21,7 @@ from whatfor.explorer.cache import AnswerCache
 from whatfor.explorer.guard import Guard
 from whatfor.explorer.server import explore, server_of
 from whatfor.folder import FORMAT
+from whatfor.labels import Axis, Ending
 from whatfor.runs import Run
 
 
@@ -259,7 +260,7 @@ def test_hostile_names_do_nothing(opened: Any, tmp_path: Path) -> None:
     for _ in range(3):
         ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
         ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9, ending=evil)
-    labels = wf.Labels((wf.Axis("place", 2, (evil, "~r")),), (evil, "~m"), endings=(wf.Ending(evil, 0, 1.0),))
+    labels = wf.Labels((Axis("place", 2, (evil, "~r")),), (evil, "~m"), endings=(Ending(evil, 0, 1.0),))
     run = wf.Run(labels=labels, values=ledger.values(), ledger=ledger)
     run.report(tmp_path / "evil.html")
     with serving(run) as address:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.beliefs import value_iteration
 from whatfor.worlds.gymnasium import labels_of, twin
 from whatfor.worlds.steppers import EnvStepper, WorldStepper
 
@@ -45,7 +46,7 @@ def test_seeded_the_same_it_plays_the_same_episodes(name):
     env = gym.make(id, max_episode_steps=80, **options)
     labels, world = labels_of(env), twin(env)
     ours, theirs = WorldStepper(world, 11), EnvStepper(env, labels, 11)
-    good = wf.value_iteration(world, discount=0.99).argmax(axis=1)
+    good = value_iteration(world, discount=0.99).argmax(axis=1)
     dice = np.random.default_rng(0)
     ended = 0
     for _ in range(200):

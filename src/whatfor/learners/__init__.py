@@ -7,7 +7,7 @@ from whatfor.learners.protocol import Agent, Learner, Transition
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
 from whatfor.learners.sarsa import Sarsa
-from whatfor.learners.schedules import constant, exponential, linear, visit_count
+from whatfor.learners.schedules import exponential, linear, visit_count
 
 __all__ = [
     "Agent",
@@ -19,7 +19,6 @@ __all__ = [
     "Replay",
     "Sarsa",
     "Transition",
-    "constant",
     "exponential",
     "linear",
     "visit_count",

@@ -16,22 +16,6 @@ from whatfor.text import one_line
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The same number in every episode."""
-
-    value: float
-
-    def __call__(self, episode: int) -> float:
-        """The number in an episode, counted from 0."""
-        return self.value
-
-    @property
-    def settled(self) -> int:
-        """The episode from which on the number stays the same."""
-        return 0
-
-
-@dataclass(frozen=True)
 class Linear:
     """From start to end in a straight line over so many episodes, then end."""
 
@@ -88,15 +72,6 @@ class VisitCount:
 Schedule = Callable[[int], float]
 
 
-def constant(value: float) -> Constant:
-    """The same exploration in every episode.
-
-    >>> constant(0.1)(1_000)
-    0.1
-    """
-    return Constant(value)
-
-
 def linear(start: float, end: float, *, episodes: int) -> Linear:
     """Exploration that falls in a straight line over the first episodes.
 
@@ -126,8 +101,8 @@ def visit_count(power: float = 1.0) -> VisitCount:
 
 def explorations(exploration: float | Schedule, first: int, episodes: int) -> NDArray[np.float64]:
     """(episodes,) The chance to explore in each of so many episodes from the first on, checked."""
-    schedule = exploration if callable(exploration) else Constant(exploration)
-    settled = getattr(schedule, "settled", None)  # so that what no longer changes is asked once
+    schedule: Schedule = exploration if callable(exploration) else lambda _: exploration
+    settled = getattr(schedule, "settled", None if callable(exploration) else 0)  # what no longer changes is asked once
     changing = episodes if settled is None else min(max(settled - first, 0), episodes)
     chances = np.empty(episodes)
     chances[:changing] = [_chance(schedule, first + i) for i in range(changing)]
@@ -151,7 +126,7 @@ def _chance(schedule: Schedule, episode: int) -> float:
 
 def to_json(value: Any) -> Any:
     """A parameter as JSON: numbers and text as they are, schedules by name; anything else only by its words."""
-    if isinstance(value, (Constant, Linear, Exponential, VisitCount)):
+    if isinstance(value, (Linear, Exponential, VisitCount)):
         return {"kind": type(value).__name__, **{name: to_json(number) for name, number in vars(value).items()}}
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -164,7 +139,7 @@ def from_json(value: Any) -> Any:
     """The parameter that ``to_json`` wrote."""
     if not isinstance(value, dict):
         return value
-    kinds = {kind.__name__: kind for kind in (Constant, Linear, Exponential, VisitCount)}
+    kinds = {kind.__name__: kind for kind in (Linear, Exponential, VisitCount)}
     fields = {name: number for name, number in value.items() if name != "kind"}
     if value.get("kind") not in kinds:
         raise ValueError(
