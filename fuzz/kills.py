@@ -49,7 +49,11 @@ def same(one: wf.Run, other: wf.Run) -> bool:
     ]
     if one.ledger is None or other.ledger is None:
         return False
-    pairs += [*zip(one.ledger.lines, other.ledger.lines, strict=True), (one.ledger.breaks, other.ledger.breaks)]
+    pairs += [
+        *zip(one.ledger.lines, other.ledger.lines, strict=True),
+        (one.ledger.breaks, other.ledger.breaks),
+        (one.ledger.finals, other.ledger.finals),
+    ]
     return all(np.array_equal(a, b) for a, b in pairs) and json.dumps(one.settings) == json.dumps(other.settings)
 
 

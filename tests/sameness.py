@@ -36,4 +36,5 @@ def assert_same_learning(one, other):
             assert np.array_equal(mine, its), name
         assert np.array_equal(one.ledger.breaks, other.ledger.breaks)
         assert np.array_equal(one.ledger.origins, other.ledger.origins)
+        assert np.array_equal(one.ledger.final_states, other.ledger.final_states)
         assert one.ledger.endings == other.ledger.endings

@@ -163,6 +163,8 @@ def put(at, value):
         ("ledger", "step_size", put(0, 1.5), "step_size has wrong numbers"),
         ("ledger", "discount", put(0, np.nan), "discount has wrong numbers"),
         ("ledger", "breaks", put(0, -1), "breaks has numbers out of range"),
+        ("ledger", "finals", put((0, 1), 99), "finals has numbers out of range"),
+        ("ledger", "finals", put((0, 0), -1), "finals has numbers out of range"),
         ("arrays", "tables", put((0, 0, 0), np.inf), "tables holds NaN or infinite"),
         ("arrays", "snapshot_values", put(0, np.nan), "values holds NaN or infinite"),
         ("arrays", "snapshot_counters", put(0, 10**6), "does not fit its ledger"),

@@ -1,5 +1,6 @@
 """The ledger: what it keeps, what it costs, and what it can be cut into."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -259,3 +260,38 @@ def test_a_long_first_episode_that_is_cut_keeps_its_trail():
         run = wf.train(world, learner, episodes=1, seed=0, max_steps=length, engine="python")
         assert run.ledger.lines.trail[0] == 0.0
         assert run.audit.residual == 0.0
+
+
+@pytest.mark.parametrize("replay", [None, wf.Replay(batch=2, warmup=50)], ids=["as made", "replayed"])
+@pytest.mark.parametrize(
+    "learner", [wf.QLearning(), wf.MonteCarlo(), wf.DoubleQLearning()], ids=lambda one: type(one).__name__
+)
+def test_a_ledger_keeps_the_state_that_each_episode_ended_in(learner, replay, tmp_path):
+    if replay is not None and isinstance(learner, wf.MonteCarlo):
+        pytest.skip("Monte Carlo has no replay")
+    finals = []
+
+    class Remembering(gym.Wrapper):
+        def step(self, action):
+            observation, reward, terminated, truncated, info = super().step(action)
+            if terminated or truncated:
+                finals.append(observation)
+            return observation, reward, terminated, truncated, info
+
+    env = Remembering(gym.make("FrozenLake-v1"))
+    run = wf.train(env, learner, episodes=40, seed=1, replay=replay, engine="python")
+    assert run.ledger.final_states.tolist() == finals
+    assert run.as_of(30).ledger.final_states.tolist() == finals[:30]
+    run.save(tmp_path / "run")
+    assert wf.load(tmp_path / "run").ledger.final_states.tolist() == finals
+    later = run.ledger[run.ledger.episode_starts[25] :]
+    assert later.final_states.tolist()[-15:] == finals[25:]
+
+
+def test_a_final_state_is_of_an_ended_episode():
+    ledger = wf.Ledger(n_states=3, n_actions=1)
+    with pytest.raises(ValueError, match="pass it with next_state=None"):
+        ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9, final_state=1)
+    with pytest.raises(ValueError, match="final_state"):
+        ledger.record(0, 0, 0.0, None, step_size=0.5, discount=0.9, final_state=3)
+    assert len(ledger) == 0

@@ -147,7 +147,7 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
 
 def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     n, lines = len(ledger), ledger.lines
-    columns: Group = {**lines._asdict(), "breaks": ledger.breaks}
+    columns: Group = {**lines._asdict(), "breaks": ledger.breaks, "finals": ledger.finals}
     if ledger.order == "replayed":
         columns["origin"] = ledger.origins.astype(np.int32)
     if ledger.initial is not None:
@@ -192,6 +192,12 @@ def _ledger_in(stored: document.Ledger, columns: Group, labels: Labels) -> Ledge
     if store.replayed:
         store.origin = _within("origin", _array(columns, "origin", np.int32, 1, n), 0, 2**31)
     store.used = n
+    finals = _array(columns, "finals", np.int64, 2)
+    if finals.shape[1] != 2:
+        raise ValueError("the ledger's final states are out of order")
+    _within("finals", finals[:, 0], 0, 2**31 if store.replayed else n)
+    _within("finals", finals[:, 1], 0, labels.n_states)
+    store.add_finals(finals)
     ledger.freeze()
     return ledger
 

@@ -10,6 +10,7 @@ import math
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whatfor.checks import flag, number, whole
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, ending_place
@@ -44,11 +45,12 @@ class Ledger(Columns):
         ending: str | int | None = None,
         timed_out: bool = False,
         origin: int | None = None,
+        final_state: int | None = None,
     ) -> None:
         """Write down one update, in the order in which the learner made it.
 
         ``next_state=None``: the episode terminated here (``ending`` may say how, by name or by a
-        transition's code; ``timed_out`` if a time limit was treated as an end). ``next_action``: the action whose value was bootstrapped
+        transition's code; ``timed_out`` if a time limit was treated as an end; ``final_state``: the state it ended in). ``next_action``: the action whose value was bootstrapped
         from. ``next_table``: the table it was read from. ``trail`` > 0: the target was built on the
         target of the line before (1: Monte Carlo, and then ``next_action`` may be left out).
         """
@@ -67,7 +69,12 @@ class Ledger(Columns):
             origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
         from_table = table if next_table is None else whole("next_table", next_table, 0, self.n_tables - 1)
         source = self._source(next_state, next_action, from_table, trail, ending, timed_out)
-        self._own_store().append(cell, source, reward, step_size, discount, trail, origin)
+        if final_state is not None:
+            final_state = self._final(final_state, next_state)
+        store = self._own_store()
+        store.append(cell, source, reward, step_size, discount, trail, origin)
+        if final_state is not None:
+            store.add_finals(np.array([[store.used - 1 if origin is None else origin, final_state]], np.int64))
 
     def new_episode(self, experiences: int | None = None) -> None:
         """Say that the next update belongs to a new episode.
@@ -85,6 +92,16 @@ class Ledger(Columns):
             experiences = whole("experiences", experiences, before, np.iinfo(np.int32).max)
         store = self._own_store()
         store.add_break(store.used, store.used if experiences is None else experiences)
+
+    def end_episodes(self, first: int, final_states: NDArray[np.int64], experiences: NDArray[np.int64]) -> None:
+        """Say in which states episodes from ``first`` on ended (-1: unknown), and the last experience of each."""
+        known = np.flatnonzero(final_states >= 0)
+        if self.order == "replayed":
+            keys = experiences[known]
+        else:
+            bounds = np.append(self.episode_starts, len(self))
+            keys = bounds[first + known] if self.order == "backwards" else bounds[first + known + 1] - 1
+        self._own_store().add_finals(np.stack([keys, final_states[known]], axis=1))
 
     def writable(self) -> Store:
         """The columns themselves, for a loop that writes into them."""
@@ -130,6 +147,13 @@ class Ledger(Columns):
                 f"table {table} is out of range: this ledger has {self.n_tables}; say n_tables= when you make it"
             )
         return (table * self.n_states + state) * self.n_actions + action
+
+    def _final(self, final_state: int, next_state: int | None) -> int:
+        if next_state is not None:
+            raise ValueError(
+                "final_state is the state that an episode ended in: pass it with next_state=None, and only there"
+            )
+        return whole("final_state", final_state, 0, self.n_states - 1)
 
     def _source(
         self,

@@ -156,6 +156,39 @@ class Columns:
         return [self._update(int(own[at]), number, int(steps[at])) for at in first]
 
     @property
+    def finals(self) -> NDArray[np.int64]:
+        """(n, 2) Where episodes ended: line, or experience under replay, and state."""
+        finals = self._store.finals[: self._store.n_finals]
+        whole = len(self) == self._store.used  # then those of episodes without any update yet count too
+        return finals if whole else finals[finals[:, 0] < self._finals_end()]
+
+    def _finals_end(self) -> int:
+        """Episodes that ended from this line, or experience, on are not in this ledger."""
+        if self.order != "replayed":
+            return len(self)
+        breaks = self._store.breaks[: self._store.n_breaks]
+        later = breaks[breaks[:, 0] >= len(self), 1]
+        return int(later[0]) if len(later) else int(np.iinfo(np.int64).max)
+
+    @property
+    def final_states(self) -> NDArray[np.int64]:
+        """(episodes,) The state that each episode ended in; -1 where it is not recorded.
+
+        >>> from whatfor.ledger import Ledger
+        >>> ledger = Ledger(n_states=3, n_actions=1)
+        >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9, final_state=2)
+        >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
+        >>> ledger.final_states.tolist()
+        [2, -1]
+        """
+        lines, experiences = self._starts()
+        keys, states = self.finals[self.finals[:, 0] < self._finals_end()].T
+        episode = np.searchsorted(experiences if self.order == "replayed" else lines, keys, side="right") - 1
+        found = np.full(len(lines), -1, np.int64)
+        found[episode] = states
+        return found
+
+    @property
     def ended(self) -> NDArray[np.bool_]:
         """(n,) Lines that ended their episode, by the world or by a time limit treated as an end."""
         return self._store.source[: len(self)] <= TIMED_OUT

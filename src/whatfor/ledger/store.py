@@ -32,6 +32,8 @@ class Store:
         self.replayed = replayed
         self.breaks = np.empty((0, 2), np.int64)  # (line, experience) where an episode starts unsaid
         self.n_breaks = 0
+        self.finals = np.empty((0, 2), np.int64)  # (line, or experience under replay; state) where an episode ended
+        self.n_finals = 0
 
     @property
     def capacity(self) -> int:
@@ -108,6 +110,14 @@ class Store:
         self.breaks[self.n_breaks] = (line, experience)
         self.n_breaks += 1
 
+    def add_finals(self, finals: NDArray[np.int64]) -> None:
+        """Say in which states episodes ended: rows of (line, or experience under replay; state)."""
+        needed = self.n_finals + len(finals)
+        if needed > len(self.finals):
+            self.finals = _grown(self.finals, max(needed, 2 * len(self.finals)), self.n_finals)
+        self.finals[self.n_finals : needed] = finals
+        self.n_finals = needed
+
     def breaks_until(self, line: int) -> NDArray[np.int64]:
         """Breaks of a prefix; one that stands at its very end begins nothing yet."""
         breaks = self.breaks[: self.n_breaks]
@@ -143,6 +153,10 @@ class Store:
         else:
             part.breaks = breaks[breaks[:, 0] >= start] - start
         part.n_breaks = len(part.breaks)
+        finals = self.finals[: self.n_finals]
+        if not self.replayed:
+            finals = finals[(finals[:, 0] >= start) & (finals[:, 0] < stop)] - np.array([start, 0])
+        part.add_finals(finals)
         return part
 
 

@@ -29,6 +29,7 @@ class Stage(NamedTuple):
     epsilons: NDArray[np.float64]  # (episodes,) the chance to explore in each
     returns: NDArray[np.float64]  # (episodes,)
     lengths: NDArray[np.int64]  # (episodes,)
+    finals: NDArray[np.int64]  # (episodes,) the state that each ended in
 
 
 @compiled
@@ -76,6 +77,7 @@ def play(
         if last:
             stage.returns[episode] = earned
             stage.lengths[episode] = length
+            stage.finals[episode] = next_state
             episode += 1
             length, running, earned = 0, 0, 0.0
     if running:

@@ -33,6 +33,7 @@ class Played(NamedTuple):
 
     returns: NDArray[np.float64]  # (episodes,)
     lengths: NDArray[np.int64]  # (episodes,)
+    finals: NDArray[np.int64]  # (episodes,) the state that each ended in; -1: it did not
     now: NDArray[np.int64]  # (6,) where it stands: places as in training.compiled
 
     @property
@@ -53,7 +54,7 @@ class Played(NamedTuple):
     @classmethod
     def nothing(cls, episodes: int) -> Played:
         """Before the first episode."""
-        return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.zeros(6, np.int64))
+        return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.full(episodes, -1), np.zeros(6, np.int64))
 
 
 def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
@@ -77,6 +78,7 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look
                 state, earned, length = next_state, earned + reward, length + 1
                 if last:
                     now[EPISODE] += 1
+                    played.finals[episode] = next_state
                     now[RUNNING] = 0
                 look()
         finally:  # of an episode that is given up, what was learned from
@@ -103,6 +105,7 @@ def play_compiled(
             plan.epsilons,
             played.returns,
             played.lengths,
+            played.finals,
         )
         status = play(
             stepper.world.arrays, agent.rule, agent.memory, agent.log, stage, plan.max_steps, plan.time_out_ends, BUDGET

@@ -13,7 +13,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
-from whatfor.learners.rule import BREAKS, LINES, STORED, TRAIL, Rule
+from whatfor.learners.rule import BREAKS, EXPERIENCES, LINES, STORED, TRAIL, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Played, play_compiled, play_python
@@ -129,6 +129,7 @@ class Session:
         """Play one episode for each epsilon; what was played, and what stopped it early."""
         plan = Plan(epsilons, self.place.max_steps, self.time_out_ends)
         played = Played.nothing(len(epsilons))
+        before = self._progress()
         stopped: BaseException | None = None
         tell = [self._teller(listener) for listener in listeners]
         with Watch(len(epsilons), lambda: played.episodes, tell, progress) as look:
@@ -161,7 +162,16 @@ class Session:
             and self.agent.rule.method == TRAIL
         ):
             begun -= 1  # an episode that is learned from at its end, and had none, is in no ledger
-        return Played(played.returns[:begun], played.lengths[:begun], played.now), stopped
+        if self.ledger is not None and isinstance(self.agent, TabularAgent):
+            last = before[1] + np.cumsum(played.lengths[:begun]) - 1
+            self.ledger.end_episodes(before[0], played.finals[:begun], last)
+        return Played(played.returns[:begun], played.lengths[:begun], played.finals[:begun], played.now), stopped
+
+    def _progress(self) -> tuple[int, int]:
+        """Episodes in the ledger, and experiences made."""
+        if self.ledger is None or not isinstance(self.agent, TabularAgent):
+            return 0, 0
+        return self.ledger.n_episodes, int(self.agent.memory.counters[EXPERIENCES])
 
     def _teller(self, listener: Listener) -> Callable[[], None]:
         if self.ledger is None:
