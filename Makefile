@@ -45,11 +45,12 @@ python-%: $(UV)  # the interpreters first: a missing one is reported before the 
 browser: $(WHOLE)  ## a browser for the tests, where none is found: Debian's package as root, else Playwright's download
 	$(BIN)/python tests/explorer/browsers.py
 
-lint: $(WHOLE)  ## style, types, and the direction of imports
+lint: $(WHOLE)  ## style, types, the direction of imports, and the counts that are kept
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/counts.py
 
 fuzz: $(WHOLE)  ## 20,000 mutated run folders and 4,000 deep ones, loaded and questioned under bounds checks: half an hour
 	$(BIN)/python -m fuzz

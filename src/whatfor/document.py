@@ -130,7 +130,7 @@ class OtherSchedule(Strict, frozen=True, tag_field="kind", tag="other"):
 Schedule = LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
 
 
-class Learner(Open, frozen=True):
+class LearnerDocument(Open, frozen=True):
     """A learner's name, and its parameters where it is one of the built-in ones."""
 
     name: Text
@@ -142,8 +142,8 @@ class Learner(Open, frozen=True):
     draw: Literal["episode", "step"] | UnsetType = UNSET
 
 
-class Replay(Strict, frozen=True):
-    """``learners.replay.Replay``."""
+class ReplayDocument(Strict, frozen=True):
+    """``learners.replay.ReplayDocument``."""
 
     capacity: Positive | None
     batch: Positive
@@ -151,13 +151,13 @@ class Replay(Strict, frozen=True):
     warmup: Natural | None
 
 
-class Settings(Open, frozen=True):
+class RunSettings(Open, frozen=True):
     """How a run was made. A custom training loop may leave out all of it."""
 
-    learner: Learner | UnsetType = UNSET
+    learner: LearnerDocument | UnsetType = UNSET
     seed: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     time_limit: Literal["bootstrap", "terminal"] | UnsetType = UNSET
-    replay: Replay | UnsetType | None = UNSET
+    replay: ReplayDocument | UnsetType | None = UNSET
     engine: Literal["python", "compiled"] | UnsetType = UNSET
     engine_reason: Text | UnsetType = UNSET
     max_steps: Positive | UnsetType = UNSET
@@ -195,7 +195,7 @@ class Generator(Strict, frozen=True):
     uinteger: Half
 
 
-class Tape(Strict, frozen=True):
+class TapeDocument(Strict, frozen=True):
     """Where the learner's random numbers stand."""
 
     tape: Generator
@@ -211,7 +211,7 @@ class Environment(Strict, frozen=True):
 class Snapshot(Strict, frozen=True):
     """Where training stands; its arrays are in the folder."""
 
-    agent: Tape
+    agent: TapeDocument
     world: dict[str, Any]  # a Generator, or an Environment
     cuts: Natural
 
@@ -219,7 +219,7 @@ class Snapshot(Strict, frozen=True):
         msgspec.convert(self.world, Environment if "begun" in self.world else Generator)
 
 
-class Ledger(Strict, frozen=True):
+class LedgerDocument(Strict, frozen=True):
     """What a ledger is besides its columns."""
 
     lines: Natural
@@ -228,7 +228,7 @@ class Ledger(Strict, frozen=True):
     order: Literal["forwards", "backwards", "replayed"]
 
 
-class Table(Strict, frozen=True):
+class TableDocument(Strict, frozen=True):
     """A table of transitions, besides its arrays."""
 
     max_steps: Positive | None
@@ -238,11 +238,11 @@ class RunDocument(Strict, frozen=True):
     """All that a run's folder says in words."""
 
     labels: Labels
-    settings: Settings
+    settings: RunSettings
     stopped: Text | None
-    ledger: Ledger | None
+    ledger: LedgerDocument | None
     snapshot: Snapshot | None
-    table: Table | None
+    table: TableDocument | None
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +26,21 @@ class History:
 
 
 @dataclass(frozen=True)
-class Played:
+class Episode:
     """One episode of the greedy policy."""
 
     steps: list[tuple[Any, int]]  # what the world shows, and the action
     rewards: list[float]
     ending: str  # "timed out" by its limit, "cut" where it was not played to its end
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, step: int) -> tuple[Any, int]:
+        return self.steps[step]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.simulated import LONGEST, AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
-from whatfor.history import Evaluation, Played
+from whatfor.history import Episode, Evaluation
 from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
@@ -208,33 +208,33 @@ class Playing:
         limit = time_limit(place) or LONGEST
         return AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
 
-    def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Played:
+    def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One episode of a network; ``at=None``: where its environment begins."""
         assert self.agent is not None
         player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
         return observed_episode(player, self.environment(env))
 
-    def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Played:
+    def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode of a table."""
         simulated = self.simulated(env, 1, seed, enter)
         return first_episode(simulated.rollouts(at, action), simulated.labels, limit_ends=self.limit_ends)
 
 
-def first_episode(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
+def first_episode(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Episode:
     """The first of some rollouts; ``limit_ends``: whether one that was cut ran out of time, or only out of what matters."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
     names = [ENDINGS[0] if limit_ends else CUT, ENDINGS[1], *labels.ending_names]
     steps = [(labels.observation(state), action) for state, action in pairs]
-    return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
+    return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 
 
-def observed_episode(player: AgentPlayer, env: Any) -> Played:
+def observed_episode(player: AgentPlayer, env: Any) -> Episode:
     """An episode with the very observations that an agent acted on."""
     steps = list(play(player, [env], rollouts=1, max_steps=LONGEST))
     cut = len(steps) == LONGEST and steps[-1].ending == TIMED_OUT
     names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]
-    return Played(
+    return Episode(
         [(np.asarray(one.observation), one.action) for one in steps],
         [one.reward for one in steps],
         CUT if cut else names[ending_place(steps[-1].ending)],

@@ -19,7 +19,7 @@ from whatfor.beliefs.trust import Trust
 from whatfor.checks import array_of
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.history import Evaluation, History, Played
+from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
@@ -161,45 +161,32 @@ class Run:
         """
         return self.playing.evaluate(episodes, seed, env)
 
-    def episode(
-        self, state: State, *, seed: int = 0, env: Any = None, enter: Enter | None = None
-    ) -> list[tuple[Any, int]]:
-        """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about."""
-        return self.played(state, seed=seed, env=env, enter=enter).steps
+    def episode(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Episode:
+        """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about.
 
-    def played(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Played:
-        """The same episode, with what it paid and how it ended; of a network, ``state=None`` is where its environment begins."""
+        Of a network, ``state=None`` is where its environment begins.
+        """
         if self.playing.by_network:
             return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
         return self.playing.episode(*self.asked(state), seed, env, enter)
 
     def believing(self, beliefs: Beliefs) -> Run:
         """The same run, answered by other beliefs."""
-        return Run(
-            labels=self.labels,
-            values=self.tables,
-            ledger=self.ledger,
-            beliefs=beliefs,
-            history=self.history,
-            settings=self.settings,
-            stopped=self.stopped,
-            origin=self.origin,
-        )
+        return self._like(beliefs=beliefs)
 
     def as_of(self, episodes: int) -> Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
         earlier = self._need_ledger("looking back").until(episodes)
-        episodes = int(episodes)
-        history = History(self.history.returns[:episodes], self.history.lengths[:episodes])
+        history = History(self.history.returns[: int(episodes)], self.history.lengths[: int(episodes)])
         origin = replace(self.playing.origin_now, learner=None, snapshot=None, own_values=False)
-        return Run(
-            labels=self.labels,
-            values=earlier.values(),
-            ledger=earlier,
-            history=history,
-            settings=self.settings,
-            origin=origin,
+        return self._like(
+            values=earlier.values(), ledger=earlier, beliefs=None, history=history, stopped=None, origin=origin
         )
+
+    def _like(self, **changed: Any) -> Run:
+        """A run that differs in what is given."""
+        same = {name: getattr(self, name) for name in ("labels", "ledger", "history", "settings", "stopped", "origin")}
+        return Run(**{**same, "values": self.tables, "beliefs": self._beliefs, **changed})
 
     # -- questions -------------------------------------------------------------------------
 

@@ -160,7 +160,7 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     }, columns
 
 
-def _ledger_in(stored: document.Ledger, columns: Group, labels: Labels) -> Ledger:
+def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) -> Ledger:
     check_limit("states", stored.n_tables * labels.n_states, "its ledger")
     if len({*ENDINGS, *stored.endings}) < len(ENDINGS) + len(stored.endings):
         raise ValueError("two of its endings have the same name")

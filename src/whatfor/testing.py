@@ -12,7 +12,7 @@ from whatfor.beliefs.protocol import Beliefs
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.schedules import explorations
 from whatfor.ledger import Ledger
-from whatfor.training.loop import Plan, Played, play_python
+from whatfor.training.loop import Plan, Progress, play_python
 from whatfor.worlds.steppers import WorldStepper
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
@@ -90,7 +90,7 @@ def check_learner(learner: Any, *, seed: int = 0) -> None:
 
 def _trained(
     learner: Learner, seed: int, record: bool = True, time_out_ends: bool = False
-) -> tuple[Agent, Ledger | None, Played]:
+) -> tuple[Agent, Ledger | None, Progress]:
     ledger = None
     if record:
         ledger = Ledger(
@@ -98,7 +98,7 @@ def _trained(
         )
     agent = learner.start(STATES, ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
     epsilons = explorations(learner.exploration, 0, EPISODES)
-    played = Played.nothing(EPISODES)
+    played = Progress.nothing(EPISODES)
     stepper = _Checking(random_world(seed), seed)
     play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends), played, lambda: None)
     settle: Callable[[], None] = getattr(agent, "settle", lambda: None)

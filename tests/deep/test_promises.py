@@ -205,7 +205,7 @@ def test_the_learning_rate_falls_as_training_goes_on() -> None:
 def test_an_episode_that_is_played_ends_by_the_name_that_was_given() -> None:
     _, run = cart()
     leaning = np.array([0.0, 0.0, 0.2, 3.0], np.float32)  # to the right, whatever it does
-    assert run.played(leaning).ending == "fell right"
+    assert run.episode(leaning).ending == "fell right"
 
 
 def test_an_environment_shows_what_the_agent_sees_through_normalising_only() -> None:

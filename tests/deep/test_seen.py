@@ -51,7 +51,7 @@ def test_such_an_agent_is_kept_played_and_shown(taxi: wf.Run, tmp_path: Path) ->
     taxi.save(tmp_path / "run")
     again = wf.load(tmp_path / "run", cells=TAXI_CONCEPTS)
     assert again.intention(300).value == taxi.intention(300).value
-    assert again.played(300).steps[0][0] == 300
+    assert again.episode(300).steps[0][0] == 300
     again.report(tmp_path / "page.html", episodes=1)
 
 

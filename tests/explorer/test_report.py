@@ -385,7 +385,7 @@ def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: 
     run.report(tmp_path / "page.html", episodes=2)
     page = opened((tmp_path / "page.html").as_uri())
     assert page.locator("#episodes option").all_inner_texts() == ["a new episode (seed 0)", "a new episode (seed 1)"]
-    played = run.played(None, seed=0)
+    played = run.episode(None, seed=0)
     assert page.locator("#step").inner_text().startswith(f"step 1 of {len(played.steps)}")
     assert values(page) == said(run.values_at(played.steps[0][0]), page)
     assert "Stranger cannot be put into a given state" in page.locator("#answer-comparison .missing").inner_text()

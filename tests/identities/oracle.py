@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from whatfor.kernels.recursion import NO_BOOTSTRAP, Lines
+from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines
 
 
-def columns(lines: Lines):
+def columns(lines: LedgerLines):
     """One tuple a line: k, j, r, a, g, l."""
     n = len(lines.cell)
     wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.trail)]
@@ -15,7 +15,7 @@ def columns(lines: Lines):
         yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(trail)
 
 
-def forwards(lines: Lines, start: np.ndarray, cumulant) -> np.ndarray:
+def forwards(lines: LedgerLines, start: np.ndarray, cumulant) -> np.ndarray:
     """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up."""
     tables = start.copy()
     target = np.zeros(tables.shape[1:])
@@ -26,7 +26,7 @@ def forwards(lines: Lines, start: np.ndarray, cumulant) -> np.ndarray:
     return tables
 
 
-def backwards(lines: Lines, asked: dict[int, float], n_cells: int):
+def backwards(lines: LedgerLines, asked: dict[int, float], n_cells: int):
     """The weight of every line, and what is left on the start, for asked cells with weights."""
     w = np.zeros(n_cells)
     for cell, weight in asked.items():
@@ -42,7 +42,7 @@ def backwards(lines: Lines, asked: dict[int, float], n_cells: int):
     return np.array(weights[::-1]), w
 
 
-def by_depth(lines: Lines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarray:
+def by_depth(lines: LedgerLines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarray:
     """(cells, horizon + 1, pairs) Visits by steps ahead, learned forwards: a bootstrap looks one step further."""
 
     def ahead(later):
@@ -60,7 +60,7 @@ def by_depth(lines: Lines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarr
     return tables
 
 
-def ever(lines: Lines, n_cells: int, arrived) -> np.ndarray:
+def ever(lines: LedgerLines, n_cells: int, arrived) -> np.ndarray:
     """(cells,) The chance that something is ever true after a step, learned forwards like a value.
 
     ``arrived(cell or code)`` says what is known on arrival: 1 if it is true there, 0 if it no longer can be,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from whatfor.checks import number
 from whatfor.kernels.backwards import scan
 from whatfor.kernels.forwards import fold
-from whatfor.kernels.recursion import Lines
+from whatfor.kernels.recursion import LedgerLines
 from whatfor.kernels.walk import index_by_cell, lines_before, walk
 from whatfor.ledger import Ledger
 
@@ -83,7 +83,7 @@ class AccountReader:
         self._lost = 0  # walks that had to give up: too many updates carried weight
         self._peaks: dict[tuple[str, float | None], float] = {}
 
-    def lines_at(self, discount: float | None) -> Lines:
+    def lines_at(self, discount: float | None) -> LedgerLines:
         """The ledger's columns, with another discount if one is given."""
         if discount is None:
             return self.ledger.lines
@@ -93,7 +93,7 @@ class AccountReader:
     def scan(
         self,
         cells: Sequence[NDArray[np.int64]],
-        lines: Lines,
+        lines: LedgerLines,
         weights: NDArray[np.float64] | None = None,
         n_endings: int | None = None,  # where the lines have more of them than the ledger
     ) -> list[Account]:
@@ -116,7 +116,7 @@ class AccountReader:
         ]
 
     def walk(
-        self, cells: NDArray[np.int64], lines: Lines, discount: float | None, *, patient: bool = False
+        self, cells: NDArray[np.int64], lines: LedgerLines, discount: float | None, *, patient: bool = False
     ) -> Walked | None:
         """The account by a walk along the index; None if too many updates carry weight and it is not ``patient``."""
         n_cells = self.ledger.n_cells

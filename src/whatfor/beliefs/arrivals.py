@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from whatfor.concepts import Concept
-from whatfor.kernels.recursion import NO_BOOTSTRAP, Lines, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines, ending_place
 from whatfor.ledger import Ledger
 
 
-def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> Lines:
+def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
     """The lines without a discount, each ending where it arrives in a concept; the first of several that fit.
 
     Arrival is an ending with a code of its own, after those of the ledger: an ending passes nothing on, neither

@@ -20,7 +20,7 @@ from whatfor.checks import number, whole
 from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan_by_depth
 from whatfor.kernels.forwards import fold
-from whatfor.kernels.recursion import TERMINATED, Lines, ending_place
+from whatfor.kernels.recursion import TERMINATED, LedgerLines, ending_place
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
@@ -259,7 +259,7 @@ class Audit(Beliefs):
         state, action = checked_pair(state, action, ledger.n_states, ledger.n_actions)
         return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
 
-    def lines_at(self, discount: float | None) -> Lines:
+    def lines_at(self, discount: float | None) -> LedgerLines:
         """The ledger's columns, with another discount if one is given."""
         return self._reader.lines_at(discount)
 

@@ -12,7 +12,7 @@ from whatfor.beliefs.course import Course
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.trust import Trust
 from whatfor.explanation import FAINT, ROUNDING, Explanation
-from whatfor.explanations.phrases import Plan, as_way, expecting, experience, plan
+from whatfor.explanations.phrases import Expectation, as_way, expecting, experience, plan
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -172,7 +172,7 @@ class Intention(Explanation):
             lines.append("That was in no batch it learned from: what follows is a guess.")
         return [*lines, *self._most_expected(), *self._earned(), *trust.sentences()]
 
-    def plan(self) -> Plan:
+    def plan(self) -> Expectation:
         """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
         least = 0.005 if self.trust is None else 0.02  # below that, a network has not decided
         chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.explanation import ROUNDING, Explanation
-from whatfor.kernels.recursion import Lines
+from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
@@ -116,10 +116,10 @@ class Parts(Explanation):
         }
 
 
-def by_reward(lines: Lines) -> dict[str, Part]:
+def by_reward(lines: LedgerLines) -> dict[str, Part]:
     """A part for each reward there is, but for 0, which adds nothing.
 
-    >>> list(by_reward(Lines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
+    >>> list(by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
     ['reward -1', 'reward +20']
     """
     rewards = np.unique(lines.reward)

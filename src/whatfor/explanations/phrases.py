@@ -15,7 +15,7 @@ LIKELY = 0.8
 FEW = 10
 
 
-class Plan(NamedTuple):
+class Expectation(NamedTuple):
     """What an agent means to come to, in words."""
 
     said: str = (
@@ -24,34 +24,34 @@ class Plan(NamedTuple):
     reason: bool = False  # whether one would act for its sake
 
 
-def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int) -> Plan:
+def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int) -> Expectation:
     """What an agent expects to come to: by its likeliest course, or by how it expects the episode to end."""
     if course is None:
         return _ends(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
         pair = course.pairs[course.comes_back_to]
         again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
-        return Plan(f"to come back {again} after {count(len(course.pairs), 'step')}, again and again")
+        return Expectation(f"to come back {again} after {count(len(course.pairs), 'step')}, again and again")
     if course.ending_chance >= LIKELY:
         found = _milestones(labels, course)
         if found:
             good = (
                 course.ending is not None and course.ending != "timed out" and not labels.ending_is_bad(course.ending)
             )
-            return Plan(_listed(found, course), good or course.ending is None)
+            return Expectation(_listed(found, course), good or course.ending is None)
     return _ends(labels, chances, unknown, course.pairs[-1][0])
 
 
-def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Plan:
+def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
     """By how it expects the episode to end."""
     if chances:
         said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(chances)]
         rest = f", as far as it knows ({unknown:.0%} unknown)" if unknown >= 0.005 else ""
-        return Plan("to " + _and(said) + rest)
-    return Plan()
+        return Expectation("to " + _and(said) + rest)
+    return Expectation()
 
 
-def expecting(why: Plan, hedged: str = "") -> str:
+def expecting(why: Expectation, hedged: str = "") -> str:
     """What follows "it moves south": a reason, or an expectation that is none; what has to be hedged is no reason."""
     if why.reason and not hedged:
         return f" because it expects {why.said}"

@@ -210,7 +210,7 @@ class Desk:
     def _refusal(self, key: str) -> str | None:
         """Why nothing can be played from a state; None: it can."""
         try:
-            self.run.played(state_in(self.run, key), enter=self.enter)
+            self.run.episode(state_in(self.run, key), enter=self.enter)
         except ValueError as error:
             return str(error)
         except Exception as error:  # a stranger's environment
@@ -221,7 +221,7 @@ class Desk:
     def _begins(self) -> bool:
         """Whether its environment can be played as it begins, though it cannot be put into a state."""
         try:
-            return self.run.playing.by_network and bool(self.run.played(None).steps)
+            return self.run.playing.by_network and bool(self.run.episode(None).steps)
         except Exception:  # it cannot be made, or fails
             return False
 

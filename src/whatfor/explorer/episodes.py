@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.history import Played
+from whatfor.history import Episode
 from whatfor.playing import CUT
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
@@ -96,16 +96,16 @@ def title_of(run: Run, key: str) -> str:
 
 def greedy(run: Run, key: str, enter: Enter | None = None) -> dict[str, Any]:
     """What it does from a state on."""
-    played = run.played(state_in(run, key), enter=enter)
+    played = run.episode(state_in(run, key), enter=enter)
     return _shown(run, f"greedy:{key}", f"from {title_of(run, key)}", played)
 
 
 def new(run: Run, seed: int) -> dict[str, Any]:
     """What a network does in an episode, however its environment begins it."""
-    return _shown(run, f"new:{seed}", f"a new episode (seed {seed})", run.played(None, seed=seed))
+    return _shown(run, f"new:{seed}", f"a new episode (seed {seed})", run.episode(None, seed=seed))
 
 
-def _shown(run: Run, key: str, title: str, played: Played) -> dict[str, Any]:
+def _shown(run: Run, key: str, title: str, played: Episode) -> dict[str, Any]:
     steps = [
         {"state": key_of(run, seen), "action": int(action), "reward": reward}
         for (seen, action), reward in zip(played.steps[:MOST_STEPS], played.rewards, strict=False)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place, line_at, mask
+from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place, line_at, mask
 
 
 @compiled
 def scan(
-    lines: Lines,
+    lines: LedgerLines,
     left: NDArray[
         np.float64
     ],  # (cells, rows): weight of the asked values on each cell; ends as what is left on the start
@@ -57,7 +57,7 @@ def scan(
 
 @compiled
 def scan_by_depth(
-    lines: Lines,
+    lines: LedgerLines,
     left: NDArray[np.float64],  # (cells, depths): weight of the asked value on each cell, by steps ahead
     carry: NDArray[np.float64],  # (depths,): zeros
     moved: NDArray[np.float64],  # (depths,): room

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import Lines, line_at, mask, moved, target
+from whatfor.kernels.recursion import LedgerLines, line_at, mask, moved, target
 
 
 @compiled
 def fold(
-    lines: Lines,
+    lines: LedgerLines,
     amount: NDArray[np.float64],  # (n,) or (1,): what each line adds up
     tables: NDArray[np.float64],  # (cells, width): changed in place
     previous: NDArray[np.float64],  # (width,): the target of the line before; changed in place

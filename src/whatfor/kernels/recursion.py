@@ -32,7 +32,7 @@ def ending_place(code: int) -> int:
     return TIMED_OUT - code
 
 
-class Lines(NamedTuple):
+class LedgerLines(NamedTuple):
     """Updates as columns, in the order in which they were applied.
 
     ``step_size``, ``discount`` and ``trail`` may have one entry instead of n: the same for all lines.
@@ -73,7 +73,7 @@ def mask(column: NDArray[np.float64]) -> int:
 
 
 @inlined
-def line_at(lines: Lines, i: int, a_mask: int, g_mask: int, l_mask: int) -> tuple[int, int, float, float, float]:
+def line_at(lines: LedgerLines, i: int, a_mask: int, g_mask: int, l_mask: int) -> tuple[int, int, float, float, float]:
     """Line i: cell, source, step size, discount (0 where the episode ended), trail."""
     source = lines.source[i]
     discount = lines.discount[i & g_mask] if source >= NO_BOOTSTRAP else 0.0

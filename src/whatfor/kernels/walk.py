@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import allocating, compiled, inlined
-from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place, line_at, mask
+from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place, line_at, mask
 
 
 @compiled
@@ -47,7 +47,7 @@ def lines_before(time: int, k: int, first: NDArray[np.int64], order: NDArray[np.
 
 @allocating
 def walk(
-    lines: Lines,
+    lines: LedgerLines,
     first: NDArray[np.int64],  # (cells + 1,)
     order: NDArray[np.int32],  # (n,) or longer: later lines are passed over
     asked: NDArray[np.int64],  # the asked cells, each with a weight in left

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.checks import array_of, whole
 from whatfor.kernels.forwards import fold
-from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place
+from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place
 from whatfor.labels import ENDINGS
 from whatfor.ledger.episodes import origins_of, starts_of
 from whatfor.ledger.store import Store
@@ -89,11 +89,11 @@ class Columns:
         return self.n_tables * self.n_states * self.n_actions
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> LedgerLines:
         """The columns, as the kernels read them."""
         return self._store.lines(len(self))
 
-    def lines_from(self, first: int) -> Lines:
+    def lines_from(self, first: int) -> LedgerLines:
         """The columns from a line on: what is new to somebody who has read the ones before."""
         return self._store.lines(len(self), first)
 

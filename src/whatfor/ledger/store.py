@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import Lines
+from whatfor.kernels.recursion import LedgerLines
 
 #: Columns of one number a line, or of a single number while it is the same for all.
 VARYING = ("step_size", "discount", "trail")
@@ -123,7 +123,7 @@ class Store:
         breaks = self.breaks[: self.n_breaks]
         return breaks[: int(np.searchsorted(breaks[:, 0], line, side="right"))]
 
-    def lines(self, n: int, first: int = 0) -> Lines:
+    def lines(self, n: int, first: int = 0) -> LedgerLines:
         """Lines ``first`` to n, as the kernels read them."""
 
         def column(name: str) -> NDArray[np.float64]:
@@ -131,7 +131,7 @@ class Store:
             return values[first:n] if len(values) > 1 else values if len(values) else np.zeros(1)
 
         own = slice(first, n)
-        return Lines(self.cell[own], self.source[own], self.reward[own], *(column(name) for name in VARYING))
+        return LedgerLines(self.cell[own], self.source[own], self.reward[own], *(column(name) for name in VARYING))
 
     def bytes_of(self, n: int) -> int:
         """Bytes of the first n lines, without the room kept for more."""

@@ -9,13 +9,13 @@ from whatfor.layouts import Bars, Series
 from whatfor.pictures.cells import UNKNOWN, titled
 from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
-from whatfor.pictures.walk import Place
+from whatfor.pictures.walk import Position
 
 #: Blue and orange, then grey: apart for everybody.
 COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
 
 
-def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw bars on an axes, the first on top."""
     thick = 0.8 / len(bars.series)
     handles = []

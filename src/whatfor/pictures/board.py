@@ -10,14 +10,14 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import SQUARE
-from whatfor.pictures.walk import ROLES, Place, key_of, roles_of
+from whatfor.pictures.walk import ROLES, Position, key_of, roles_of
 
 #: Cells narrower than this, in inches, have no room for their two numbers.
 ROOM = 0.4
 HALVES = ("upper left", "lower right")
 
 
-def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_board(board: Board, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw a board on an axes."""
     thick = (1.0, 0.6, 0.5)[place.depth] * place.share
     hatch(ax, board.unknown)
@@ -44,7 +44,7 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Place) -> None:
         bar.set_label(words, fontsize=9, **PLAIN)
 
 
-def _ticks(ax: Axes, board: Board, place: Place) -> None:
+def _ticks(ax: Axes, board: Board, place: Position) -> None:
     """Numbers of rows and columns, where there is room for them."""
     if place.depth:
         ax.set(xticks=[], yticks=[])
@@ -64,7 +64,7 @@ def board_bars(board: Board) -> list[tuple[str, str]]:
     return [(f"{half} half:\n{board.quantity}, {layer.name}", layer.colour) for half, layer in halves]
 
 
-def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale, place: Place) -> None:
+def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale, place: Position) -> None:
     """Colour one half of each cell, and write the number into it where there is room."""
     colours = MAPS["signed" if board.diverging else layer.colour]
     shift = 0.3 if upper else 0.7

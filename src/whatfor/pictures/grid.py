@@ -10,14 +10,14 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import across, cell_side, down
-from whatfor.pictures.walk import Place, key_of
+from whatfor.pictures.walk import Position, key_of
 
 #: Cells narrower than this, in inches, have no room for their number.
 ROOM = 0.33
 LINED = 0.05  # nor for lines between them
 
 
-def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw a grid on an axes."""
     colours, norm = MAPS["signed" if grid.diverging else "blue"], scale.norm
     ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
@@ -83,7 +83,7 @@ def _lines(ax: Axes, grid: Grid, wide: float) -> None:
         spine.set(color="#888888", linewidth=0.8)
 
 
-def _ticks(ax: Axes, grid: Grid, place: Place) -> None:
+def _ticks(ax: Axes, grid: Grid, place: Position) -> None:
     """Words on the axes, where nobody nearer the edge has said them."""
     size = (8, 7, 6)[place.depth]
     wide, high = (side * place.share for side in cell_side(grid, place.depth))

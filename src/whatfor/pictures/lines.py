@@ -10,12 +10,12 @@ from whatfor.pictures.bars import COLOURS
 from whatfor.pictures.cells import titled
 from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
-from whatfor.pictures.walk import Place
+from whatfor.pictures.walk import Position
 
 STYLES = ("-", "--", ":", "-.")
 
 
-def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw lines on an axes, with a band where an interval is known."""
     handles = []
     for at, series in enumerate(lines.series):

@@ -15,13 +15,13 @@ from whatfor.pictures.lines import draw_lines
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import Scale, mappable
 from whatfor.pictures.sizes import BAR_WIDTH, GAP, colour_bars, header_height, inches, size_of, tracks
-from whatfor.pictures.walk import Place, inside, key_of, leaves
+from whatfor.pictures.walk import Position, inside, key_of, leaves
 
 LEAST = 1.0  # however little room there is, some inches are for the panels
 PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
 
 
-def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw any layout on an axes."""
     if isinstance(layout, Panels):
         draw_panels(layout, ax, scale, place)
@@ -29,7 +29,7 @@ def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Place) -> None:
         PENS[type(layout)](layout, ax, scale, place)
 
 
-def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw panels where an axes is: a header, the panels below it, colour bars on the right."""
     figure: Any = ax.figure
     bars = colour_bars(panels) if place.alone else 0
@@ -83,7 +83,7 @@ def _header(ax: Axes, panels: Panels, depth: int) -> None:
         )  # fmt: skip
 
 
-def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Place) -> None:
+def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Position) -> None:
     """Headings of columns and rows, instead of a title for every panel."""
     size = (9, 8, 6)[place.depth]
     if panels.column_heads:

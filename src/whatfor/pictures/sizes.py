@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
-from whatfor.pictures.walk import Place, inside, key_of
+from whatfor.pictures.walk import Position, inside, key_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ BAR_WIDTH = 0.95  # a colour bar with its ticks and words
 
 def figure_size(layout: Layout) -> Size:
     """Of a figure that shows a layout alone."""
-    width, height = size_of(layout, Place())
+    width, height = size_of(layout, Position())
     words = max((CAPTION_LETTER * len(line) for line in f"{layout.title}\n{layout.caption}".split("\n")), default=0.0)
     return min(max(width, words, 4.5), 16.0), min(max(height, 2.2), 14.0)
 
@@ -43,13 +43,13 @@ def inches(ax: Axes) -> Size:
     return width * len(spec.colspan) / columns, height * len(spec.rowspan) / rows
 
 
-def place_on(ax: Axes, layout: Layout) -> Place:
+def place_on(ax: Axes, layout: Layout) -> Position:
     """The place that a whole picture has on an axes."""
-    (width, height), (wide, high) = inches(ax), size_of(layout, Place())
-    return Place(share=min(1.0, width / wide, height / high))
+    (width, height), (wide, high) = inches(ax), size_of(layout, Position())
+    return Position(share=min(1.0, width / wide, height / high))
 
 
-def size_of(layout: Layout, place: Place) -> Size:
+def size_of(layout: Layout, place: Position) -> Size:
     """Of a layout somewhere in a picture: alone and in panels of panels with all its words, a panel without them."""
     depth = place.depth
     if isinstance(layout, Board):
@@ -72,7 +72,7 @@ def size_of(layout: Layout, place: Place) -> Size:
     return sum(widths) + left + sides, sum(heights) + around + header_height(layout, depth)
 
 
-def tracks(panels: Panels, place: Place) -> tuple[list[float], list[float]]:
+def tracks(panels: Panels, place: Position) -> tuple[list[float], list[float]]:
     """The widths of the columns and the heights of the rows."""
     sizes = [size_of(panel, inside(panels, at, place)) for at, panel in enumerate(panels.panels)]
     rows = [sizes[at : at + panels.columns] for at in range(0, len(sizes), panels.columns)]
@@ -137,7 +137,7 @@ def _below(grid: Grid, depth: int) -> float:
     return LETTER[depth] * longest(grid.columns) if stand else LINE
 
 
-def _words_round(panels: Panels, place: Place) -> Size:
+def _words_round(panels: Panels, place: Position) -> Size:
     """Room for the words round grids: beside and below the outermost, above all of them."""
     depth = min(place.depth + 1, 2)
     grids = [panel for panel in panels.panels if isinstance(panel, Grid)]

@@ -9,7 +9,7 @@ from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """Where in a picture something is drawn: words stand only where nobody nearer the edge has said them."""
 
     depth: int = 0  # how many panels it lies in; beyond two, nothing gets smaller
@@ -28,13 +28,13 @@ def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
         yield layout
 
 
-def inside(panels: Panels, at: int, place: Place) -> Place:
+def inside(panels: Panels, at: int, place: Position) -> Position:
     """The place of one panel."""
     row, column = divmod(at, panels.columns)
     here = _axes(panels.panels[at])
     beside = panels.panels[row * panels.columns]
     below = panels.panels[at + panels.columns] if at + panels.columns < len(panels.panels) else None
-    return Place(
+    return Position(
         depth=min(place.depth + 1, 2),
         left=column == 0 or here[0] != _axes(beside)[0] if place.left else False,
         bottom=below is None or here[1] != _axes(below)[1] if place.bottom else False,

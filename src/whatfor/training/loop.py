@@ -28,7 +28,7 @@ class Plan(NamedTuple):
     time_out_ends: bool  # a time limit counts as an end
 
 
-class Played(NamedTuple):
+class Progress(NamedTuple):
     """What was played; filled in as it happens."""
 
     returns: NDArray[np.float64]  # (episodes,)
@@ -52,12 +52,12 @@ class Played(NamedTuple):
         return int(self.now[CUTS])
 
     @classmethod
-    def nothing(cls, episodes: int) -> Played:
+    def nothing(cls, episodes: int) -> Progress:
         """Before the first episode."""
         return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.full(episodes, -1), np.zeros(6, np.int64))
 
 
-def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
+def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Progress, look: Callable[[], None]) -> None:
     """Play by stepping the world from Python."""
     now, max_steps = played.now, plan.max_steps
     for episode, epsilon in enumerate(plan.epsilons.tolist()):
@@ -87,7 +87,7 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look
 
 
 def play_compiled(
-    stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Played, look: Callable[[], None]
+    stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Progress, look: Callable[[], None]
 ) -> None:
     """Play with the world inside the compiled loop."""
     status, before = -1, int(agent.memory.counters[LINES])
@@ -113,7 +113,7 @@ def play_compiled(
         look()
 
 
-def _expected_lines(agent: TabularAgent, played: Played, plan: Plan, before: int) -> int:
+def _expected_lines(agent: TabularAgent, played: Progress, plan: Plan, before: int) -> int:
     """A generous guess at how long the ledger will get: room that is not used costs nothing, growing does."""
     done, episodes = int(played.now[EPISODE]), len(plan.epsilons)
     written = int(agent.memory.counters[LINES]) - before

@@ -16,7 +16,7 @@ from whatfor.learners.replay import Replay
 from whatfor.learners.rule import BREAKS, EXPERIENCES, LINES, STORED, TRAIL, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
-from whatfor.training.loop import Plan, Played, play_compiled, play_python
+from whatfor.training.loop import Plan, Progress, play_compiled, play_python
 from whatfor.training.watch import Interrupted, Watch
 from whatfor.worlds.steppers import EnvStepper, Stepper, WorldStepper
 from whatfor.worlds.world import World
@@ -125,10 +125,10 @@ class Session:
 
     def play(
         self, epsilons: NDArray[np.float64], *, listeners: Sequence[Listener] = (), progress: bool | None = None
-    ) -> tuple[Played, BaseException | None]:
+    ) -> tuple[Progress, BaseException | None]:
         """Play one episode for each epsilon; what was played, and what stopped it early."""
         plan = Plan(epsilons, self.place.max_steps, self.time_out_ends)
-        played = Played.nothing(len(epsilons))
+        played = Progress.nothing(len(epsilons))
         before = self._progress()
         stopped: BaseException | None = None
         tell = [self._teller(listener) for listener in listeners]
@@ -165,7 +165,7 @@ class Session:
         if self.ledger is not None and isinstance(self.agent, TabularAgent):
             last = before[1] + np.cumsum(played.lengths[:begun]) - 1
             self.ledger.end_episodes(before[0], played.finals[:begun], last)
-        return Played(played.returns[:begun], played.lengths[:begun], played.finals[:begun], played.now), stopped
+        return Progress(played.returns[:begun], played.lengths[:begun], played.finals[:begun], played.now), stopped
 
     def _progress(self) -> tuple[int, int]:
         """Episodes in the ledger, and experiences made."""

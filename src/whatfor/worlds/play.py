@@ -15,7 +15,7 @@ from whatfor.worlds.adapter import Enter
 from whatfor.worlds.steppers import EnvStepper
 
 
-class Step(NamedTuple):
+class PlayedStep(NamedTuple):
     """One step of one rollout."""
 
     rollout: int
@@ -43,7 +43,7 @@ class Player(Protocol):
         """Next observation, reward, how the environment ended it (GOES_ON: it did not), and whether it was truncated."""
 
 
-def play(player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int) -> Iterator[Step]:
+def play(player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int) -> Iterator[PlayedStep]:
     """Play rollouts in environments side by side, so that a network is asked for all of them at once."""
     begun, played = min(len(envs), rollouts), 0
     running: list[tuple[int, Any, Any, int | None, int]] = [
@@ -60,7 +60,7 @@ def play(player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int) 
             following, reward, ending, truncated = player.step(env, action)
             if ending == GOES_ON and (truncated or length + 1 >= max_steps):
                 ending = TIMED_OUT
-            yield Step(n, observation, int(state), action, reward, following, ending)
+            yield PlayedStep(n, observation, int(state), action, reward, following, ending)
             if ending == GOES_ON:
                 still.append((n, env, following, None, length + 1))
             elif begun < rollouts:

@@ -14,7 +14,7 @@ from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
 from whatfor.limits import limit
 from whatfor.worlds.entering import observations_in
-from whatfor.worlds.play import Step, check_steps
+from whatfor.worlds.play import PlayedStep, check_steps
 from whatfor.worlds.stepping import CARTPOLE, Arrays, step
 from whatfor.worlds.world import World
 
@@ -38,7 +38,7 @@ class Rollouts:
         return len(self.ending)
 
     @classmethod
-    def of(cls, steps: Iterable[Step], rollouts: int, n_actions: int) -> Rollouts:
+    def of(cls, steps: Iterable[PlayedStep], rollouts: int, n_actions: int) -> Rollouts:
         """Collect steps that were played side by side."""
         played: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
         ending = np.full(rollouts, TIMED_OUT, np.int32)
