@@ -7,7 +7,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "whatfor"
 #: Sources of beliefs: only beliefs/ and deep/ may ask which one they have.
-SOURCES = {"Audit", "BeliefMap", "Beliefs", "BeliefNetwork", "ExactBeliefs", "SimulatedBeliefs"}
+SOURCES = {"Audit", "BeliefMap", "BeliefNetwork", "ExactBeliefs", "SimulatedBeliefs"}
 COMPILED = {"compiled", "inlined"}
 MAX_FILE, MAX_RUNS, MAX_PARAMETERS, MAX_WIDE = 350, 250, 7, 12
 

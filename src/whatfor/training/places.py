@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from whatfor.checks import whole
+from whatfor.labels import Labels
 from whatfor.limits import check_limit, limit
 from whatfor.text import one_line
 from whatfor.training.session import LONGEST, Place
@@ -46,16 +47,8 @@ def place_of(
                 "bins= is for Gymnasium environments with continuous observations; a whatfor world has its states already"
             )
         reason = "asked for" if engine == "python" else "a known world"
-        return _place(
-            world.labels,
-            world,
-            None,
-            "python" if engine == "python" else "compiled",
-            reason,
-            world.recipe,
-            world.max_steps,
-            max_steps,
-        )
+        longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
+        return Place(world.labels, world, None, chosen, reason, world.recipe, longest)
     env = made(world) if isinstance(world, str) else world
     if isinstance(env, gym.vector.VectorEnv):
         raise ValueError(
@@ -66,12 +59,13 @@ def place_of(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
     through_bins = env if bins is None else binned(env, bins, bounds)
-    # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
+    # a third-party environment may be expensive to create: it is not created again just to see whether it was changed
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))
     env = through_bins
-    labels, limit = labels_of(env), time_limit(env)
+    labels = labels_of(env)
+    longest = _max_steps(labels, time_limit(env), max_steps)
     if engine == "python":
-        return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
+        return Place(labels, None, env, "python", "asked for", recipe, longest)
     try:
         known = twin(env)
     except NoTwin as why:
@@ -79,8 +73,8 @@ def place_of(
             raise ValueError(
                 f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'"
             ) from None
-        return _place(labels, None, env, "python", str(why), recipe, limit, max_steps)
-    return _place(known.labels, known, env, "compiled", "the same world as the environment", recipe, limit, max_steps)
+        return Place(labels, None, env, "python", str(why), recipe, longest)
+    return Place(known.labels, known, env, "compiled", "the same world as the environment", recipe, longest)
 
 
 def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
@@ -150,20 +144,11 @@ def env_again(recipe: dict[str, Any]) -> Any:
     )
 
 
-def _place(
-    labels: Any,
-    world: World | None,
-    env: Any,
-    engine: str,
-    reason: str,
-    recipe: dict[str, Any],
-    own: int | None,
-    given: int | None,
-) -> Place:
-    limits = [whole("max_steps", limit, 1) for limit in (own, given) if limit is not None]
-    longest = min(*limits, limit("steps")) if limits else LONGEST
+def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
+    """The longest an episode may get, by the world's own limit and a given one; worlds of too many states are refused."""
+    limits = [whole("max_steps", most, 1) for most in (own, given) if most is not None]
     check_limit("states", labels.n_states, "this environment")
-    return Place(labels, world, env, engine, reason, recipe, longest)
+    return min(*limits, limit("steps")) if limits else LONGEST
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
