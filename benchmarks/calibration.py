@@ -35,7 +35,7 @@ SETTINGS = {
     "Blackjack, Monte Carlo, step 1 / n^0.8": ("blackjack", wf.MonteCarlo(step_size=wf.visit_count(0.8), **GAME)),
     "random worlds, Q-learning, step 1 / n^0.8": ("random worlds", wf.QLearning(**SMALL)),
     "random worlds, double Q-learning, step 1 / n^0.8": ("random worlds", wf.DoubleQLearning(**SMALL)),
-    "random worlds, lambda-returns, step 1 / n^0.8": ("random worlds", wf.LambdaReturns(trail=0.7, **SMALL)),
+    "random worlds, lambda-returns, step 1 / n^0.8": ("random worlds", wf.LambdaReturns(lambda_=0.7, **SMALL)),
     "Blackjack, Q-learning, the paper's step 0.1": (
         "blackjack",
         wf.QLearning(step_size=0.1, discount=1.0, exploration=DECAY),

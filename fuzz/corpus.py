@@ -36,7 +36,7 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
     "monte carlo, terminal": lambda: wf.train(
         "FrozenLake-v1", wf.MonteCarlo(**LEARNING), **PLAYING, time_limit="terminal"
     ),
-    "lambda, bootstrap": lambda: wf.train("Taxi-v4", wf.LambdaReturns(**LEARNING, trail=0.7), **PLAYING),
+    "lambda, bootstrap": lambda: wf.train("Taxi-v4", wf.LambdaReturns(**LEARNING, lambda_=0.7), **PLAYING),
     "replay, latest": lambda: wf.train(
         "FrozenLake-v1", wf.QLearning(**LEARNING), **PLAYING, replay=wf.Replay(capacity=40, batch=2, warmup=5)
     ),

@@ -87,7 +87,9 @@ def chance(run: wf.Run, rng: random.Random, _: Path) -> None:
     """Whether it expects something."""
     events = [run.labels.words(0), "terminated", [0], *run.labels.ending_names]
     _used(
-        run.chance(_state(run, rng), _action(run, rng), of=rng.choice(events), before=rng.choice([None, "timed out"]))
+        run.chance(
+            _state(run, rng), _action(run, rng), event=rng.choice(events), before=rng.choice([None, "timed out"])
+        )
     )
 
 

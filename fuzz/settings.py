@@ -103,7 +103,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
     (("settings", "learner", "step_size"), SCHEDULES),
     (("settings", "learner", "exploration"), SCHEDULES),
     (("settings", "learner", "discount"), UNIT),
-    (("settings", "learner", "trail"), UNIT),
+    (("settings", "learner", "lambda_"), UNIT),
     (("settings", "learner", "initial"), FLOATS),
     (("settings", "learner", "draw"), ["step", "episode"]),
     (("network", "agent", "layers"), [[], [1], [8, 8], [10**9], [10**5] * 2, [1] * 10_000]),

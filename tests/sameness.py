@@ -13,7 +13,7 @@ LEARNERS = {
     "double q by episode": wf.DoubleQLearning(**SETTINGS, draw="episode"),
     "double q by step": wf.DoubleQLearning(**SETTINGS, draw="step"),
     "monte carlo": wf.MonteCarlo(**SETTINGS),
-    "lambda": wf.LambdaReturns(**SETTINGS, trail=0.7),
+    "lambda": wf.LambdaReturns(**SETTINGS, lambda_=0.7),
 }
 REPLAYS = {
     "growing": wf.Replay(batch=2),

@@ -159,7 +159,7 @@ def test_every_answer_of_an_agent_that_knows_nothing_is_json():
             answers = [asked.intention(state), asked.contrast(state), asked.outcomes(state), asked.timeline(state)]
             answers += [asked.provenance(state), asked.parts(state, parts={"all": lambda s, a, r: r})]
             answers += [asked.simulation(state, rollouts=5), asked.comparison(state, rollouts=5)]
-            answers += [asked.change(state, since=0), asked.chance(state, of="reached the goal")]
+            answers += [asked.change(state, since=0), asked.chance(state, event="reached the goal")]
             for answer in answers:
                 json.dumps(answer.to_json(), allow_nan=False)
                 assert str(answer)
@@ -193,9 +193,9 @@ def test_labels_that_are_no_texts_are_refused():
 def test_nothing_comes_before_itself():
     run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=2, seed=0)
     with pytest.raises(ValueError, match="cannot come before itself"):
-        run.chance(0, of="row 1", before="row 1")
+        run.chance(0, event="row 1", before="row 1")
     row = np.arange(16) // 4 == 1
-    assert run.chance(0, of=row, before=np.arange(16) == 1).unaccounted < 1e-12, "masks are compared as wholes"
+    assert run.chance(0, event=row, before=np.arange(16) == 1).unaccounted < 1e-12, "masks are compared as wholes"
     with pytest.raises(ValueError, match="whole number of steps"):
         run.timeline(0, horizon=1.5)
 

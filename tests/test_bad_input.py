@@ -191,7 +191,7 @@ def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
 @pytest.mark.parametrize(
     ("learner", "settings", "message"),
     [
-        (wf.LambdaReturns(trail=1.5), {}, r"trail is 1.5; it must lie in \[0, 1\]"),
+        (wf.LambdaReturns(lambda_=1.5), {}, r"lambda_ is 1.5; it must lie in \[0, 1\]"),
         (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5 in episode 0; .*\[0, 1\]"),
         (
             wf.QLearning(exploration=wf.linear(1, -1, episodes=10)),
@@ -276,7 +276,7 @@ def test_bins_may_be_a_numpy_number():
         ({"step_size": -0.1}, r"step_size is -0.1; it must lie in \[0, 1\]"),
         ({"step_size": math.nan}, r"step_size is nan; it must lie in \[0, 1\]"),
         ({"discount": 1.01}, r"discount is 1.01; it must lie in \[0, 1\]"),
-        ({"trail": 2.0}, r"trail is 2.0; it must lie in \[0, 1\]"),
+        ({"lambda_": 2.0}, r"lambda_ is 2.0; it must lie in \[0, 1\]"),
         ({"ending": "won"}, "next_state=None"),
         ({"origin": 3}, "order='replayed'"),
         ({"next_state": None, "ending": "won", "origin": 3}, "order='replayed'"),

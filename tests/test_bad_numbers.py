@@ -54,7 +54,7 @@ def small(**options):
         ({"reward": None}, "the reward is None.*nothing was recorded"),
         ({"step_size": "0.5"}, r"step_size is '0.5'; it must lie in \[0, 1\]"),
         ({"discount": None}, r"discount is None; it must lie in \[0, 1\]"),
-        ({"trail": math.nan}, r"trail is nan; it must lie in \[0, 1\]"),
+        ({"lambda_": math.nan}, r"lambda_ is nan; it must lie in \[0, 1\]"),
     ],
 )
 def test_a_line_of_wrong_kinds_is_refused_and_leaves_the_ledger_as_it_was(update, message):

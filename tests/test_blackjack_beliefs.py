@@ -84,9 +84,9 @@ def test_learned_beliefs_become_the_exact_ones(world):
             visits, ends = real(world.labels, run.policy, hand, action)
             assert np.abs(run.intention(hand, action).visits - visits).max() < 0.02
             assert furthest(run.outcomes(hand, action).chances, ends) < 0.02
-            assert run.chance(hand, action, of="bust").ever == pytest.approx(ends.get("bust", 0.0), abs=0.02)
-            twenty = run.chance(hand, action, of="player 20")
-            assert twenty.ever == pytest.approx(visits[run.labels.where("player 20").states].sum(), abs=0.02)
+            assert run.chance(hand, action, event="bust").probability == pytest.approx(ends.get("bust", 0.0), abs=0.02)
+            twenty = run.chance(hand, action, event="player 20")
+            assert twenty.probability == pytest.approx(visits[run.labels.where("player 20").states].sum(), abs=0.02)
 
 
 def test_at_the_papers_settings_beliefs_are_within_their_error(world):

@@ -14,7 +14,7 @@ LEARNERS = {
     "sarsa": wf.Sarsa(exploration=0.5),
     "double q": wf.DoubleQLearning(exploration=0.5),
     "monte carlo": wf.MonteCarlo(exploration=0.5),
-    "lambda": wf.LambdaReturns(exploration=0.5, trail=0.6),
+    "lambda": wf.LambdaReturns(exploration=0.5, lambda_=0.6),
 }
 
 
@@ -25,8 +25,8 @@ def taxi():
 
 def test_a_trained_taxi_expects_its_passenger_aboard(taxi):
     for state in ("taxi at row 2, column 2; passenger at G; destination B", START):
-        chance = taxi.chance(state, of="passenger aboard")
-        assert chance.ever == pytest.approx(1.0, abs=1e-3)
+        chance = taxi.chance(state, event="passenger aboard")
+        assert chance.probability == pytest.approx(1.0, abs=1e-3)
         assert f"it expects 'passenger aboard' with a chance of 100.0% (tried {chance.tries:,} times)" in str(chance)
         assert "Otherwise" not in str(chance)
 
@@ -35,18 +35,18 @@ def test_the_order_of_a_ride(taxi):
     """It drives to Y in row 4, picks up, delivers: each before the next, never the other way round."""
     way = ["row 4, column 0", "passenger aboard", "delivered"]
     for earlier, later in ((0, 1), (0, 2), (1, 2)):
-        right = taxi.chance(START, of=way[earlier], before=way[later])
-        assert right.ever == pytest.approx(1.0, abs=1e-3)
-        wrong = taxi.chance(START, of=way[later], before=way[earlier])
-        assert wrong.ever == pytest.approx(0.0, abs=1e-3)
-        assert wrong.never[way[earlier]] == pytest.approx(1.0, abs=1e-3)
+        right = taxi.chance(START, event=way[earlier], before=way[later])
+        assert right.probability == pytest.approx(1.0, abs=1e-3)
+        wrong = taxi.chance(START, event=way[later], before=way[earlier])
+        assert wrong.probability == pytest.approx(0.0, abs=1e-3)
+        assert wrong.otherwise[way[earlier]] == pytest.approx(1.0, abs=1e-3)
     assert "it expects 'delivered' before 'passenger aboard' with a chance of 0.0%" in str(wrong)
     assert "  100.0%  passenger aboard" in str(wrong).splitlines()
 
 
 def test_visits_and_earnings_are_those_of_the_route(taxi):
     """Thirteen steps, the last six of them with the passenger: five at -1 and the delivery."""
-    chance = taxi.chance(START, of="passenger aboard")
+    chance = taxi.chance(START, event="passenger aboard")
     steps = 0.9 ** np.arange(8, 13)
     assert chance.visits == pytest.approx(steps.sum(), abs=1e-2)
     assert chance.earnings == pytest.approx(-steps[:-1].sum() + 20 * steps[-1], abs=1e-1)
@@ -54,22 +54,22 @@ def test_visits_and_earnings_are_those_of_the_route(taxi):
 
 def test_what_is_true_already_is_said_and_not_counted(taxi):
     aboard = "taxi at row 0, column 0; passenger aboard; destination R"
-    chance = taxi.chance(aboard, "drop off", of="passenger aboard")
-    assert (round(chance.ever, 3), round(chance.visits, 3), chance.earnings) == (0.0, 0.0, 0.0)
+    chance = taxi.chance(aboard, "drop off", event="passenger aboard")
+    assert (round(chance.probability, 3), round(chance.visits, 3), chance.earnings) == (0.0, 0.0, 0.0)
     assert "'passenger aboard' is true here already; the question is what follows this step." in str(chance)
     assert "  100.0%  delivered" in str(chance)
-    assert "already" not in str(taxi.chance(START, of="passenger aboard"))
+    assert "already" not in str(taxi.chance(START, event="passenger aboard"))
 
 
 def test_never_tried_is_unknown_and_little_known_is_hedged():
     run = wf.train("Taxi-v4", TAXI, episodes=1, seed=0)
     state, action = next((s, a) for s in range(500) for a in range(6) if run.ledger.tries()[s, a] == 0)
-    chance = run.chance(state, action, of="delivered")
-    assert (chance.ever, chance.never, chance.unknown) == (0.0, {}, 1.0)
+    chance = run.chance(state, action, event="delivered")
+    assert (chance.probability, chance.otherwise, chance.unknown) == (0.0, {}, 1.0)
     assert str(chance).endswith("was never tried: whether 'delivered' follows is unknown.")
     world = wf.worlds.table(next_state=[[1], [1]], reward=[[0.0], [1.0]], terminated=[[False], [True]])
-    little = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=5, seed=0).chance(0, of="state 1")
-    assert (little.ever, little.unknown) == (pytest.approx(1 - 0.9**5), pytest.approx(0.9**5))
+    little = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=5, seed=0).chance(0, event="state 1")
+    assert (little.probability, little.unknown) == (pytest.approx(1 - 0.9**5), pytest.approx(0.9**5))
     assert "41.0% (tried 5 times)" in str(little)
     assert "59.0%  unknown: still resting on the values it started with" in str(little)
 
@@ -77,8 +77,8 @@ def test_never_tried_is_unknown_and_little_known_is_hedged():
 def test_both_at_once_is_neither_before_the_other():
     world = wf.worlds.table(next_state=[[1], [1]], reward=[[0.0], [1.0]], terminated=[[False], [True]])
     run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=5, seed=0)
-    chance = run.chance(0, of="state 1", before=lambda seen: seen <= 1)
-    assert (chance.ever, chance.never) == (0.0, {"both at once": 1.0})
+    chance = run.chance(0, event="state 1", before=lambda seen: seen <= 1)
+    assert (chance.probability, chance.otherwise) == (0.0, {"both at once": 1.0})
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -88,10 +88,10 @@ def test_chances_of_endings_are_the_outcomes(name):
     for action in ("hit", "stick"):
         outcomes = run.outcomes(hand, action)
         for ending in ("bust", "won", "drew", "lost"):
-            chance = run.chance(hand, action, of=ending)
-            assert chance.ever == pytest.approx(outcomes.chances.get(ending, 0.0), abs=1e-12)
+            chance = run.chance(hand, action, event=ending)
+            assert chance.probability == pytest.approx(outcomes.chances.get(ending, 0.0), abs=1e-12)
             assert chance.visits == 0.0
-        assert run.chance(hand, action, of="terminated").ever == pytest.approx(
+        assert run.chance(hand, action, event="terminated").probability == pytest.approx(
             sum(outcomes.chances.values()), abs=1e-12
         )
 
@@ -100,14 +100,14 @@ def test_endings_that_only_the_ledger_knows():
     ledger = wf.Ledger(n_states=1, n_actions=1)
     ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0, ending="fell")
     run = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.5]], ledger=ledger)
-    assert run.chance(0, of="fell").ever == 0.5
+    assert run.chance(0, event="fell").probability == 0.5
     with pytest.raises(ValueError, match="or how it ends: timed out, terminated, fell"):
-        run.chance(0, of="won")
+        run.chance(0, event="won")
 
 
 def test_a_ledger_is_needed_and_one_of_the_same_world():
     with pytest.raises(ValueError, match="chance needs the ledger"):
-        wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).chance(0, of="state 0")
+        wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).chance(0, event="state 0")
     audit = wf.Audit(wf.Ledger(n_states=3, n_actions=1))
     with pytest.raises(ValueError, match="'here' speaks of 2 states, the ledger has 3"):
         audit.arrivals(0, 0, [wf.Concept("here", np.ones(2, bool))])
@@ -184,14 +184,14 @@ def test_wrong_numbers_and_too_many_rewards_are_told(taxi):
 
 def test_answers_are_json(taxi):
     for answer in (
-        taxi.chance(START, of="passenger aboard"),
-        taxi.chance(START, of="delivered", before=lambda seen: seen == 3),
+        taxi.chance(START, event="passenger aboard"),
+        taxi.chance(START, event="delivered", before=lambda seen: seen == 3),
         taxi.parts(START),
     ):
         form = json.loads(json.dumps(answer.to_json()))
         assert form["sentences"] == str(answer).splitlines()
         assert form.get("residual") == answer.residual
         assert (answer.unaccounted if answer.residual is None else answer.residual) < 1e-9
-    assert taxi.chance(START, of="delivered", before=lambda seen: seen == 3).to_json()["before"] == "the condition"
+    assert taxi.chance(START, event="delivered", before=lambda seen: seen == 3).to_json()["before"] == "the condition"
     split = taxi.parts(START).to_json()
     assert sum(part["number"] for part in split["earnings"]["reward -1"]) == pytest.approx(split["totals"]["reward -1"])

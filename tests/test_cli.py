@@ -89,9 +89,9 @@ def test_explain_says_how_far_off_it_is(whatfor, taxi, tmp_path):
             {},
         ),
         (
-            "cartpole --learner lambda-returns --trail 0.5 --time-limit terminal",
+            "cartpole --learner lambda-returns --lambda 0.5 --time-limit terminal",
             wf.worlds.cartpole,
-            wf.LambdaReturns(trail=0.5),
+            wf.LambdaReturns(lambda_=0.5),
             {"time_limit": "terminal"},
         ),
         (
@@ -159,9 +159,9 @@ def test_wrong_words_get_one_clear_line_and_leave_nothing(whatfor, tmp_path, wor
         (["--state", "nowhere"], "does not say the row; row is one of 0, 1, 2, 3, 4"),
         (["--state", "500"], "state 500 is out of range: there are states 0 to 499"),
         (["--state", "68", "--action", "fly"], "the actions are south, north, east, west, pick up, drop off"),
-        (["--state", "68", "--ever", "banana"], "or how it ends: timed out, terminated, delivered"),
-        (["--state", "68", "--ever", "row 4", "--instead", "north"], "--instead and --ever are two questions"),
-        (["--state", "68", "--before", "row 4"], "--before needs --ever"),
+        (["--state", "68", "--event", "banana"], "or how it ends: timed out, terminated, delivered"),
+        (["--state", "68", "--event", "row 4", "--instead", "north"], "--instead and --event are two questions"),
+        (["--state", "68", "--before", "row 4"], "--before needs --event"),
         ([], "--state"),
     ],
 )
@@ -292,10 +292,10 @@ def test_explain_compares_and_speaks_json(whatfor, taxi):
     run = wf.load(folder)
     question = ("explain", folder, "--state", "68", "--action", "south")
     assert whatfor(*question, "--instead", "north")[1].strip() == str(run.contrast(68, "south", "north"))
-    aboard = run.chance(68, "south", of="passenger aboard")
-    assert whatfor(*question, "--ever", "passenger aboard")[1].strip() == str(aboard)
-    first = run.chance(68, "south", of="row 4", before="passenger aboard")
-    assert whatfor(*question, "--ever", "row 4", "--before", "passenger aboard")[1].strip() == str(first)
+    aboard = run.chance(68, "south", event="passenger aboard")
+    assert whatfor(*question, "--event", "passenger aboard")[1].strip() == str(aboard)
+    first = run.chance(68, "south", event="row 4", before="passenger aboard")
+    assert whatfor(*question, "--event", "row 4", "--before", "passenger aboard")[1].strip() == str(first)
     assert whatfor(*question, "--as-of", 50)[1].strip() == str(run.as_of(50).intention(68, "south"))
     code, said, _ = whatfor(*question, "--json")
     assert code == 0

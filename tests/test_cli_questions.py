@@ -31,9 +31,9 @@ ASKED = {
     ("--question", "timeline", "--horizon", "3"): lambda run: run.timeline(START, horizon=3),
     ("--question", "comparison"): lambda run: run.comparison(START),
     ("--since", "300"): lambda run: run.change(START, since=300),
-    ("--ever", "passenger aboard"): lambda run: run.chance(START, of="passenger aboard"),
-    ("--ever", "passenger aboard", "--before", "row 4"): lambda run: run.chance(
-        START, of="passenger aboard", before="row 4"
+    ("--event", "passenger aboard"): lambda run: run.chance(START, event="passenger aboard"),
+    ("--event", "passenger aboard", "--before", "row 4"): lambda run: run.chance(
+        START, event="passenger aboard", before="row 4"
     ),
     ("--question", "comparison", "--as-of", "500"): lambda run: run.as_of(500).comparison(START),
 }
@@ -52,13 +52,16 @@ def test_every_question(whatfor, taxi, flags):
 @pytest.mark.parametrize(
     ("flags", "error"),
     [
-        (("--instead", "north", "--ever", "row 4"), "--instead and --ever are two questions"),
+        (("--instead", "north", "--event", "row 4"), "--instead and --event are two questions"),
         (("--since", "10", "--instead", "north"), "--instead and --since are two questions"),
-        (("--before", "row 4"), "--before needs --ever"),
-        (("--question", "chance"), "--question chance needs --ever"),
+        (("--before", "row 4"), "--before needs --event"),
+        (("--question", "chance"), "--question chance needs --event"),
         (("--question", "change"), "--question change needs --since"),
-        (("--ever", "row 4", "--question", "parts"), "--ever asks for a chance; it does not go with --question parts"),
-        (("--ever", "the moon"), "the moon"),
+        (
+            ("--event", "row 4", "--question", "parts"),
+            "--event asks for a chance; it does not go with --question parts",
+        ),
+        (("--event", "the moon"), "the moon"),
         (("--horizon", "3"), "--horizon is for --question timeline, not for intention"),
         (("--question", "timeline", "--horizon", "0"), "horizon is 0; ask for at least one step"),
         (("--since", "9999"), "this ledger holds 2000 episodes"),
@@ -82,7 +85,7 @@ def test_what_cannot_be_asked_is_told_in_a_line(whatfor, taxi, flags, error):
         ("--question", "contrast", "--show", "parts"),
         ("--question", "parts"),
         ("--since", "300"),
-        ("--ever", "passenger aboard"),
+        ("--event", "passenger aboard"),
     ],
     ids=" ".join,
 )

@@ -33,7 +33,7 @@ def blackjack(seed, step_size=None, exploration=0.1, episodes=100_000):
         wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.5),
         wf.DoubleQLearning(step_size=0.3, discount=0.9, exploration=0.5),
         wf.MonteCarlo(step_size=0.3, discount=0.9, exploration=0.5),
-        wf.LambdaReturns(step_size=0.3, discount=0.9, trail=0.7, exploration=0.5),
+        wf.LambdaReturns(step_size=0.3, discount=0.9, lambda_=0.7, exploration=0.5),
     ],
     ids=lambda learner: type(learner).__name__,
 )

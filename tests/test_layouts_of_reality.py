@@ -79,7 +79,7 @@ def test_a_change_has_five_panels(taxi):
 
 
 def test_chances_and_parts_are_bars_of_all_that_there_is(taxi):
-    chance = layout_of(taxi.chance(START, of="passenger aboard", before="row 4"))
+    chance = layout_of(taxi.chance(START, event="passenger aboard", before="row 4"))
     assert chance.names[0] == "passenger aboard first"
     assert sum(chance.series[0].numbers) == pytest.approx(1.0)
     assert chance.unknown[-1]

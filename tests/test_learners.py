@@ -33,23 +33,23 @@ def test_monte_carlo_by_hand():
     run = trained(wf.MonteCarlo(step_size=wf.visit_count(), discount=0.8), 3)
     assert run.values.ravel().tolist() == [1 + 0.8 * 2, 2.0], "an average of equal returns is the return"
     assert [update.step for update in run.ledger] == [1, 0] * 3, "walked from the end to the start"
-    assert run.ledger.lines.trail.tolist() == [1.0]
+    assert run.ledger.lines.lambda_.tolist() == [1.0]
 
 
 def test_lambda_returns_by_hand():
-    run = trained(wf.LambdaReturns(step_size=0.5, discount=0.8, trail=0.25), 1)
+    run = trained(wf.LambdaReturns(step_size=0.5, discount=0.8, lambda_=0.25), 1)
     q1 = 0.5 * 2.0
     g0 = 1.0 + 0.8 * (0.75 * q1 + 0.25 * 2.0)
     assert run.values.ravel().tolist() == pytest.approx([0.5 * g0, q1], abs=1e-15)
 
 
 def test_lambda_returns_meet_their_limits():
-    """Trail 1 is Monte Carlo. Trail 0 is one-step learning, walked backwards."""
+    """λ = 1 is Monte Carlo. λ = 0 is one-step learning, walked backwards."""
     world = wf.testing.random_world(5)
     settings = {"step_size": 0.3, "discount": 0.9, "exploration": 1.0}
     runs = [
         wf.train(world, learner, episodes=50, seed=1, time_limit="terminal")
-        for learner in (wf.MonteCarlo(**settings), wf.LambdaReturns(trail=1.0, **settings))
+        for learner in (wf.MonteCarlo(**settings), wf.LambdaReturns(lambda_=1.0, **settings))
     ]
     assert np.array_equal(runs[0].tables, runs[1].tables)
 
@@ -195,7 +195,7 @@ def test_ring_buffer_forgets_the_oldest():
         wf.DoubleQLearning(),
         wf.DoubleQLearning(draw="step"),
         wf.MonteCarlo(),
-        wf.LambdaReturns(trail=0.5),
+        wf.LambdaReturns(lambda_=0.5),
     ],
     ids=repr,
 )

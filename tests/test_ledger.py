@@ -63,7 +63,7 @@ def test_prefixes_share_and_cuts_carry_their_start():
         ledger.until(4)
 
 
-def test_a_trail_is_not_cut_in_the_middle():
+def test_a_lambda_return_is_not_cut_in_the_middle():
     run = wf.train(wf.testing.random_world(0), wf.MonteCarlo(), episodes=5, seed=0)
     start = int(run.ledger.episode_starts[2])
     assert np.array_equal(run.ledger[start:].values(), run.tables)
@@ -97,10 +97,10 @@ def test_tables_that_did_not_start_at_zero():
     assert (untried.total, untried.left.sum()) == (4.0, 1.0)
 
 
-def test_two_tables_and_a_trail_by_hand():
+def test_two_tables_and_a_lambda_return_by_hand():
     ledger = wf.Ledger(n_states=2, n_actions=1, n_tables=2, order="backwards")
-    ledger.record(1, 0, 4.0, None, table=1, trail=0.0, step_size=0.5, discount=0.5)
-    ledger.record(0, 0, 1.0, 1, 0, table=0, next_table=1, trail=0.5, step_size=1.0, discount=0.5)
+    ledger.record(1, 0, 4.0, None, table=1, lambda_=0.0, step_size=0.5, discount=0.5)
+    ledger.record(0, 0, 1.0, 1, 0, table=0, next_table=1, lambda_=0.5, step_size=1.0, discount=0.5)
     # Table 1 at state 1 is 2; the target of state 0 is 1 + .5 * (.5 * 2 + .5 * 4).
     assert ledger.values().ravel().tolist() == [2.5, 0.0, 0.0, 2.0]
     assert wf.Audit(ledger).account(0, 0).total == 1.25, "half of each table"
@@ -117,7 +117,7 @@ def test_two_tables_and_a_trail_by_hand():
         ({"reward": float("inf")}, "reward is inf"),
         ({"step_size": 1.5}, r"step_size is 1.5; it must lie in \[0, 1\]"),
         ({"discount": -0.1}, "discount is -0.1"),
-        ({"trail": 2.0}, "trail is 2.0"),
+        ({"lambda_": 2.0}, "lambda_ is 2.0"),
         ({"table": 1}, "table 1 is out of range"),
         ({"next_action": None}, "next_action is missing"),
         ({"ending": "won"}, "pass next_state=None"),
@@ -137,7 +137,7 @@ def test_bad_lines_are_refused_and_nothing_is_lost(wrong, told):
 def test_a_step_size_of_zero_is_a_target_only():
     ledger = wf.Ledger(n_states=2, n_actions=1)
     ledger.record(1, 0, 3.0, None, step_size=0.0, discount=1.0)
-    ledger.record(0, 0, 1.0, 1, trail=1.0, step_size=0.5, discount=1.0)
+    ledger.record(0, 0, 1.0, 1, lambda_=1.0, step_size=0.5, discount=1.0)
     assert ledger.values().ravel().tolist() == [2.0, 0.0]
     assert wf.Audit(ledger).account(0, 0).total == 2.0
 
@@ -252,13 +252,13 @@ def test_an_ending_is_one_thing():
         ledger.record(0, 0, 1.0, None, ending=-9, **STEP)
 
 
-def test_a_long_first_episode_that_is_cut_keeps_its_trail():
-    """The cut falls where room is made: the first line's missing trail must not be lost."""
+def test_a_long_first_episode_that_is_cut_keeps_its_lambda():
+    """The cut falls where room is made: the first line's λ of 0 must not be lost."""
     for length in (32_766, 32_767, 32_768, 32_769):
         world = wf.worlds.table(next_state=[[0]], reward=[[1.0]])
         learner = wf.MonteCarlo(step_size=0.5, discount=0.5, initial=5.0)
         run = wf.train(world, learner, episodes=1, seed=0, max_steps=length, engine="python")
-        assert run.ledger.lines.trail[0] == 0.0
+        assert run.ledger.lines.lambda_[0] == 0.0
         assert run.audit.residual == 0.0
 
 

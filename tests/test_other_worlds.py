@@ -347,7 +347,7 @@ def test_a_column_that_begins_to_vary_gives_back_room(monkeypatch):
     from whatfor.ledger import store
 
     columns = store.Store()
-    columns.expect("trail", 0.0)
+    columns.expect("lambda_", 0.0)
     columns.reserve(10, expected=10_000)
     columns.append(0, 0, 1.0, 0.5, 0.9, 0.0, None)
     real = np.empty
@@ -359,7 +359,7 @@ def test_a_column_that_begins_to_vary_gives_back_room(monkeypatch):
 
     monkeypatch.setattr(store.np, "empty", short)
     columns.append(0, 0, 1.0, 0.5, 0.9, 1.0, None)
-    assert columns.lines(2).trail.tolist() == [0.0, 1.0]
+    assert columns.lines(2).lambda_.tolist() == [0.0, 1.0]
     columns.reserve(90, expected=10_000)
     assert 92 <= columns.capacity <= 100
     with pytest.raises(MemoryError):

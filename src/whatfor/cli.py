@@ -32,7 +32,7 @@ def train(
     step_size: str = "0.1",
     discount: float = 0.99,
     exploration: str = "0.1",
-    trail: float = 0.9,
+    lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.9,
     bins: tuple[int, ...] = (),
     bounds: tuple[float, ...] = (),
     max_steps: int | None = None,
@@ -52,7 +52,7 @@ def train(
         step_size: A number, or "visit-count".
         discount: How much the future counts.
         exploration: A number, "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)".
-        trail: For lambda-returns: how much of a target is built on the next one.
+        lambda_: λ, for lambda-returns only.
         bins: For continuous observations: bins for each number, or one count for all.
         bounds: Where the bins lie: low and high of each number, one after the other.
         max_steps: The longest an episode may get.
@@ -78,7 +78,7 @@ def train(
         "monte-carlo": wf.MonteCarlo,
         "lambda-returns": wf.LambdaReturns,
     }
-    more = {"trail": trail} if learner == "lambda-returns" else {}
+    more = {"lambda_": lambda_} if learner == "lambda-returns" else {}
     agent = kinds[learner](
         step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **more
     )

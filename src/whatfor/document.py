@@ -138,7 +138,7 @@ class LearnerDocument(Open, frozen=True):
     discount: Unit | UnsetType = UNSET
     exploration: float | Schedule | UnsetType = UNSET
     initial: float | UnsetType = UNSET
-    trail: Unit | UnsetType = UNSET
+    lambda_: Unit | UnsetType = UNSET
     draw: Literal["episode", "step"] | UnsetType = UNSET
 
 

@@ -256,7 +256,7 @@ def test_times_to_look_back_to_are_close_together_where_most_is_learned(taxi: Ru
 
 @pytest.mark.parametrize(
     "learner",
-    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(trail=0.5), wf.DoubleQLearning()],
+    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(lambda_=0.5), wf.DoubleQLearning()],
     ids=lambda learner: type(learner).__name__,
 )
 def test_episodes_begin_where_they_begin(learner: Any) -> None:

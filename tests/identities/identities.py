@@ -170,7 +170,7 @@ def engines_agree(case: Case) -> None:
     assert np.array_equal(one.tables, two.tables)
     assert np.array_equal(one.history.returns, two.history.returns)
     for left, right in zip(one.ledger.lines, two.ledger.lines, strict=True):
-        # The compiled loop gives up a constant trail when a cut may come, the Python loop when it has come.
+        # The compiled loop gives up a constant λ when a cut may come, the Python loop when it has come.
         assert np.array_equal(np.broadcast_to(left, len(one.ledger)), np.broadcast_to(right, len(two.ledger)))
     assert np.array_equal(one.ledger.episode_starts, two.ledger.episode_starts)
 
@@ -245,11 +245,11 @@ def arrivals_and_the_unknown_are_certain(case: Case) -> None:
     """Ever, ended otherwise, and unknown are 1; and so are x before y, y before x, neither, and unknown."""
     run, (x, y) = case.run(), case.concepts()
     for s, a in pairs(run):
-        assert run.chance(s, a, of=x).unaccounted <= EXACT
-        one, two = run.chance(s, a, of=x, before=y), run.chance(s, a, of=y, before=x)
-        neither = sum(chance for name, chance in one.never.items() if name != "y")
-        assert abs(one.ever + two.ever + neither + one.unknown - 1.0) <= EXACT
-        assert abs(one.never.get("y", 0.0) - two.ever) <= EXACT
+        assert run.chance(s, a, event=x).unaccounted <= EXACT
+        one, two = run.chance(s, a, event=x, before=y), run.chance(s, a, event=y, before=x)
+        neither = sum(chance for name, chance in one.otherwise.items() if name != "y")
+        assert abs(one.probability + two.probability + neither + one.unknown - 1.0) <= EXACT
+        assert abs(one.otherwise.get("y", 0.0) - two.probability) <= EXACT
         assert abs(one.unknown - two.unknown) <= EXACT
 
 
@@ -271,9 +271,9 @@ def ever_is_the_oracle(case: Case) -> None:
 
     shape = (ledger.n_tables, ledger.n_states, n_actions)
     for arrived, before in ((alone, None), (first, y)):
-        expected = oracle.ever(ledger.lines, ledger.n_cells, arrived).reshape(shape).mean(axis=0)
+        expected = oracle.probability(ledger.lines, ledger.n_cells, arrived).reshape(shape).mean(axis=0)
         for s, a in pairs(run):
-            assert abs(run.chance(s, a, of=x, before=before).ever - expected[s, a]) <= EXACT
+            assert abs(run.chance(s, a, event=x, before=before).probability - expected[s, a]) <= EXACT
 
 
 def ever_of_an_ending_is_its_outcome(case: Case) -> None:
@@ -281,9 +281,9 @@ def ever_of_an_ending_is_its_outcome(case: Case) -> None:
     for s, a in pairs(run):
         outcomes = run.outcomes(s, a)
         cut = outcomes.chances.get("timed out", 0.0)
-        assert abs(run.chance(s, a, of="timed out").ever - cut) <= EXACT
-        ended = run.chance(s, a, of="terminated")
-        assert abs(ended.ever - (sum(outcomes.chances.values()) - cut)) <= EXACT
+        assert abs(run.chance(s, a, event="timed out").probability - cut) <= EXACT
+        ended = run.chance(s, a, event="terminated")
+        assert abs(ended.probability - (sum(outcomes.chances.values()) - cut)) <= EXACT
         assert abs(ended.unknown - outcomes.unknown) <= EXACT
 
 
@@ -291,9 +291,9 @@ def larger_concepts_are_likelier(case: Case) -> None:
     run, (x, y) = case.run(), case.concepts()
     everywhere = wf.Concept("anything", np.ones(run.labels.n_states, bool), ("timed out", "terminated"))
     for s, a in pairs(run):
-        either = run.chance(s, a, of=x | y).ever
-        assert either >= max(run.chance(s, a, of=x).ever, run.chance(s, a, of=y).ever) - EXACT
-        assert run.chance(s, a, of=everywhere).ever >= either - EXACT
+        either = run.chance(s, a, event=x | y).probability
+        assert either >= max(run.chance(s, a, event=x).probability, run.chance(s, a, event=y).probability) - EXACT
+        assert run.chance(s, a, event=everywhere).probability >= either - EXACT
 
 
 def what_follows_is_all_but_the_step(case: Case) -> None:
@@ -308,7 +308,11 @@ def what_follows_is_all_but_the_step(case: Case) -> None:
     )
     earnings = (whole - now).reshape(ledger.n_tables, n_pairs, *run.values.shape).mean(axis=0)
     for s, a in pairs(run):
-        pair, chance, row = s * run.labels.n_actions + a, run.chance(s, a, of=x), run.audit.account(s, a, method="scan")
+        pair, chance, row = (
+            s * run.labels.n_actions + a,
+            run.chance(s, a, event=x),
+            run.audit.account(s, a, method="scan"),
+        )
         assert abs(chance.visits - visits[pair][x.states].sum()) <= EXACT * max(1.0, row.visits.sum())
         assert abs(chance.earnings - earnings[pair][x.states].sum()) <= EXACT * max(1.0, row.scale)
 
@@ -442,6 +446,6 @@ CASES = (
     Case(wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.5)),
     Case(wf.DoubleQLearning(step_size=0.3, discount=0.9, exploration=0.5)),
     Case(wf.MonteCarlo(step_size=wf.visit_count(), discount=0.9, exploration=0.5)),
-    Case(wf.LambdaReturns(step_size=0.3, discount=0.9, exploration=0.5, trail=0.7)),
+    Case(wf.LambdaReturns(step_size=0.3, discount=0.9, exploration=0.5, lambda_=0.7)),
     Case(wf.QLearning(step_size=0.3, discount=0.9, exploration=0.5), replay=wf.Replay(batch=2)),
 )

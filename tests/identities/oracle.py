@@ -10,18 +10,18 @@ from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines
 def columns(lines: LedgerLines):
     """One tuple a line: k, j, r, a, g, l."""
     n = len(lines.cell)
-    wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.trail)]
-    for k, j, r, a, g, trail in zip(lines.cell, lines.source, lines.reward, *wide, strict=True):
-        yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(trail)
+    wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.lambda_)]
+    for k, j, r, a, g, lambda_ in zip(lines.cell, lines.source, lines.reward, *wide, strict=True):
+        yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(lambda_)
 
 
 def forwards(lines: LedgerLines, start: np.ndarray, cumulant) -> np.ndarray:
     """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up."""
     tables = start.copy()
     target = np.zeros(tables.shape[1:])
-    for k, j, r, a, g, trail in columns(lines):
+    for k, j, r, a, g, lambda_ in columns(lines):
         bootstrap = tables[j] if j >= 0 else 0.0
-        target = cumulant(k, r) + g * ((1 - trail) * bootstrap + trail * target)
+        target = cumulant(k, r) + g * ((1 - lambda_) * bootstrap + lambda_ * target)
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
 
@@ -32,12 +32,12 @@ def backwards(lines: LedgerLines, asked: dict[int, float], n_cells: int):
     for cell, weight in asked.items():
         w[cell] = weight
     weights, carry = [], 0.0
-    for k, j, _, a, g, trail in reversed(list(columns(lines))):
+    for k, j, _, a, g, lambda_ in reversed(list(columns(lines))):
         m = a * w[k] + carry
         w[k] *= 1 - a
         if j >= 0:
-            w[j] += g * (1 - trail) * m
-        carry = g * trail * m
+            w[j] += g * (1 - lambda_) * m
+        carry = g * lambda_ * m
         weights.append(m)
     return np.array(weights[::-1]), w
 
@@ -52,9 +52,9 @@ def by_depth(lines: LedgerLines, n_cells: int, n_pairs: int, horizon: int) -> np
         return shifted
 
     tables, target = np.zeros((n_cells, horizon + 1, n_pairs)), np.zeros((horizon + 1, n_pairs))
-    for k, j, _, a, g, trail in columns(lines):
+    for k, j, _, a, g, lambda_ in columns(lines):
         bootstrap = ahead(tables[j]) if j >= 0 else 0.0
-        target = g * ((1 - trail) * bootstrap + trail * ahead(target))
+        target = g * ((1 - lambda_) * bootstrap + lambda_ * ahead(target))
         target[0, k % n_pairs] += 1.0
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
@@ -67,10 +67,12 @@ def ever(lines: LedgerLines, n_cells: int, arrived) -> np.ndarray:
     None where it is still open; then the target is what is believed of the place arrived at.
     """
     tables, target, previous = np.zeros(n_cells), 0.0, -1
-    for k, j, _, a, _, trail in columns(lines):
-        known = arrived(previous if j == NO_BOOTSTRAP else j)  # on a trail, the line before begins where this arrives
+    for k, j, _, a, _, lambda_ in columns(lines):
+        known = arrived(
+            previous if j == NO_BOOTSTRAP else j
+        )  # on a λ-return, the line before begins where this arrives
         if known is None:
-            known = trail * target + ((1 - trail) * tables[j] if j >= 0 else 0.0)
+            known = lambda_ * target + ((1 - lambda_) * tables[j] if j >= 0 else 0.0)
         target, previous = known, k
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
@@ -83,10 +85,10 @@ def course(ledger, weights, left, state, action):
 
     def shares(pair):
         found: dict[int, float] = {}
-        for i, (k, j, _, _, _, trail) in enumerate(rows):
+        for i, (k, j, _, _, _, lambda_) in enumerate(rows):
             if k % n_pairs != pair or weights[i] <= 1e-12:
                 continue
-            along = trail if j >= NO_BOOTSTRAP else 0.0
+            along = lambda_ if j >= NO_BOOTSTRAP else 0.0
             to = j % n_pairs if j >= 0 else j
             found[to] = found.get(to, 0.0) + (1 - along) * weights[i]
             if along:

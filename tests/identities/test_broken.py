@@ -18,9 +18,9 @@ HERE = Path(__file__).parent
 
 #: What is broken: file, the rule, what stands there instead, and the identities that must notice.
 BROKEN = {
-    "fold forgets the trail": (
+    "fold forgets λ": (
         "kernels/forwards.py",
-        "previous[x] = target(added, g, trail, bootstrap, previous[x])",
+        "previous[x] = target(added, g, lambda_, bootstrap, previous[x])",
         "previous[x] = target(added, g, 0.0, bootstrap, previous[x])",
         ["ledger_makes_the_learners_table", "beside_is_the_audit", "kernels_are_the_oracle"],
     ),
@@ -51,9 +51,9 @@ BROKEN = {
             "outcomes_and_the_unknown_are_certain",
         ],
     ),
-    "scan forgets the trail": (
+    "scan forgets λ": (
         "kernels/backwards.py",
-        "carry[row] = g * trail * m",
+        "carry[row] = g * lambda_ * m",
         "carry[row] = 0.0",
         ["earnings_sum_to_the_value", "chances_and_what_is_left_sum_to_one", "weights_times_rewards_are_the_value"],
     ),
@@ -99,7 +99,7 @@ BROKEN = {
         "action = begin_episode(rule, memory, log, epsilon, state)\n            action = begin_episode(rule, memory, log, epsilon, state)",
         ["engines_agree"],
     ),
-    "an arrival on a trail is passed over": (
+    "an arrival on a λ-return is passed over": (
         "beliefs/arrivals.py",
         "source[trailing] = np.where(arrived < 0, arrived, NO_BOOTSTRAP)",
         "source[trailing] = NO_BOOTSTRAP",
@@ -147,10 +147,10 @@ BROKEN = {
         "covered = amounts",
         ["parts_and_the_rest_are_the_value", "rewards_leave_no_rest"],
     ),
-    "a trail looks no step ahead": (
+    "a λ-return looks no step ahead": (
         "kernels/backwards.py",
-        "carry[ahead] += g * trail * moved[depth]",
-        "carry[depth] += g * trail * moved[depth]",
+        "carry[ahead] += g * lambda_ * moved[depth]",
+        "carry[depth] += g * lambda_ * moved[depth]",
         ["timeline_and_remainder_are_the_visits"],
     ),
     "the error is measured after the update": (

@@ -20,7 +20,9 @@ one_step = st.one_of(
     st.builds(wf.DoubleQLearning, draw=st.sampled_from(["episode", "step"]), **common),
 )
 others = st.one_of(
-    st.builds(wf.Sarsa, **common), st.builds(wf.MonteCarlo, **common), st.builds(wf.LambdaReturns, trail=unit, **common)
+    st.builds(wf.Sarsa, **common),
+    st.builds(wf.MonteCarlo, **common),
+    st.builds(wf.LambdaReturns, lambda_=unit, **common),
 )
 replays = st.one_of(
     st.builds(wf.Replay, batch=st.integers(1, 3)),

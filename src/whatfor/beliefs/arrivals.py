@@ -15,7 +15,7 @@ def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
     """The lines without a discount, each ending where it arrives in a concept; the first of several that fit.
 
     Arrival is an ending with a code of its own, after those of the ledger: an ending passes nothing on, neither
-    to its bootstrap nor to its trail, so all weight that arrives stays there, and the weights are chances.
+    to its bootstrap nor to its λ-return, so all weight that arrives stays there, and the weights are chances.
 
     >>> ledger = Ledger(n_states=2, n_actions=1)
     >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9)
@@ -37,7 +37,7 @@ def absorbed(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
             becomes[ending_place(ledger.endings.index(name))] = ending_place(place)
     lines = ledger.lines
     source = becomes[lines.source]
-    # A target built on the trail alone names no cell: where it arrived, the line before began.
+    # A target built on the next target alone names no cell: where it arrived, the line before began.
     trailing = np.flatnonzero(lines.source[1:] == NO_BOOTSTRAP) + 1
     arrived = becomes[lines.cell[trailing - 1]]
     source[trailing] = np.where(arrived < 0, arrived, NO_BOOTSTRAP)

@@ -127,7 +127,7 @@ class BeliefMap(Beliefs):
 
 
 class _Map:
-    """Tables, and the target of the line before: a trail may go on in the next stretch of lines."""
+    """Tables, and the target of the line before: a λ-return may continue in the next stretch of lines."""
 
     def __init__(self, tables: NDArray[np.float64]) -> None:
         self.tables = tables

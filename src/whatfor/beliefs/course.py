@@ -72,12 +72,12 @@ def _ahead(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Where some lines lead: pairs (or ending codes), the weight to each, and that weight times the rewards.
 
-    A line that looks ahead both to its table and along its trail counts for both.
+    A line that looks ahead both to its table and along its λ-return counts for both.
     """
     columns, n_pairs = ledger.lines, ledger.n_states * ledger.n_actions
-    trail = columns.trail if len(columns.trail) == 1 else columns.trail[lines]
+    lambda_ = columns.lambda_ if len(columns.lambda_) == 1 else columns.lambda_[lines]
     source = columns.source[lines].astype(np.int64)
-    along = np.where(source >= NO_BOOTSTRAP, trail, 0.0)
+    along = np.where(source >= NO_BOOTSTRAP, lambda_, 0.0)
     to = np.where(source >= GOES_ON, source % n_pairs, source)
     weight, reward = weights * (1.0 - along), columns.reward[lines]
     if along.any():

@@ -19,11 +19,11 @@ def ahead(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """For the lines ``used``: discount, what their targets found ahead in ``table`` (cells,), and the cell they led to."""
     lines = ledger.lines
-    g, trail = (np.broadcast_to(column, len(ledger))[used] for column in (lines.discount, lines.trail))
+    g, lambda_ = (np.broadcast_to(column, len(ledger))[used] for column in (lines.discount, lines.lambda_))
     source, before = lines.source[used], lines.cell[used - 1]
     g = np.where(source >= NO_BOOTSTRAP, g if discount is None else discount, 0.0)
     to = np.where(source >= 0, source, before).astype(np.int64)
-    found = (1.0 - trail) * np.where(source >= 0, table[np.maximum(source, 0)], 0.0) + trail * table[before]
+    found = (1.0 - lambda_) * np.where(source >= 0, table[np.maximum(source, 0)], 0.0) + lambda_ * table[before]
     return g, found, to
 
 

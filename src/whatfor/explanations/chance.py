@@ -1,4 +1,4 @@
-"""Whether the agent expects something ever to be true, or to be true before something else."""
+"""Whether the agent expects something probability to be true, or to be true before something else."""
 
 from __future__ import annotations
 
@@ -26,85 +26,85 @@ class Chance(Explanation):
     >>> ledger.record(1, 0, 3.0, None, step_size=1.0, discount=0.5)
     >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.75, discount=0.5)
     >>> labels = Labels.plain(2, 1)
-    >>> chance = Chance.after(Audit(ledger), labels, 0, 0, of=labels.where("state 1"))
-    >>> chance.ever, chance.unknown, chance.visits, chance.earnings
+    >>> chance = Chance.after(Audit(ledger), labels, 0, 0, event=labels.where("state 1"))
+    >>> chance.probability, chance.unknown, chance.visits, chance.earnings
     (0.75, 0.25, 0.375, 1.125)
     """
 
     labels: Labels
     state: int
     action: int
-    of: Concept
+    event: Concept
     before: Concept | None
     visits: float  # expected visits of the concept's states, discounted as learned
     earnings: float  # expected to be earned in them, discounted as learned
-    ever: float  # the chance that the concept is ever true; with before: that it comes true first
-    never: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
+    probability: float  # the chance that the event comes true; with before: that it comes true first
+    otherwise: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
     unknown: float  # chance that still rests on values the tables started with
     tries: int
-    unaccounted: float  # |ever + never + unknown - 1|
+    unaccounted: float  # |probability + otherwise + unknown - 1|
     residual: None = None  # no value is explained
 
     @classmethod
     def after(
-        cls, audit: Audit, labels: Labels, state: int, action: int, *, of: Concept, before: Concept | None = None
+        cls, audit: Audit, labels: Labels, state: int, action: int, *, event: Concept, before: Concept | None = None
     ) -> Chance:
         """Ask the ledger: the weight that arrives in the concept, without a discount, is the chance."""
-        first = [] if before is None else [(of & before, "both at once"), (before, before.name)]
-        arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), of])
-        never: dict[str, float] = {}
+        first = [] if before is None else [(event & before, "both at once"), (before, before.name)]
+        arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
+        otherwise: dict[str, float] = {}
         names = [*(name for _, name in first), *audit.ledger.endings]
         for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist()], strict=True):
             if chance > 0.0:
-                never[name] = never.get(name, 0.0) + chance
+                otherwise[name] = otherwise.get(name, 0.0) + chance
         row = audit.account(state, action, method="scan")
         now = audit.account(state, action, discount=0.0, method="scan")  # nothing but the asked step itself
-        ever = float(arrived[-1])
+        probability = float(arrived[-1])
         return cls(
             labels=labels,
             state=state,
             action=action,
-            of=of,
+            event=event,
             before=before,
-            visits=max(0.0, float((row.visits - now.visits)[of.states].sum())),
-            earnings=float((row.earnings - now.earnings)[of.states].sum()),
-            ever=ever,
-            never=dict(sorted(never.items(), key=lambda item: -item[1])),
+            visits=max(0.0, float((row.visits - now.visits)[event.states].sum())),
+            earnings=float((row.earnings - now.earnings)[event.states].sum()),
+            probability=probability,
+            otherwise=dict(sorted(otherwise.items(), key=lambda item: -item[1])),
             unknown=unknown,
             tries=row.tries,
-            unaccounted=abs(ever + sum(never.values()) + unknown - 1.0),
+            unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
         )
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        asked = repr(self.of.name) + ("" if self.before is None else f" before {self.before.name!r}")
+        asked = repr(self.event.name) + ("" if self.before is None else f" before {self.before.name!r}")
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: whether {asked} follows is unknown."]
         lines = [
-            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.ever:.1%} (tried {count(self.tries, 'time')})."
+            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.probability:.1%} (tried {count(self.tries, 'time')})."
         ]
-        for concept in (self.of, self.before):
+        for concept in (self.event, self.before):
             if concept is not None and concept.states[self.state]:
                 lines.append(f"{concept.name!r} is true here already; the question is what follows this step.")
         if self.visits >= FAINT:
             lines.append(
-                f"It expects {self.visits:.3f} visits of {self.of.name!r}, and to earn {self.earnings:+.3f} there "
+                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and to earn {self.earnings:+.3f} there "
                 "(discounted as learned)."
             )
-        others = [f"  {chance:6.1%}  {name}" for name, chance in self.never.items() if chance >= FAINT]
+        others = [f"  {chance:6.1%}  {name}" for name, chance in self.otherwise.items() if chance >= FAINT]
         if self.unknown >= FAINT:
             others.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
         return [*lines, "Otherwise:", *others] if others else lines
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
-        names = ("visits", "earnings", "ever", "never", "unknown", "tries", "unaccounted")
+        names = ("visits", "earnings", "probability", "otherwise", "unknown", "tries", "unaccounted")
         return {
             "question": "chance",
             "state": self.state,
             "action": self.action,
-            "of": self.of.name,
+            "event": self.event.name,
             "before": None if self.before is None else self.before.name,
             **{name: getattr(self, name) for name in names},
             "sentences": self.sentences(),
@@ -113,10 +113,10 @@ class Chance(Explanation):
 
 def layout(why: Chance) -> Bars:
     """Whether it comes true, or what else happens."""
-    first = why.of.name if why.before is None else f"{why.of.name} first"
-    names = (first, *why.never, "unknown")
+    first = why.event.name if why.before is None else f"{why.event.name} first"
+    names = (first, *why.otherwise, "unknown")
     title = f"{why.labels.actions[why.action]}: what it expects to come true"
-    numbers = (why.ever, *why.never.values(), why.unknown)
+    numbers = (why.probability, *why.otherwise.values(), why.unknown)
     unknown = tuple(name == "unknown" for name in names)
     return Bars(title, why.labels.words(why.state), names, (Series("chance", numbers),), "chance", unknown)
 
@@ -129,9 +129,8 @@ def layout(why: Chance) -> Bars:
     needs=["updates"],
     parameters=(
         Parameter(
-            "of",
+            "event",
             'what it might expect to come true, in words ("passenger aboard"), or how it ends ("delivered")',
-            flag="ever",
             asks=True,
             needed=True,
             example="passenger aboard",
@@ -141,16 +140,16 @@ def layout(why: Chance) -> Bars:
     ),
     place=70,
 )
-def ask(run: Run, state: State, action: Action | None = None, *, of: Any, before: Any = None) -> Chance:
+def ask(run: Run, state: State, action: Action | None = None, *, event: Any, before: Any = None) -> Chance:
     """Whether the agent expects something to be true after an action (by default, its best), and before something else.
 
-    ``of`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
+    ``event`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
     """
     known = run.audit.ledger.endings
-    asked, other = (None if what is None else run.labels.where(what, endings=known) for what in (of, before))
+    asked, other = (None if what is None else run.labels.where(what, endings=known) for what in (event, before))
     if asked is None:
-        raise ValueError('of= says what the chance is of, e.g. of="row 1"')
+        raise ValueError('event= says what the chance is of, e.g. event="row 1"')
     if other is not None and other.same_as(asked):
         raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
     at, chosen = run.asked(state, action)
-    return Chance.after(run.audit, run.labels, at.index, chosen, of=asked, before=other)
+    return Chance.after(run.audit, run.labels, at.index, chosen, event=asked, before=other)

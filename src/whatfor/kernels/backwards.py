@@ -27,7 +27,7 @@ def scan(
     spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, what rounding is measured against
 ) -> None:
     """Read every line once, for several asked values at a time."""
-    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     rows = left.shape[1]
     carrying = False
     for i in range(len(lines.cell) - 1, -1, -1):
@@ -38,8 +38,8 @@ def scan(
                 touched = True
         if not touched:
             continue
-        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
-        carrying = g * trail != 0.0
+        _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
+        carrying = g * lambda_ != 0.0
         for row in range(rows):
             m = a * left[k, row] + carry[row]
             left[k, row] *= 1.0 - a
@@ -47,10 +47,10 @@ def scan(
             earnings[k, row] += m * lines.reward[i]
             spread[row] += m * abs(lines.reward[i])
             if j >= 0:
-                left[j, row] += g * (1.0 - trail) * m
+                left[j, row] += g * (1.0 - lambda_) * m
             elif j <= TIMED_OUT:
                 endings[ending_place(j), row] += m
-            carry[row] = g * trail * m
+            carry[row] = g * lambda_ * m
             if len(weights) > 0:
                 weights[i, row] = m
 
@@ -65,9 +65,9 @@ def scan_by_depth(
 ) -> None:
     """As ``scan`` for one row, telling apart how many steps ahead a weight lies.
 
-    A bootstrap and a trail each look one step further ahead.
+    A bootstrap and a λ-return each look one step further ahead.
     """
-    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     depths = left.shape[1]
     for i in range(len(lines.cell) - 1, -1, -1):
         k = lines.cell[i]
@@ -77,7 +77,7 @@ def scan_by_depth(
                 touched = True
         if not touched:
             continue
-        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
+        _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         for depth in range(depths):
             moved[depth] = a * left[k, depth] + carry[depth]
             left[k, depth] *= 1.0 - a
@@ -86,5 +86,5 @@ def scan_by_depth(
         for depth in range(depths):
             ahead = min(depth + 1, depths - 1)
             if j >= 0:
-                left[j, ahead] += g * (1.0 - trail) * moved[depth]
-            carry[ahead] += g * trail * moved[depth]
+                left[j, ahead] += g * (1.0 - lambda_) * moved[depth]
+            carry[ahead] += g * lambda_ * moved[depth]

@@ -23,18 +23,18 @@ def fold(
     (the paper's belief map); width S*A and the rewards give the earnings.
     Returns the largest absolute target of column 0: with the start, a bound on all that ever stood there.
     """
-    a_mask, g_mask, l_mask, c_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail), mask(amount)
+    a_mask, g_mask, l_mask, c_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_), mask(amount)
     width = tables.shape[1]
     peak = 0.0
     for i in range(len(lines.cell)):
-        k, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
+        k, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         cumulant = amount[i & c_mask]
         own = k % width
         before = tables[k, 0]
         for x in range(width):
             added = cumulant if x == own else 0.0
             bootstrap = tables[j, x] if j >= 0 else 0.0
-            previous[x] = target(added, g, trail, bootstrap, previous[x])
+            previous[x] = target(added, g, lambda_, bootstrap, previous[x])
             tables[k, x] = moved(tables[k, x], previous[x], a)
         peak = max(peak, abs(previous[0]))
         if len(errors) > 0:

@@ -17,7 +17,7 @@ from whatfor.kernels.compiler import inlined
 
 # Where the bootstrap cell would stand (``source``), a negative code says why there is none.
 GOES_ON = 0  # only in worlds: this transition does not end the episode
-NO_BOOTSTRAP = -1  # the target is built on the trail alone
+NO_BOOTSTRAP = -1  # the target is built on the target of the line before alone
 TIMED_OUT = -2  # a time limit, treated as an end
 TERMINATED = -3  # the world ended the episode; codes below it are endings with a name
 
@@ -35,7 +35,7 @@ def ending_place(code: int) -> int:
 class LedgerLines(NamedTuple):
     """Updates as columns, in the order in which they were applied.
 
-    ``step_size``, ``discount`` and ``trail`` may have one entry instead of n: the same for all lines.
+    ``step_size``, ``discount`` and ``lambda_`` may have one entry instead of n: the same for all lines.
     """
 
     cell: NDArray[np.int32]  # (n,)       k: the cell that changed
@@ -43,17 +43,17 @@ class LedgerLines(NamedTuple):
     reward: NDArray[np.float64]  # (n,)   r
     step_size: NDArray[np.float64]  # (n,) or (1,)   a
     discount: NDArray[np.float64]  # (n,) or (1,)    g; 0 is understood where the episode ended
-    trail: NDArray[np.float64]  # (n,) or (1,)       l
+    lambda_: NDArray[np.float64]  # (n,) or (1,)       λ
 
 
 @inlined
-def target(cumulant: float, discount: float, trail: float, bootstrap: float, previous: float) -> float:
+def target(cumulant: float, discount: float, lambda_: float, bootstrap: float, previous: float) -> float:
     """What an update moves its cell towards.
 
     >>> target(1.0, 0.5, 0.0, 10.0, 0.0)
     6.0
     """
-    return cumulant + discount * ((1.0 - trail) * bootstrap + trail * previous)
+    return cumulant + discount * ((1.0 - lambda_) * bootstrap + lambda_ * previous)
 
 
 @inlined
@@ -74,7 +74,7 @@ def mask(column: NDArray[np.float64]) -> int:
 
 @inlined
 def line_at(lines: LedgerLines, i: int, a_mask: int, g_mask: int, l_mask: int) -> tuple[int, int, float, float, float]:
-    """Line i: cell, source, step size, discount (0 where the episode ended), trail."""
+    """Line i: cell, source, step size, discount (0 where the episode ended), λ."""
     source = lines.source[i]
     discount = lines.discount[i & g_mask] if source >= NO_BOOTSTRAP else 0.0
-    return lines.cell[i], source, lines.step_size[i & a_mask], discount, lines.trail[i & l_mask]
+    return lines.cell[i], source, lines.step_size[i & a_mask], discount, lines.lambda_[i & l_mask]

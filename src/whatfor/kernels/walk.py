@@ -66,7 +66,7 @@ def walk(
     A weight below ``tolerance`` is dropped. Returns the dropped weight, the sum of m * |r|, and the
     number of lines read, which is ``limit + 1`` if the walk gave up.
     """
-    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     n = len(lines.cell)
     heap = [-1 for _ in range(0)]  # times, negated: the next line of every cell with weight
     for k in asked:
@@ -90,7 +90,7 @@ def walk(
         read += 1
         if read > limit:
             return dropped, spread, read
-        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
+        _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         m = a * own + passed
         seen[read - 1] = i
         weights[read - 1] = m
@@ -105,7 +105,7 @@ def walk(
             else:
                 heapq.heappop(heap)
         if j >= 0:
-            given = g * (1.0 - trail) * m
+            given = g * (1.0 - lambda_) * m
             if given != 0.0:
                 # A cell without weight is not in the heap; one whose lines have all been read stays out of it.
                 if left[j] == 0.0:
@@ -115,7 +115,7 @@ def walk(
                 left[j] += given
         elif j <= TIMED_OUT:
             endings[ending_place(j)] += m
-        carry = g * trail * m
+        carry = g * lambda_ * m
         if carry != 0.0:
             trailing = i - 1
     return dropped, spread, read

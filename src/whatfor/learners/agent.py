@@ -13,7 +13,18 @@ from whatfor.kernels.recursion import GOES_ON, TIMED_OUT, ending_place
 from whatfor.kernels.tape import Tape
 from whatfor.learners.observing import begin_episode, most_draws, observe, steps_with_room
 from whatfor.learners.protocol import Transition
-from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TRAIL, Log, Memory, Rule
+from whatfor.learners.rule import (
+    BREAKS,
+    CURSOR,
+    EXPERIENCES,
+    LINES,
+    N_COUNTERS,
+    STORED,
+    LAMBDA_RETURNS,
+    Log,
+    Memory,
+    Rule,
+)
 from whatfor.ledger import Ledger
 
 #: Updates for which room is made at a time, and at least so many steps.
@@ -104,14 +115,14 @@ class TabularAgent:
 
     def settle(self, abandoned: bool = False) -> None:
         """Tell the ledger how far its columns are written; an abandoned episode ends here, as it is."""
-        if abandoned and self.rule.method == TRAIL:
+        if abandoned and self.rule.method == LAMBDA_RETURNS:
             self.memory.counters[EXPERIENCES] -= self.memory.counters[STORED]
             self.memory.counters[STORED] = 0
         if self.ledger is not None:
             store = self.ledger.writable()
             store.used = int(self.memory.counters[LINES])
             store.n_breaks = int(self.memory.counters[BREAKS])
-            if abandoned and self.rule.method != TRAIL and not self.rule.batch:
+            if abandoned and self.rule.method != LAMBDA_RETURNS and not self.rule.batch:
                 self.ledger.new_episode()
                 self.memory.counters[BREAKS] = store.n_breaks
 
@@ -126,7 +137,7 @@ class TabularAgent:
         self.tape.need(ahead * most_draws(self.rule) + stored)
         self.memory.counters[CURSOR] = self.tape.cursor[0]
         memory = self.memory._replace(uniforms=self.tape.uniforms)
-        if self.rule.method == TRAIL or self.rule.batch:
+        if self.rule.method == LAMBDA_RETURNS or self.rule.batch:
             room = self.rule.capacity or 2 * stored + AHEAD
             if room > len(memory.pair):
                 memory = memory._replace(
@@ -140,17 +151,17 @@ class TabularAgent:
             store = self.ledger.writable()
             store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
             store.expect("discount", self.rule.discount)
-            store.expect("trail", self.rule.trail)
+            store.expect("lambda_", self.rule.lambda_)
             store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
             self.lowest = ending_place(len(self.ledger.endings) - 1)
         self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1
 
     def expect_cut(self) -> None:
-        """A trail is about to start without an end: its first line has no trail, so the column varies from here."""
-        if self.rule.trail > 0.0 and self.ledger is not None and len(self.log.trail) <= 1:
+        """An episode is about to be cut: the target of its last step has λ = 0, so the column varies from here."""
+        if self.rule.lambda_ > 0.0 and self.ledger is not None and len(self.log.lambda_) <= 1:
             self.settle()
-            self.ledger.writable().expect("trail", None)
+            self.ledger.writable().expect("lambda_", None)
             self.log = _columns(self.ledger)
 
     # -- going on later --------------------------------------------------------------------
@@ -203,7 +214,14 @@ def _columns(ledger: Ledger | None) -> Log:
         )
     store = ledger.writable()
     return Log(
-        store.cell, store.source, store.reward, store.step_size, store.discount, store.trail, store.origin, store.breaks
+        store.cell,
+        store.source,
+        store.reward,
+        store.step_size,
+        store.discount,
+        store.lambda_,
+        store.origin,
+        store.breaks,
     )
 
 

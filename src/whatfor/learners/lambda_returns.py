@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from whatfor.kernels.compiler import inlined
 from whatfor.kernels.recursion import GOES_ON, NO_BOOTSTRAP
-from whatfor.learners.rule import EXPERIENCES, STORED, TRAIL, Log, Memory, Rule, apply, greedy_cell
+from whatfor.learners.rule import EXPERIENCES, STORED, LAMBDA_RETURNS, Log, Memory, Rule, apply, greedy_cell
 from whatfor.learners.tabular import Tabular
 
 
@@ -18,15 +18,15 @@ def learn_episode(rule: Rule, memory: Memory, log: Log) -> None:
     newest = memory.counters[EXPERIENCES]
     aim = 0.0
     for i in range(steps - 1, -1, -1):
-        trail = rule.trail
+        lambda_ = rule.lambda_
         source = memory.ending[i]
         if source == GOES_ON:
             if i == steps - 1:  # cut by a time limit: there is no target yet to build on
-                trail = 0.0
+                lambda_ = 0.0
             source = NO_BOOTSTRAP
-            if trail < 1.0:
+            if lambda_ < 1.0:
                 source = greedy_cell(rule, memory, memory.next_state[i], 0, 0)
-        aim = apply(rule, memory, log, memory.pair[i], source, memory.reward[i], trail, aim, newest - (steps - 1 - i))
+        aim = apply(rule, memory, log, memory.pair[i], source, memory.reward[i], lambda_, aim, newest - (steps - 1 - i))
     memory.counters[STORED] = 0
 
 
@@ -39,11 +39,11 @@ class LambdaReturns(Tabular):
     a cut at exploratory actions it is Peng's variant. At a truncation that is bootstrapped
     through, the last step's target is built on the greedy action of the state reached.
 
-    >>> LambdaReturns(trail=0.9).trail
+    >>> LambdaReturns(lambda_=0.9).lambda_
     0.9
     """
 
-    trail: float = 0.9
+    lambda_: float = 0.9
 
-    method = TRAIL
+    method = LAMBDA_RETURNS
     order: ClassVar[str] = "backwards"

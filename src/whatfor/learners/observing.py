@@ -20,7 +20,7 @@ from whatfor.learners.rule import (
     SARSA,
     STORED,
     TABLE,
-    TRAIL,
+    LAMBDA_RETURNS,
     Log,
     Memory,
     Rule,
@@ -132,10 +132,10 @@ def observe(
         next_action = choose(rule, memory, next_state, epsilon, -1)
     if rule.learning:
         pair = state * rule.n_actions + action
-        if rule.method == TRAIL or rule.batch > 0:
+        if rule.method == LAMBDA_RETURNS or rule.batch > 0:
             store(rule, memory, pair, reward, next_state, ending)
         cut = last and ending == GOES_ON and rule.batch == 0  # no line will say that the episode ended
-        if rule.method == TRAIL:
+        if rule.method == LAMBDA_RETURNS:
             if last:
                 if cut:
                     write_break(rule, memory, log)
@@ -166,9 +166,9 @@ def most_draws(rule: Rule) -> int:
 def steps_with_room(rule: Rule, memory: Memory, log: Log) -> int:
     """For how many steps uniform numbers, lines, breaks and places for experience are sure to suffice."""
     stored = memory.counters[STORED]
-    episode = stored if rule.method == TRAIL else 0  # steps that are still to be learned from
+    episode = stored if rule.method == LAMBDA_RETURNS else 0  # steps that are still to be learned from
     steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // most_draws(rule)
-    if rule.learning and (rule.method == TRAIL or (rule.batch > 0 and rule.capacity == 0)):
+    if rule.learning and (rule.method == LAMBDA_RETURNS or (rule.batch > 0 and rule.capacity == 0)):
         steps = min(steps, len(memory.pair) - stored)
     if rule.learning and rule.recording:
         steps = min(steps, (len(log.cell) - memory.counters[LINES] - episode) // max(1, rule.batch))

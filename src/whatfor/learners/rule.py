@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whatfor.kernels.compiler import inlined
 from whatfor.kernels.recursion import NO_BOOTSTRAP, moved, target
 
-Q_LEARNING, SARSA, DOUBLE_Q, TRAIL = 0, 1, 2, 3
+Q_LEARNING, SARSA, DOUBLE_Q, LAMBDA_RETURNS = 0, 1, 2, 3
 
 # Places in Memory.counters.
 LINES, EXPERIENCES, STORED, CURSOR, TABLE, BREAKS = 0, 1, 2, 3, 4, 5
@@ -27,7 +27,7 @@ class Rule(NamedTuple):
     step_size: float
     power: float  # > 0: the step size is 1 / n ** power at a cell's n-th update
     discount: float
-    trail: float
+    lambda_: float
     table_per_step: bool  # double Q-learning draws its table at every step instead of every episode
     batch: int  # replayed updates a step; 0: learn from each step once, as it happens
     warmup: int  # experiences stored before replay begins
@@ -58,7 +58,7 @@ class Log(NamedTuple):
     reward: NDArray[np.float64]
     step_size: NDArray[np.float64]
     discount: NDArray[np.float64]
-    trail: NDArray[np.float64]
+    lambda_: NDArray[np.float64]
     origin: NDArray[np.int32]
     breaks: NDArray[np.int64]  # (room, 2): line and experience where an episode starts unsaid
 
@@ -137,7 +137,7 @@ def apply(
     cell: int,
     source: int,
     reward: float,
-    trail: float,
+    lambda_: float,
     previous: float,
     origin: int,
 ) -> float:
@@ -149,7 +149,7 @@ def apply(
         step_size = 1.0 / (tries if rule.power == 1.0 else tries**rule.power)
     discount = rule.discount if source >= NO_BOOTSTRAP else 0.0
     bootstrap = memory.values[source] if source >= 0 else 0.0
-    aim = target(reward, discount, trail, bootstrap, previous)
+    aim = target(reward, discount, lambda_, bootstrap, previous)
     memory.values[cell] = moved(memory.values[cell], aim, step_size)
     if rule.recording:
         line = memory.counters[LINES]
@@ -160,8 +160,8 @@ def apply(
             log.step_size[line] = step_size
         if len(log.discount) > 1:
             log.discount[line] = rule.discount
-        if len(log.trail) > 1:
-            log.trail[line] = trail
+        if len(log.lambda_) > 1:
+            log.lambda_[line] = lambda_
         if len(log.origin) > 0:
             log.origin[line] = origin
         memory.counters[LINES] = line + 1

@@ -51,8 +51,8 @@ class Tabular:
         counted = isinstance(self.step_size, VisitCount)
         step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
-        trail = getattr(self, "trail", 0.0)
-        for name, share in (("step_size", step_size), ("discount", self.discount), ("trail", trail)):
+        lambda_ = getattr(self, "lambda_", 0.0)
+        for name, share in (("step_size", step_size), ("discount", self.discount), ("lambda_", lambda_)):
             number(name, share, 0, 1)
         if counted and not 0.0 < number("the power of visit_count()", power) <= 1.0:
             raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")
@@ -74,7 +74,7 @@ class Tabular:
             step_size=float(step_size),
             power=float(power),
             discount=float(self.discount),
-            trail=float(trail),
+            lambda_=float(lambda_),
             table_per_step=draw == "step",
             batch=int(replay.batch) if replay else 0,
             warmup=int(replay.first_learned) if replay else 0,

@@ -1,6 +1,6 @@
 """The ledger: every change a learner made to its values, as columns.
 
-A line costs 16 bytes while step size, discount and trail stay the same. Episodes cost nothing
+A line costs 16 bytes while step size, discount and λ stay the same. Episodes cost nothing
 where a line says that it ended one; only other boundaries are written down.
 """
 
@@ -41,7 +41,7 @@ class Ledger(Columns):
         discount: float,
         table: int = 0,
         next_table: int | None = None,
-        trail: float = 0.0,
+        lambda_: float = 0.0,
         ending: str | int | None = None,
         timed_out: bool = False,
         origin: int | None = None,
@@ -51,16 +51,18 @@ class Ledger(Columns):
 
         ``next_state=None``: the episode terminated here (``ending`` may say how, by name or by a
         transition's code; ``timed_out`` if a time limit was treated as an end; ``final_state``: the state it ended in). ``next_action``: the action whose value was bootstrapped
-        from. ``next_table``: the table it was read from. ``trail`` > 0: the target was built on the
+        from. ``next_table``: the table it was read from. ``lambda_`` > 0: the target was built on the
         target of the line before (1: Monte Carlo, and then ``next_action`` may be left out).
         """
         cell = self._cell(table, state, action)
         try:
-            fine = math.isfinite(reward) and 0.0 <= step_size <= 1.0 and 0.0 <= discount <= 1.0 and 0.0 <= trail <= 1.0
+            fine = (
+                math.isfinite(reward) and 0.0 <= step_size <= 1.0 and 0.0 <= discount <= 1.0 and 0.0 <= lambda_ <= 1.0
+            )
         except (TypeError, OverflowError):  # no number, or a whole number beyond the largest float
             fine = False
         if not fine:
-            _refuse(reward, step_size=step_size, discount=discount, trail=trail)
+            _refuse(reward, step_size=step_size, discount=discount, lambda_=lambda_)
         if (origin is not None) != (self.order == "replayed"):
             raise ValueError(
                 "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
@@ -68,11 +70,11 @@ class Ledger(Columns):
         if origin is not None:
             origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
         from_table = table if next_table is None else whole("next_table", next_table, 0, self.n_tables - 1)
-        source = self._source(next_state, next_action, from_table, trail, ending, timed_out)
+        source = self._source(next_state, next_action, from_table, lambda_, ending, timed_out)
         if final_state is not None:
             final_state = self._final(final_state, next_state)
         store = self._own_store()
-        store.append(cell, source, reward, step_size, discount, trail, origin)
+        store.append(cell, source, reward, step_size, discount, lambda_, origin)
         if final_state is not None:
             store.add_finals(np.array([[store.used - 1 if origin is None else origin, final_state]], np.int64))
 
@@ -160,7 +162,7 @@ class Ledger(Columns):
         next_state: int | None,
         next_action: int | None,
         table: int,
-        trail: float,
+        lambda_: float,
         ending: str | int | None,
         timed_out: bool,
     ) -> int:
@@ -178,7 +180,7 @@ class Ledger(Columns):
                 "To bootstrap through a time limit, record it as any other step, then call ledger.new_episode()"
             )
         if next_action is None:
-            if trail == 1.0:
+            if lambda_ == 1.0:
                 return NO_BOOTSTRAP
             raise ValueError("next_action is missing: say which action's value the target was built on")
         return self._cell(table, next_state, next_action)

@@ -33,7 +33,7 @@ class Update(NamedTuple):
     next_action: int | None
     step_size: float
     discount: float
-    trail: float
+    lambda_: float
     ending: str | None  # how the episode ended here, None where it went on
     episode: int  # in which the experience was made
     step: int
@@ -254,7 +254,7 @@ class Columns:
         table, state, action = (int(x) for x in np.unravel_index(lines.cell[i], pairs))
         source = int(lines.source[i])
         after = [int(x) for x in np.unravel_index(source, pairs)] if source >= 0 else None
-        a, g, trail = (float(column[i if len(column) > 1 else 0]) for column in lines[3:])
+        a, g, lambda_ = (float(column[i if len(column) > 1 else 0]) for column in lines[3:])
         return Update(
             table=table,
             state=state,
@@ -265,7 +265,7 @@ class Columns:
             next_action=after[2] if after else None,
             step_size=a,
             discount=g,
-            trail=trail,
+            lambda_=lambda_,
             ending=self.endings[ending_place(source)] if source <= TIMED_OUT else None,
             episode=episode,
             step=step,
@@ -286,7 +286,7 @@ class Columns:
 
     def _cut(self, start: int, stop: int) -> Self:
         """Lines start to stop; what came before is their initial table."""
-        if start < stop and not self._begins_trail(start):
+        if start < stop and not self._begins_target(start):
             raise ValueError(
                 f"line {start} goes on with the target of the line before; cut where an episode starts (ledger.episode_starts)"
             )
@@ -301,9 +301,9 @@ class Columns:
         part._store = self._store.copy(start, stop, self.breaks)
         return part
 
-    def _begins_trail(self, i: int) -> bool:
-        trail = self.lines.trail
-        return bool(trail[i if len(trail) > 1 else 0] == 0.0 or self.lines.source[i] <= TIMED_OUT)
+    def _begins_target(self, i: int) -> bool:
+        lambda_ = self.lines.lambda_
+        return bool(lambda_[i if len(lambda_) > 1 else 0] == 0.0 or self.lines.source[i] <= TIMED_OUT)
 
 
 def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> NDArray[np.float64] | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whatfor.kernels.recursion import LedgerLines
 
 #: Columns of one number a line, or of a single number while it is the same for all.
-VARYING = ("step_size", "discount", "trail")
+VARYING = ("step_size", "discount", "lambda_")
 FIRST_CAPACITY = 1 << 12
 #: Room is taken ahead for at most so many lines.
 MAX_AHEAD = 1 << 27
@@ -27,7 +27,7 @@ class Store:
         self.reward = np.empty(0, np.float64)
         self.step_size = np.empty(0, np.float64)  # (0,): no line yet; (1,): constant; (capacity,): varying
         self.discount = np.empty(0, np.float64)
-        self.trail = np.empty(0, np.float64)
+        self.lambda_ = np.empty(0, np.float64)
         self.origin = np.empty(0, np.int32)  # only under replay
         self.replayed = replayed
         self.breaks = np.empty((0, 2), np.int64)  # (line, experience) where an episode starts unsaid
@@ -83,13 +83,20 @@ class Store:
             setattr(self, name, full)
 
     def append(
-        self, cell: int, source: int, reward: float, step_size: float, discount: float, trail: float, origin: int | None
+        self,
+        cell: int,
+        source: int,
+        reward: float,
+        step_size: float,
+        discount: float,
+        lambda_: float,
+        origin: int | None,
     ) -> None:
         """Write one line."""
         i = self.used
         if i == self.capacity:
             self.reserve(1)
-        for name, value in (("step_size", step_size), ("discount", discount), ("trail", trail)):
+        for name, value in (("step_size", step_size), ("discount", discount), ("lambda_", lambda_)):
             column = getattr(self, name)
             if len(column) > 1 and i > 0:
                 column[i] = value

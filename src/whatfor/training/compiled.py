@@ -13,7 +13,7 @@ from whatfor.learners.observing import begin_episode, observe, steps_with_room
 from whatfor.learners.rule import Log, Memory, Rule
 from whatfor.worlds.stepping import WORLD_DRAWS, Arrays, begin, step
 
-DONE, NEEDS_ROOM, NEEDS_TRAIL, STEPS_SPENT = 0, 1, 2, 3
+DONE, NEEDS_ROOM, NEEDS_LAMBDA, STEPS_SPENT = 0, 1, 2, 3
 
 # Places in Stage.now.
 EPISODE, STATE, ACTION, LENGTH, RUNNING, CUTS = 0, 1, 2, 3, 4, 5
@@ -45,14 +45,14 @@ def play(
     status = NEEDS_ROOM
     if steps > budget:
         steps, status = budget, STEPS_SPENT
-    cut_needs_trail = rule.trail > 0.0 and rule.recording and not time_out_ends and len(log.trail) <= 1
+    cut_needs_lambda = rule.lambda_ > 0.0 and rule.recording and not time_out_ends and len(log.lambda_) <= 1
     for _ in range(steps):
         if len(stage.uniforms) - stage.cursor[0] < WORLD_DRAWS:
             status = NEEDS_ROOM
             break
         at_limit = length + 1 >= max_steps
-        if at_limit and cut_needs_trail:
-            status = NEEDS_TRAIL
+        if at_limit and cut_needs_lambda:
+            status = NEEDS_LAMBDA
             break
         if not running:
             if episode == len(stage.epsilons):

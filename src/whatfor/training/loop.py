@@ -12,7 +12,7 @@ from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Transition
 from whatfor.learners.rule import LINES
-from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_TRAIL, RUNNING, Stage, play
+from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_LAMBDA, RUNNING, Stage, play
 from whatfor.worlds.steppers import Stepper, WorldStepper
 from whatfor.worlds.stepping import WORLD_DRAWS
 
@@ -92,7 +92,7 @@ def play_compiled(
     """Play with the world inside the compiled loop."""
     status, before = -1, int(agent.memory.counters[LINES])
     while status != DONE:
-        if status == NEEDS_TRAIL:
+        if status == NEEDS_LAMBDA:
             agent.expect_cut()
         else:
             agent.make_room(_expected_lines(agent, played, plan, before))

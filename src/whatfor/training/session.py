@@ -13,7 +13,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
-from whatfor.learners.rule import BREAKS, EXPERIENCES, LINES, STORED, TRAIL, Rule
+from whatfor.learners.rule import BREAKS, EXPERIENCES, LINES, STORED, LAMBDA_RETURNS, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Progress, play_compiled, play_python
@@ -159,7 +159,7 @@ class Session:
             stopped is not None
             and played.running
             and isinstance(self.agent, TabularAgent)
-            and self.agent.rule.method == TRAIL
+            and self.agent.rule.method == LAMBDA_RETURNS
         ):
             begun -= 1  # an episode that is learned from at its end, and had none, is in no ledger
         if self.ledger is not None and isinstance(self.agent, TabularAgent):
