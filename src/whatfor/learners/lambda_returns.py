@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from whatfor.kernels.compiler import inlined
 from whatfor.kernels.recursion import GOES_ON, NO_BOOTSTRAP
-from whatfor.learners.rule import EXPERIENCES, STORED, LAMBDA_RETURNS, Log, Memory, Rule, apply, greedy_cell
+from whatfor.learners.rule import EXPERIENCES, LAMBDA_RETURNS, STORED, Log, Memory, Rule, apply, greedy_cell
 from whatfor.learners.tabular import Tabular
 
 

@@ -13,7 +13,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.replay import Replay
-from whatfor.learners.rule import BREAKS, EXPERIENCES, LINES, STORED, LAMBDA_RETURNS, Rule
+from whatfor.learners.rule import BREAKS, EXPERIENCES, LAMBDA_RETURNS, LINES, STORED, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.training.loop import Plan, Progress, play_compiled, play_python
