@@ -11,6 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from saved import trained
+from taxi_runs import train_taxi
 from whatfor import cli
 
 
@@ -36,6 +37,24 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"{len(without)} tests skipped: {'; '.join(reasons)}. To run them: make browser, then make test"
         )
+
+
+@pytest.fixture(scope="session")
+def taxi_2k():
+    """A Taxi agent after 2,000 episodes: it knows the ways, its values still move. Only for tests that read it."""
+    return train_taxi(2_000)
+
+
+@pytest.fixture(scope="session")
+def taxi_5k():
+    """After 5,000 episodes."""
+    return train_taxi(5_000)
+
+
+@pytest.fixture(scope="session")
+def taxi_50k():
+    """After 50,000 episodes: its values have converged."""
+    return train_taxi(50_000)
 
 
 @pytest.fixture

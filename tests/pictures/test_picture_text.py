@@ -23,7 +23,7 @@ GRID = Grid(
     quantity=COSTS, marks=(("$a$", 0, 0, COSTS),), beside=Series(COSTS, (1.0, 2.0, 3.0)),
 )  # fmt: skip
 BOARD = Board(
-    COSTS, BROKEN, 2, 2, (), (("$a$", 0, 1),), (0, 0), "$a$", None,
+    COSTS, BROKEN, 2, 2, (), (("$a$", 0, 1, COSTS),), COSTS, (0, 0),
     (Layer(COSTS, "yellow", ((1.0, 0.5), (0.1, 0.2))), Layer(BROKEN, "green", ((0.0, 0.5), (0.1, 0.2)))), quantity=COSTS,
 )  # fmt: skip
 LAYOUTS = {

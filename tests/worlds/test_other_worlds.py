@@ -329,7 +329,7 @@ def test_room_for_lines_is_halved_where_memory_is_short():
 
 
 def test_a_column_that_begins_to_vary_gives_back_room(monkeypatch):
-    from whatfor import store
+    from whatfor.ledger import store
 
     columns = store.Store()
     columns.expect("trail", 0.0)

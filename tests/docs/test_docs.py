@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import whatfor as wf
+from taxi_runs import START
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-START = "taxi at row 0, column 3; passenger at Y; destination R"
 
 sys.path.insert(0, str(ROOT / "docs"))
 import fill_readme  # noqa: E402
@@ -74,15 +74,13 @@ def test_the_calibration_says_what_the_page_says():
             assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
 
 
-def test_the_json_form_is_as_documented():
-    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-    run = wf.train("Taxi-v4", learner, episodes=1_000, seed=0)
+def test_the_json_form_is_as_documented(taxi_2k):
     more = {"change": {"since": 500}, "chance": {"of": "passenger aboard"}}
     sections = re.split(r"\n## ", (ROOT / "docs" / "answers.md").read_text())[1:]
     documented = {text.split("\n")[0]: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for text in sections}
     assert len(documented) == 10
     for question, keys in documented.items():
-        form = getattr(run, question)(START, **more.get(question, {})).to_json()
+        form = getattr(taxi_2k, question)(START, **more.get(question, {})).to_json()
         assert form["question"] == question
         assert list(form) == keys
 
