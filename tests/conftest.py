@@ -1,10 +1,11 @@
-"""A run, and its folder; the command line."""
+"""Runs that tests share, a saved one, and the command line; how many random cases a test draws."""
 
 import os
 import sys
 import warnings
 
 import pytest
+from hypothesis import settings
 
 # One process a core: threads of linear algebra would only wait for each other. Before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -13,6 +14,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from saved import trained
 from taxi_runs import train_taxi
 from whatfor import cli
+
+# `make test` draws the same cases every time, so that a failure is the change's; `make test-random` draws others each time.
+settings.register_profile("fixed", derandomize=True, max_examples=50, deadline=None)  # the first case compiles
+settings.register_profile("random", max_examples=300, deadline=None, print_blob=True)
+settings.load_profile("fixed")
 
 
 @pytest.hookimpl(tryfirst=True)
