@@ -1,7 +1,8 @@
 """Fill the marked places of the README and the pages with what commands really print, and draw the gallery: `make readme`.
 
 A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
-minutes (`slow`), it compares checksums instead: such a place holds that of the code that printed it.
+minutes (`slow`), tests compare checksums instead: such a place holds those of the example and of the package that printed it.
+The short tests compare the example's, the long ones both.
 """
 
 from __future__ import annotations
@@ -37,16 +38,31 @@ def printed(file: Path) -> str:
     return subprocess.run([sys.executable, file], capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def checksum(file: Path) -> str:
-    """Tells one version of an example's code from another."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+def checksum(*files: Path) -> str:
+    """Tells one version of some files from another."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def sources(package: Path = ROOT / "src" / "whatfor") -> list[Path]:
+    """The files that what an example prints can depend on: all of the package but what no example imports."""
+    unused = {package / name for name in ("explorer", "paper", "cli.py", "__main__.py")}
+    return [file for file in sorted(package.rglob("*.py")) if unused.isdisjoint((file, *file.parents))]
+
+
+def printed_by(file: Path, *, package: bool = True) -> str:
+    """The mark of what an example prints; without the package, how that mark begins."""
+    mark = f"<!-- printed by {checksum(file)}"
+    return f"{mark} with whatfor {checksum(*sources())} -->" if package else mark
 
 
 def slow(file: Path) -> str:
     """A part of what an example prints that takes minutes: `examples/it.py#why` is what follows the line `== why ==`."""
     path, _, part = str(file).partition("#")
     sections = dict(re.findall(r"^== (\w+) ==\n(.*?)(?=^== |\Z)", printed(Path(path)), re.DOTALL | re.MULTILINE))
-    return f"<!-- printed by {checksum(Path(path))} -->\n```text\n{sections[part].strip()}\n```\n"
+    return f"{printed_by(Path(path))}\n```text\n{sections[part].strip()}\n```\n"
 
 
 def table(file: Path) -> str:
@@ -120,11 +136,13 @@ def filled(text: str, *, patient: bool = False) -> str:
     return PLACE.sub(fill, text)
 
 
-def stale(text: str) -> list[str]:
-    """The slow places of a text that were printed by another version of the code than there is now."""
+def stale(text: str, *, package: bool = True) -> list[str]:
+    """The slow places of a text that another version of the example, or of the package, has printed."""
     places = [(place[3], place[4]) for place in PLACE.finditer(text) if place[2] == "slow"]
     return [
-        what for what, told in places if f"<!-- printed by {checksum(ROOT / what.partition('#')[0])} -->" not in told
+        what
+        for what, content in places
+        if not content.startswith(printed_by(ROOT / what.partition("#")[0], package=package))
     ]
 
 

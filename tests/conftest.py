@@ -1,17 +1,24 @@
-"""A run, and its folder; the command line."""
+"""Runs that tests share, a saved one, and the command line; how many random cases a test draws."""
 
 import os
 import sys
 import warnings
 
 import pytest
+from hypothesis import settings
 
 # One process a core: threads of linear algebra would only wait for each other. Before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from saved import trained
+from taxi_runs import train_taxi
 from whatfor import cli
+
+# `make test` draws the same cases every time, so that a failure is the change's; `make test-random` draws others each time.
+settings.register_profile("fixed", derandomize=True, max_examples=50, deadline=None)  # the first case compiles
+settings.register_profile("random", max_examples=300, deadline=None, print_blob=True)
+settings.load_profile("fixed")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,6 +43,24 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"{len(without)} tests skipped: {'; '.join(reasons)}. To run them: make browser, then make test"
         )
+
+
+@pytest.fixture(scope="session")
+def taxi_2k():
+    """A Taxi agent after 2,000 episodes: it knows the ways, its values still move. Only for tests that read it."""
+    return train_taxi(2_000)
+
+
+@pytest.fixture(scope="session")
+def taxi_5k():
+    """After 5,000 episodes."""
+    return train_taxi(5_000)
+
+
+@pytest.fixture(scope="session")
+def taxi_50k():
+    """After 50,000 episodes: its values have converged."""
+    return train_taxi(50_000)
 
 
 @pytest.fixture

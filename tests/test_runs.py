@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from taxi_runs import train_taxi
 
 LAKE = wf.QLearning(step_size=0.5, discount=0.9, exploration=0.3)
 
@@ -72,16 +73,14 @@ def test_states_and_actions_by_any_name():
         run.intention((10, 7, 0), "fold")
 
 
-def test_evaluation_is_the_greedy_policy_with_an_interval():
-    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-    run = wf.train("Taxi-v4", learner, episodes=2_000, seed=0)
-    compiled = run.evaluate(200, seed=3)
+def test_evaluation_is_the_greedy_policy_with_an_interval(taxi_2k):
+    compiled = taxi_2k.evaluate(200, seed=3)
     assert 6.5 < compiled.mean < 9.5, "the best policy gets 7.93 on average"
     assert compiled.low < compiled.mean < compiled.high
-    before = run.tables.copy()
-    python = wf.train("Taxi-v4", learner, episodes=2_000, seed=0, engine="python").evaluate(200, seed=3)
+    before = taxi_2k.tables.copy()
+    python = train_taxi(2_000, engine="python").evaluate(200, seed=3)
     assert np.array_equal(compiled.returns, python.returns), "the same world, stepped by either engine"
-    assert np.array_equal(run.tables, before)
+    assert np.array_equal(taxi_2k.tables, before)
     assert "95 % interval" in str(compiled)
 
 

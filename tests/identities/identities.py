@@ -185,16 +185,19 @@ def many_rows_are_single_rows(case: Case) -> None:
 
 
 def prefixes_are_what_was_then(case: Case) -> None:
-    """A ledger read up to an episode is the ledger of a training that stopped there."""
+    """A ledger read up to an episode is the ledger of a training that stopped there: also under replay, line for line."""
     run = case.run()
     for episodes in range(0, case.episodes + 1, 3):
         earlier = replace(case, episodes=episodes).run()
+        # Episodes at the end in which nothing was learned have left no line, so that the ledger does not count them.
         prefix = run.ledger.until(min(episodes, run.ledger.n_episodes))
-        if case.replay is None:
-            assert len(prefix) == len(earlier.ledger)
-        assert np.array_equal(wf.Audit(prefix).folded, prefix.values())
-        if len(prefix) == len(earlier.ledger):
-            assert np.array_equal(prefix.values(), earlier.tables)
+        assert len(prefix) == len(earlier.ledger)
+        for left, right in zip(prefix.lines, earlier.ledger.lines, strict=True):
+            # A step size that came to vary later is a column by then.
+            assert np.array_equal(np.broadcast_to(left, len(prefix)), np.broadcast_to(right, len(prefix)))
+        assert np.array_equal(prefix.origins, earlier.ledger.origins)
+        assert np.array_equal(prefix.episode_starts, earlier.ledger.episode_starts)
+        assert np.array_equal(prefix.values(), earlier.tables)
 
 
 def going_on_is_never_having_stopped(case: Case) -> None:
@@ -354,23 +357,16 @@ def weights_times_rewards_are_the_value(case: Case) -> None:
 
 
 def influence_is_what_deletion_takes_away(case: Case) -> None:
-    """Replaying the ledger without an update, for methods whose updates stand alone: exactly weight times TD error."""
+    """Repeating the updates without one of them takes away exactly its weight times its TD error, also along a lambda_."""
     run = case.run()
-    lines, ledger = run.ledger.lines, run.ledger
-    if ledger.order == "backwards" or len(ledger) == 0:
-        return
-    shape = ledger.initial_tables().shape
+    ledger = run.ledger
+    start = ledger.initial_tables()
+    answers = {(s, a): run.provenance(s, a).influence for s, a in pairs(run)}
     for i in range(0, len(ledger), max(1, len(ledger) // 5)):
-        keep = np.arange(len(ledger)) != i
-        kept = lines._replace(
-            **{f: getattr(lines, f)[keep] for f in lines._fields if len(getattr(lines, f)) == len(ledger)}
-        )
-        start = ledger.initial_tables().reshape(-1, 1)
-        without = oracle.forwards(kept, start, lambda k, r: r).reshape(shape).mean(axis=0)
-        for s, a in pairs(run):
-            taken = run.values[s, a] - without[s, a]
-            influence = run.provenance(s, a).influence[i]
-            assert abs(influence - taken) <= 1e-10 * max(1.0, np.abs(run.values).max())
+        without = oracle.forwards(ledger.lines, start.reshape(-1, 1), lambda k, r: r, without=i)
+        taken = run.values - without.reshape(start.shape).mean(axis=0)
+        for (s, a), influence in answers.items():
+            assert abs(influence[i] - taken[s, a]) <= 1e-10 * max(1.0, np.abs(run.values).max()), (i, s, a)
 
 
 def timeline_and_remainder_are_the_visits(case: Case) -> None:
@@ -403,11 +399,31 @@ def course_follows_what_is_likeliest(case: Case) -> None:
 
 
 def the_spread_of_equal_experiences_is_their_standard_error(case: Case) -> None:
-    """A table of averages over one-step episodes: weights 1 / n, so the error is known."""
-    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.4, 0.6]]])
-    run = wf.train(world, wf.QLearning(step_size=wf.visit_count(), discount=0.9), episodes=200, seed=case.seed)
-    known = run.history.returns.std() / np.sqrt(200)
-    np.testing.assert_allclose(run.audit.reading(0, 0).error, known, rtol=1e-9)
+    """Mean returns of episodes of 1 to 3 steps, all with random rewards: every episode weighs 1 / n, so the error is known."""
+    steps, chance, episodes = 3 - case.world % 3, 0.3 + 0.4 * (case.seed % 7) / 6, 20 + case.world % 180
+    world = wf.worlds.table(
+        next_state=[[[s + 1, s + 1]] for s in range(steps - 1)] + [[[0, 0]]],
+        reward=[[[0.0, 1.0 + s]] for s in range(steps)],
+        terminated=[[[s == steps - 1] * 2] for s in range(steps)],
+        probability=[[[chance, 1.0 - chance]]] * steps,
+    )
+    discount = case.learner.discount
+    learner = wf.MonteCarlo(step_size=wf.visit_count(), discount=discount)
+    run = wf.train(world, learner, episodes=episodes, seed=case.seed)
+    rewards = np.array([[update.reward for update in run.ledger.episode(i)] for i in range(episodes)])
+    known = (rewards @ discount ** np.arange(steps)).std() / np.sqrt(episodes)
+    np.testing.assert_allclose(run.audit.reading(0, 0).error, known, rtol=1e-9, atol=1e-12)
+
+
+def errors_are_added_up_by_episode(case: Case) -> None:
+    """Against the readable version, for every learner: an experience counts where it was made, however often it is replayed."""
+    run = case.run()
+    ledger = run.ledger
+    episodes, tables = ledger.made()[0], ledger.values().ravel()
+    for s, a in pairs(run):
+        expected = oracle.standard_error(ledger.lines, run.audit.weights(s, a), tables, episodes)
+        scale = run.audit.account(s, a, method="scan").scale + np.abs(tables).max()
+        assert abs(run.audit.reading(s, a).error - expected) <= EXACT * max(scale, 1e-3)
 
 
 ALL = (
@@ -438,6 +454,7 @@ ALL = (
     timeline_and_remainder_are_the_visits,
     course_follows_what_is_likeliest,
     the_spread_of_equal_experiences_is_their_standard_error,
+    errors_are_added_up_by_episode,
 )
 
 #: One of each, for the broken kernels.

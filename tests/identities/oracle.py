@@ -15,13 +15,18 @@ def columns(lines: LedgerLines):
         yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(lambda_)
 
 
-def forwards(lines: LedgerLines, start: np.ndarray, cumulant) -> np.ndarray:
-    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up."""
+def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without: int | None = None) -> np.ndarray:
+    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up.
+
+    ``without`` deletes one update: it leaves its cell as it is, and a return that runs through it goes on from there.
+    """
     tables = start.copy()
     target = np.zeros(tables.shape[1:])
-    for k, j, r, a, g, lambda_ in columns(lines):
+    for i, (k, j, r, a, g, lambda_) in enumerate(columns(lines)):
         bootstrap = tables[j] if j >= 0 else 0.0
         target = cumulant(k, r) + g * ((1 - lambda_) * bootstrap + lambda_ * target)
+        if i == without:
+            target = tables[k].copy()
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
 
@@ -40,6 +45,18 @@ def backwards(lines: LedgerLines, asked: dict[int, float], n_cells: int):
         carry = g * lambda_ * m
         weights.append(m)
     return np.array(weights[::-1]), w
+
+
+def standard_error(lines: LedgerLines, weights: np.ndarray, tables: np.ndarray, episodes: np.ndarray) -> float:
+    """Weighted one-step errors against the final tables (cells,), added up by episode, then squared and added up."""
+    by_episode: dict[int, float] = {}
+    before = 0
+    for i, (k, j, r, _, g, lambda_) in enumerate(columns(lines)):
+        found = (1 - lambda_) * (tables[j] if j >= 0 else 0.0) + lambda_ * tables[before]
+        error = weights[i] * (r + g * found - tables[k])
+        by_episode[int(episodes[i])] = by_episode.get(int(episodes[i]), 0.0) + error
+        before = k
+    return float(np.sqrt(sum(error**2 for error in by_episode.values())))
 
 
 def by_depth(lines: LedgerLines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarray:

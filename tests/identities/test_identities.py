@@ -1,7 +1,7 @@
 """Every identity on random worlds, for all learners, discounts, step sizes, starts and replay."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import identities
@@ -45,6 +45,5 @@ cases = st.one_of(
 
 @pytest.mark.parametrize("check", identities.ALL, ids=lambda check: check.__name__)
 @given(case=cases)
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_holds(check, case):
     check(case)

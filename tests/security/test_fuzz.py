@@ -13,7 +13,7 @@ from fuzz.cases import LAST, MUTATIONS, RUNS, WEIGHTS, case_of
 from fuzz.corpus import TABULAR, build
 from fuzz.folders import RunFolder, read_corpus
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,9 @@ def test_forged_checksums_fit(corpus, tmp_path):
 
 def test_the_supervisor_notices(monkeypatch, room):
     """``planted_worker`` misbehaves on purpose, in one way for each number."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH", "")])
+    )
     monkeypatch.setattr(supervisor, "MAX_SECONDS", 1.0)
     monkeypatch.setattr(supervisor, "MAX_MEMORY", 150)
     results = list(supervisor.supervise("tabular", range(8), room=room, workers=1, module="planted_worker"))

@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from taxi_runs import START
 from test_layouts import numbers_of
 from whatfor.layouts import Bars, Board
 from whatfor.question import layout_of
 
-START = "taxi at row 0, column 3; passenger at Y; destination R"
 HAND = "player 10, dealer 7, no usable ace"
 
 
 @pytest.fixture(scope="module")
-def taxi():
-    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-    return wf.train("Taxi-v4", learner, episodes=2_000, seed=0)
+def taxi(taxi_2k):
+    return taxi_2k
 
 
 @pytest.fixture(scope="module")

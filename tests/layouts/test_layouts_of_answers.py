@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from taxi_runs import START
 from test_layouts import numbers_of
 from whatfor.explanations import Explanation
 from whatfor.layouts import Bars, Board, Grid, Lines, Panels
 from whatfor.question import layout_of
 
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-
 
 @pytest.fixture(scope="module")
-def taxi():
-    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-    return wf.train("Taxi-v4", learner, episodes=5_000, seed=0)
+def taxi(taxi_5k):
+    return taxi_5k
 
 
 @pytest.fixture(scope="module")

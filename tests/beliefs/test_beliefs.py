@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from taxi_runs import train_taxi
 from whatfor.beliefs import Beliefs, Row, value_iteration
 from whatfor.labels import Axis
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds import blackjack, chain, table
 from whatfor.worlds.gymnasium import twin
-
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -132,9 +131,9 @@ def test_policies_that_are_none_are_refused():
         wf.ExactBeliefs(chain(), [0, 0, 0], discount=1.2)
 
 
-def test_taxi_is_learned_to_the_exact_values():
+def test_taxi_is_learned_to_the_exact_values(taxi_50k):
     """95 % of the 400 reachable states within 1e-6 of the exact best value, the paper's three among them."""
-    run = wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
+    run = taxi_50k
     exact = value_iteration(twin(gym.make("Taxi-v4")), discount=0.9).max(axis=1)
     met = np.unique(run.ledger.lines.cell // 6)
     best = run.values.max(axis=1)
@@ -149,7 +148,7 @@ def test_taxi_is_learned_to_the_exact_values():
 
 def test_learned_visits_become_the_exact_ones():
     """Taxi is deterministic, so where the values have converged the believed future is the real one."""
-    run = wf.train("Taxi-v4", TAXI, episodes=50_000, seed=1)
+    run = train_taxi(50_000, seed=1)
     state = run.labels.index("taxi at row 2, column 0; passenger aboard; destination R")
     exact = wf.ExactBeliefs(twin(gym.make("Taxi-v4")), run.policy, discount=0.9)
     assert np.abs(run.intention(state).visits - exact.visits(state, run.best(state))).max() < 1e-9
@@ -243,7 +242,7 @@ def test_dense_maps_that_would_not_fit_are_refused():
 
 
 def test_long_ledgers_are_walked_and_the_error_is_stated():
-    run = wf.train("Taxi-v4", TAXI, episodes=30_000, seed=0)
+    run = train_taxi(30_000)  # its own: it builds an index
     state = run.labels.index("taxi at row 0, column 3; passenger at Y; destination R")
     assert run.audit.account(state, run.best(state)).lines_read == len(run.ledger), "one question is not worth an index"
     run.audit.build_index()

@@ -5,15 +5,13 @@ import json
 import pytest
 
 import whatfor as wf
+from taxi_runs import START, train_taxi
 from whatfor.labels import Axis
-
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-START = "taxi at row 0, column 3; passenger at Y; destination R"
 
 
 @pytest.fixture(scope="module")
-def taxi():
-    return wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
+def taxi(taxi_50k):
+    return taxi_50k
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +72,7 @@ def test_outcomes_are_named_by_the_world_or_by_the_last_step(taxi, chain):
 
 
 def test_what_was_never_tried_is_unknown():
-    run = wf.train("Taxi-v4", TAXI, episodes=1, seed=0)
+    run = train_taxi(1)
     state, action = next((s, a) for s in range(500) for a in range(6) if run.ledger.tries()[s, a] == 0)
     outcomes = run.outcomes(state, action)
     assert (outcomes.chances, outcomes.unknown) == ({}, 1.0)
@@ -124,21 +122,20 @@ def test_a_constant_step_rests_on_few_experiences():
     assert run.provenance(0).effective == pytest.approx(19.0, abs=0.01), "(2 - a) / a"
 
 
-def test_stale_weight_fades_with_training():
-    shares = [wf.train("Taxi-v4", TAXI, episodes=n, seed=0).provenance(START).stale for n in (300, 20_000)]
+def test_stale_weight_fades_with_training(taxi):
+    shares = [taxi.as_of(n).provenance(START).stale for n in (300, 20_000)]
     assert shares[0] > 0.02 > shares[1]
 
 
-def test_telling_episodes_are_real_and_ranked(taxi):
+def test_telling_episodes_are_real_and_ranked(taxi, taxi_2k):
     assert "No single episode stands out" in str(taxi.provenance(START)), "converged, nothing is left to take away"
-    taxi = wf.train("Taxi-v4", TAXI, episodes=2_000, seed=0)
-    account = taxi.provenance(START)
+    account = taxi_2k.provenance(START)
     telling = account.telling()
     assert abs(telling[0][1]) > 1e-9, "or nothing would stand out"
     assert len(telling) == 5
     amounts = [abs(amount) for _, amount in telling]
     assert amounts == sorted(amounts, reverse=True)
-    assert all(0 <= episode < len(taxi.history) for episode, _ in telling)
+    assert all(0 <= episode < len(taxi_2k.history) for episode, _ in telling)
     assert f"episode {telling[0][0]:,}" in str(account)
 
 

@@ -1,6 +1,6 @@
 """A few pictures, pixel by pixel up to a tolerance, against those in ``baseline``.
 
-After a change that is meant to be seen: ``python tests/test_images.py`` draws them anew; then look at them.
+After a change that is meant to be seen: ``python tests/pictures/test_images.py`` draws them anew; then look at them.
 """
 
 import sys

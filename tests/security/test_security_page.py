@@ -5,7 +5,7 @@ from pathlib import Path
 
 from whatfor.limits import DEFAULTS
 
-PAGE = Path(__file__).parent.parent / "SECURITY.md"
+PAGE = Path(__file__).parents[2] / "SECURITY.md"
 
 
 def test_every_limit_is_stated_with_its_default_and_its_variable():

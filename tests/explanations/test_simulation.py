@@ -6,15 +6,13 @@ import pytest
 from scipy import stats
 
 import whatfor as wf
+from taxi_runs import START, train_taxi
 from whatfor.beliefs import Situation
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.entering import observations_in
 from whatfor.worlds.gymnasium import labels_of
 from whatfor.worlds.making import binned
-
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-START = "taxi at row 0, column 3; passenger at Y; destination R"
 
 
 def random_policy(seed, states=5, actions=3):
@@ -151,9 +149,7 @@ def test_wrong_settings_are_told(given, said):
 
 
 def test_a_policy_that_never_ends_is_cut_and_said_so():
-    run = wf.Run(
-        labels=wf.train("Taxi-v4", TAXI, episodes=0, seed=0).labels, values=np.eye(500, 6) * 0 + [0, 1, 0, 0, 0, 0]
-    )
+    run = wf.Run(labels=train_taxi(0).labels, values=np.eye(500, 6) * 0 + [0, 1, 0, 0, 0, 0])
     beliefs = wf.SimulatedBeliefs("Taxi-v4", run.policy, discount=0.9, rollouts=3)
     simulation = wf.explanations.Simulation.of(beliefs, Situation(68), 1)
     assert simulation.chances == {"timed out": 1.0}
@@ -168,14 +164,13 @@ def test_playing_does_not_disturb_training():
     assert np.array_equal(wf.train(run, episodes=50).values, wf.train(other, episodes=50).values)
 
 
-def test_the_answer_in_words():
-    run = wf.train("Taxi-v4", TAXI, episodes=5_000, seed=0)
-    text = str(run.simulation(START))
+def test_the_answer_in_words(taxi_5k):
+    text = str(taxi_5k.simulation(START))
     assert text.startswith(
         f"Played 1,000 times from '{START}' with 'south', then as it now thinks best: it earned -1.527, every time"
     )
     assert "100.0%  delivered (95 % interval 99.6% to 100.0%)" in text
-    form = run.simulation(START).to_json()
+    form = taxi_5k.simulation(START).to_json()
     assert form["chances"] == {"delivered": 1.0}
 
 

@@ -6,15 +6,13 @@ import pytest
 from PIL import Image
 
 import whatfor as wf
-
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+from taxi_runs import START
 
 
 @pytest.fixture(scope="module")
-def taxi(tmp_path_factory):
+def taxi(taxi_2k, tmp_path_factory):
     folder = tmp_path_factory.mktemp("questions") / "taxi"
-    wf.train("Taxi-v4", TAXI, episodes=2_000, seed=0).save(folder)
+    taxi_2k.save(folder)
     return folder
 
 

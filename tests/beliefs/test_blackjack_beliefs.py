@@ -1,9 +1,9 @@
 """Blackjack's beliefs against a recursion over cards: the exact ones to rounding, learned ones within their error."""
 
+import blackjack_oracle
 import numpy as np
 import pytest
 
-import blackjack_oracle
 import whatfor as wf
 
 HANDS = [(10, 7, 0), (17, 9, 0), (20, 1, 0), (13, 10, 1), (21, 6, 1), (4, 2, 0)]

@@ -7,13 +7,12 @@ import pytest
 from scipy.stats import binomtest
 
 import whatfor as wf
+from taxi_runs import START, train_taxi
 from whatfor.beliefs.noise import ahead, lag, sampling_error
 from whatfor.explanations.comparison import RATE
 from whatfor.labels import Axis
 from whatfor.testing import random_world
 
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
 HANDS = (
     "player 10, dealer 7, no usable ace",
     "player 17, dealer 9, no usable ace",
@@ -72,9 +71,8 @@ def test_an_experience_replayed_often_is_one_experience():
     assert account.standard_error == pytest.approx(np.sqrt(run.values[0, 0] * (1 - run.values[0, 0]) / 10), rel=0.05)
 
 
-def test_a_converged_belief_agrees_with_the_exact_future():
-    run = wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
-    told = run.comparison(START)
+def test_a_converged_belief_agrees_with_the_exact_future(taxi_50k):
+    told = taxi_50k.comparison(START)
     assert told.verdict == "agrees"
     assert told.distance < 1e-3
     assert told.exact is not None
@@ -122,7 +120,7 @@ def test_rarely_tried_is_said_instead_of_judged():
 
 
 def test_never_tried_is_unknown():
-    run = wf.train("Taxi-v4", TAXI, episodes=3, seed=0)
+    run = train_taxi(3)
     state, action = next(
         (s, a) for s in range(500) for a in range(6) if run.audit.tried[s].any() and not run.audit.tried[s, a]
     )

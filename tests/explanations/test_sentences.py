@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 import whatfor as wf
-
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+from taxi_runs import START
 
 
 @pytest.fixture(scope="module")
-def taxi():
-    return wf.train("Taxi-v4", TAXI, episodes=5_000, seed=0)
+def taxi(taxi_5k):
+    return taxi_5k
 
 
 @pytest.fixture(scope="module")
@@ -174,11 +172,9 @@ def test_replayed_episodes_are_what_happened(taxi):
         taxi.ledger.episode(5_000)
 
 
-def test_of_two_actions_that_it_would_not_take_nothing_else_is_said():
+def test_of_two_actions_that_it_would_not_take_nothing_else_is_said(taxi):
     """It moves south; that 'east' beats 'north' does not make it move east."""
-    learner = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-    run = wf.train("Taxi-v4", learner, episodes=5_000, seed=0)
-    first = run.contrast(START, "north", "east").sentences()[0]
+    first = taxi.contrast(START, "north", "east").sentences()[0]
     assert "it would take 'south'; of these two, 'east' is better than 'north'" in first
     assert "moves" not in first
-    assert "it moves south rather than 'east'" in run.contrast(START, "south", "east").sentences()[0]
+    assert "it moves south rather than 'east'" in taxi.contrast(START, "south", "east").sentences()[0]

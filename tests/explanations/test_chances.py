@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from taxi_runs import START, train_taxi
 
-TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-START = "taxi at row 0, column 3; passenger at Y; destination R"
 LEARNERS = {
     "q": wf.QLearning(exploration=0.5),
     "sarsa": wf.Sarsa(exploration=0.5),
@@ -19,8 +18,8 @@ LEARNERS = {
 
 
 @pytest.fixture(scope="module")
-def taxi():
-    return wf.train("Taxi-v4", TAXI, episodes=50_000, seed=0)
+def taxi(taxi_50k):
+    return taxi_50k
 
 
 def test_a_trained_taxi_expects_its_passenger_aboard(taxi):
@@ -62,7 +61,7 @@ def test_what_is_true_already_is_said_and_not_counted(taxi):
 
 
 def test_never_tried_is_unknown_and_little_known_is_hedged():
-    run = wf.train("Taxi-v4", TAXI, episodes=1, seed=0)
+    run = train_taxi(1)
     state, action = next((s, a) for s in range(500) for a in range(6) if run.ledger.tries()[s, a] == 0)
     chance = run.chance(state, action, event="delivered")
     assert (chance.probability, chance.otherwise, chance.unknown) == (0.0, {}, 1.0)
