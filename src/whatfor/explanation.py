@@ -1,4 +1,4 @@
-"""What every answer can do: say itself in sentences, as JSON, and in a notebook."""
+"""What every answer offers: sentences, JSON, and a notebook view."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from whatfor.labels import Labels
 
 #: A residual below this, relative to the sum of |earnings|, is rounding.
 ROUNDING = 1e-12
-#: Visits and chances below this are not worth a line.
-FAINT = 5e-4
+#: Visits and chances below this get no line.
+MIN_SHOWN = 5e-4
 
 
 class Badge(NamedTuple):
@@ -32,7 +32,7 @@ class Explanation(ABC):
     labels: Labels
     state: int
     action: int
-    #: |what the answer adds up to - the agent's own value|; None: there is no value of its own to compare with.
+    #: |what the answer adds up to - the agent's own value|; None: there is no such value to compare with.
     residual: float | None
 
     @property
@@ -42,11 +42,11 @@ class Explanation(ABC):
 
     @property
     def at_stake(self) -> float:
-        """The sum of the sizes of what is added up: what a residual is measured against."""
+        """The sum of the sizes of all terms: the scale for a residual."""
         return 0.0
 
     def badge(self) -> Badge | None:
-        """How good an answer is, in a word or two; None: it is compared with nothing."""
+        """How good an answer is, in a word or two; None: there is nothing to compare it with."""
         if self.residual is None:
             return None
         about = "how far the parts are from the agent's own value"
@@ -55,7 +55,7 @@ class Explanation(ABC):
         return Badge("off", f"off by {self.residual:.2g}", about)
 
     def page(self) -> dict[str, Any]:
-        """What a page is told besides its pictures: ``answer``, and whatever its script has a drawing for."""
+        """What a page gets besides the pictures: ``answer``, and whatever its script draws by itself."""
         return {"answer": self.to_json()}
 
     @abstractmethod
@@ -77,13 +77,13 @@ class Explanation(ABC):
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
-    def _judged(self, scale: float, what: str = "value") -> str:
+    def _quality(self, scale: float, what: str = "value") -> str:
         """How good a sum of parts is, in words; ``scale``: the sum of their sizes."""
         if self.residual is None:
-            return "by its updates; the agent's own table of that time was not kept"
+            return "computed from its updates; the agent's own table of that time was not saved"
         if self.residual <= ROUNDING * max(1.0, scale):
-            return f"the agent's own {what}, to rounding (residual {self.residual:.1e})"
-        return f"off by {self.residual:.3g} from the agent's own {what}"
+            return f"the agent's own {what}, up to rounding (residual {self.residual:.1e})"
+        return f"{self.residual:.3g} off the agent's own {what}"
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""

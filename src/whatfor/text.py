@@ -80,3 +80,29 @@ def count(number: int, what: str) -> str:
     ('1 time', '1,234 times')
     """
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def percent(share: float) -> str:
+    """A share in the one form that all texts use; what is not quite all or nothing does not look so.
+
+    >>> percent(0.678), percent(0.0312), percent(0.0003), percent(0.9996), percent(1.0), percent(0.0)
+    ('68 %', '3.1 %', '< 0.1 %', '> 99 %', '100 %', '0 %')
+    """
+    number = 100.0 * share
+    if 0.0 < number < 0.05:
+        return "< 0.1 %"
+    if 99.5 <= number < 100.0 - 1e-9:  # a sum of shares may fall short by rounding
+        return "> 99 %"
+    return f"{number:.0f} %" if abs(number) >= 9.95 else f"{number:.1f}".removesuffix(".0") + " %"
+
+
+def amount(number: float, *, signed: bool = False) -> str:
+    """A value with at most four significant digits.
+
+    >>> amount(15.28412), amount(-0.00123456), amount(20.0), amount(123456.7), amount(2.5, signed=True), amount(0.0)
+    ('15.28', '-0.001235', '20', '123,457', '+2.5', '0')
+    """
+    sign = "+" if signed else ""
+    if abs(number) >= 9_999.5:
+        return f"{number:{sign},.0f}"
+    return f"{number:{sign}.4g}"

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
-from whatfor.text import count
+from whatfor.text import count, percent
 
-#: What makes estimates close, and what makes them poor: correlation with Q, gap relative to the range of Q, distance of visits.
+#: Limits for close and for poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
 POOR = (0.8, 0.2, 0.75)
 #: More of Q beyond what rewards allow than this makes every explanation of it poor.
-MOST_IMPOSSIBLE = 0.05
+MAX_IMPOSSIBLE = 0.05
 #: Values of a network that differ by less than this share of their range are called a tie.
 TIE_SHARE = 0.0025
 
@@ -29,7 +29,7 @@ class Trust(Explanation):
     """
 
     labels: Labels
-    pairs: int  # visited situations and actions that were looked at
+    pairs: int  # visited situations and actions that were checked
     correlation: float  # between the sums of earnings and Q
     residual: float  # mean |sum of earnings - Q|
     value_range: float  # the largest Q less the smallest, over those pairs
@@ -40,9 +40,9 @@ class Trust(Explanation):
     updates: int  # of the network
     discount: float
     by_visits: float | None = (
-        None  # mean |visits times mean rewards - Q|: whether visits tell the same story; None: nobody looked
+        None  # mean |visits times mean rewards - Q|: whether visits agree with Q too; None: not checked
     )
-    impossible: float = 0.0  # share of those Q-values that no rewards like the ones it has seen could bring
+    impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
     source: str = "learned beside"  # or "evaluated": from rollouts of the agent as it is, after training
 
     @classmethod
@@ -68,14 +68,14 @@ class Trust(Explanation):
 
     @property
     def grade(self) -> str:
-        """ "close", "rough" or "poor"; what nobody can tell about visits is not called close."""
+        """ "close", "rough" or "poor"; unchecked visits are never close."""
 
         def within(limits: tuple[float, float, float]) -> bool:
             correlation, gap, distance = limits
             apart = max(0.0 if self.distance is None else self.distance, self._by_visits or 0.0)
             return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
 
-        if self.impossible > MOST_IMPOSSIBLE or not within(POOR):
+        if self.impossible > MAX_IMPOSSIBLE or not within(POOR):
             return "poor"
         return "close" if self.distance is not None and within(CLOSE) else "rough"
 
@@ -85,36 +85,36 @@ class Trust(Explanation):
         return TIE_SHARE * self.value_range
 
     def hedged(self) -> str:
-        """What stands before what it expects, in a sentence."""
-        return {"close": "", "rough": "roughly, ", "poor": "if its belief network were to be trusted, "}[self.grade]
+        """What a sentence says before what it expects."""
+        return {"close": "", "rough": "roughly, ", "poor": "by an unreliable estimate, "}[self.grade]
 
     def about(self, residual: float | None) -> list[str]:
-        """How far one answer's earnings are from Q, and all that is said of all of them."""
-        here = [] if residual is None else [f"Its earnings are {residual:.2g} off the agent's own value here."]
+        """How far one answer's earnings are from Q, and how far all answers are."""
+        here = [] if residual is None else [f"Here its earnings are {residual:.2g} off the agent's own value."]
         return [*here, *self.sentences()]
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         if self.source == "evaluated":
-            lines = ["Evaluated after training: what its policy leads to, not what it believed while it learned."]
+            lines = ["Estimated after training, by playing its policy: not what it believed while it learned."]
         else:
-            lines = [f"Estimated by a network that learned beside it, in {count(self.updates, 'update')}."]
+            lines = [f"Estimated by a belief network trained alongside the agent ({count(self.updates, 'update')})."]
         over = (
             f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
-            f"({self.relative_gap:.1%} of its range, correlation {self.correlation:.3f})"
+            f"({percent(self.relative_gap)} of its range, correlation {self.correlation:.3f})"
         )
         if self.by_visits is not None:
-            over += f", visits times mean rewards {self.by_visits:.3g} ({self._by_visits:.1%})"
+            over += f", visits times mean rewards {self.by_visits:.3g} ({percent(self._by_visits or 0.0)})"
         if self.distance is None:
-            visits = "how far visits are off is not known here; a simulation tells"
+            visits = "visit error not checked; run.comparison() checks it"
         else:
-            visits = f"visits are {self.distance:.0%} off the exact ones (over {count(self.states, 'state')})"
+            visits = f"visits are {percent(self.distance)} off the exact ones (over {count(self.states, 'state')})"
         if self.impossible:
             lines.append(
-                f"Q itself is off: {self.impossible:.1%} of its values lie beyond what any rewards it has seen could bring."
+                f"Q itself is off: {percent(self.impossible)} of its values are beyond what the rewards seen in training could add up to."
             )
-        judged = {"close": "Close", "rough": "Rough", "poor": "Not to be relied on"}[self.grade]
-        return [*lines, f"{judged}: {over}; {visits}."]
+        grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
+        return [*lines, f"{grade}: {over}; {visits}."]
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -130,6 +130,6 @@ class Trust(Explanation):
             "updates",
             "impossible",
         )
-        told = {name: getattr(self, name) for name in names}
+        found = {name: getattr(self, name) for name in names}
         more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}
-        return {"question": "trust", **told, **more}
+        return {"question": "trust", **found, **more}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
-from whatfor.explanation import FAINT, Explanation
+from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import count
+from whatfor.text import amount, count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -40,7 +40,7 @@ class Chance(Explanation):
     earnings: float  # expected to be earned in them, discounted as learned
     probability: float  # the chance that the event comes true; with before: that it comes true first
     otherwise: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
-    unknown: float  # chance that still rests on values the tables started with
+    unknown: float  # probability that still rests on initial values
     tries: int
     unaccounted: float  # |probability + otherwise + unknown - 1|
     residual: None = None  # no value is explained
@@ -82,19 +82,19 @@ class Chance(Explanation):
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: whether {asked} follows is unknown."]
         lines = [
-            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.probability:.1%} (tried {count(self.tries, 'time')})."
+            f"In {here!r}, after {doing!r}, it expects {asked} with a probability of {percent(self.probability)} (tried {count(self.tries, 'time')})."
         ]
         for concept in (self.event, self.before):
             if concept is not None and concept.states[self.state]:
-                lines.append(f"{concept.name!r} is true here already; the question is what follows this step.")
-        if self.visits >= FAINT:
+                lines.append(f"{concept.name!r} already holds here; the answer is about what follows this step.")
+        if self.visits >= MIN_SHOWN:
             lines.append(
-                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and to earn {self.earnings:+.3f} there "
+                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and to earn {amount(self.earnings, signed=True)} there "
                 "(discounted as learned)."
             )
-        others = [f"  {chance:6.1%}  {name}" for name, chance in self.otherwise.items() if chance >= FAINT]
-        if self.unknown >= FAINT:
-            others.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
+        others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
+        if self.unknown >= MIN_SHOWN:
+            others.append(f"  {percent(self.unknown):>7}  unknown: still resting on initial values")
         return [*lines, "Otherwise:", *others] if others else lines
 
     def numbers(self) -> dict[str, Any]:

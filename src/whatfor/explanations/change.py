@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whatfor.explanation import FAINT
+from whatfor.explanation import MIN_SHOWN
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
+from whatfor.text import amount
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-MOST = 5
+MAX_PAIRS = 5
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,21 @@ class Change(Difference):
             lines = [f"In {here!r}, it {doing} {now} as {then}, {self._reasons()}."]
         else:
             lines = [f"In {here!r}, it {doing} {now}; {then}, its choice was {other!r}."]
-        plans = [(when.capitalize(), which.plan().said) for when, which in ((then, self.before), (now, self.after))]
-        if all(said for _, said in plans) and plans[0][1] != plans[1][1]:
-            lines += [f"{when}, it expects {said}." for when, said in plans]
+        expected = [
+            (when.capitalize(), which.expectation().text) for when, which in ((then, self.before), (now, self.after))
+        ]
+        if all(text for _, text in expected) and expected[0][1] != expected[1][1]:
+            lines += [f"{when}, it expects {text}." for when, text in expected]
         lines.append(
-            f"The value is {self.after.value:.4f} {now} and was {self.before.value:.4f} {then} ({self.gap:+.4f})."
+            f"The estimated return is {amount(self.after.value)} {now} and was {amount(self.before.value)} {then} ({amount(self.gap, signed=True)}, discounted)."
         )
         if self.different:
-            for said, numbers in ((f"{now.capitalize()} it expects more of", self.gained), ("and less of", self.lost)):
-                most = [part for part in self._map(numbers)[:MOST] if part["number"] >= FAINT]
-                lines += [f"{said}:"] * bool(most)
+            for lead, numbers in (
+                (f"{now.capitalize()} it expects more visits of", self.gained),
+                ("and fewer of", self.lost),
+            ):
+                most = [part for part in self._map(numbers)[:MAX_PAIRS] if part["number"] >= MIN_SHOWN]
+                lines += [f"{lead}:"] * bool(most)
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
         return lines if self.one.trust is None else [*lines, *self.one.trust.about(self.one.residual)]
 
@@ -101,7 +107,7 @@ def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Lay
     was, now = (
         f"{why.labels.actions[which.action]} {when}" for which, when in ((why.before, "before"), (why.after, "now"))
     )
-    return layout_of_both(why, f"{now}, {was}: worth {why.gap:+.3f}", (now, was), show, facets)
+    return layout_of_both(why, f"{now}, {was}: {amount(why.gap, signed=True)}", (now, was), show, facets)
 
 
 def _times(run: Run) -> list[str]:

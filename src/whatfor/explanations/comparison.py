@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.explanation import FAINT, Badge, Explanation
+from whatfor.explanation import MIN_SHOWN, Badge, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure
 from whatfor.explanations.ruler import Ruler
@@ -22,7 +22,7 @@ from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
-from whatfor.text import count
+from whatfor.text import count, percent
 from whatfor.worlds.adapter import Enter
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ RATE = 0.05
 FEW, SELDOM = 30, 0.1
 #: A belief that rests on fewer episodes than this cannot be told from chance.
 FEW_EPISODES = 5.0
-MOST_PLACES = 5
+MAX_PLACES = 5
 #: Visits that differ by less are drawn as the same: where belief agrees, nothing is to be coloured as if it were something.
 NO_DIFFERENCE = 5e-3
 
@@ -45,7 +45,7 @@ class Comparison(Explanation):
 
     ``measures`` are the value and the chance of every ending; ``places`` the pairs whose visits differ most. A difference is called real where it exceeds what the
     noise of both sides explains, and what the belief *lags* behind: the part that looks ahead along actions which
-    the agent would no longer take, and what still rests on the values it started with.
+    the agent would no longer take, and what still rests on initial values.
     """
 
     labels: Labels
@@ -57,9 +57,9 @@ class Comparison(Explanation):
     measures: tuple[Measure, ...]
     places: tuple[tuple[int, int, Measure], ...]  # the pairs whose visits differ most
     distance: float  # of the visits: relative L1, 0 the same
-    tries: int | None  # None: nobody counted
-    episodes: float | None  # so many equally weighted episodes it rests on; None: nobody counted
-    unknown: float | None  # chance that still rests on values the tables started with; None: nobody knows
+    tries: int | None  # None: not counted
+    episodes: float | None  # the effective number of episodes it rests on; None: not counted
+    unknown: float | None  # probability that still rests on initial values; None: unknown
     greedy: bool  # whether this is the action it takes
     rare: bool  # too rarely tried to be judged: a bad first impression stops an agent from trying again
     residual: float | None  # the belief's own
@@ -80,8 +80,8 @@ class Comparison(Explanation):
         known = None if exact is None else exact.visits(state, action)
         actual = simulated.visits if known is None else known
         apart = np.abs(believed.visits - actual)
-        most = np.argsort(-apart, axis=None, kind="stable")[:MOST_PLACES]
-        pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= FAINT]
+        most = np.argsort(-apart, axis=None, kind="stable")[:MAX_PLACES]
+        pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
         if audit is None:
             measures, places = (
                 _unjudged(believed, simulated, exact),
@@ -123,9 +123,9 @@ class Comparison(Explanation):
             return "rarely tried"
         if self.episodes < FEW_EPISODES:
             return "too few"
-        if any(measure.unexplained for measure in self.judged):
+        if any(measure.unexplained for measure in self.all_measures):
             return "differs"
-        return "lags" if any(measure.differs for measure in self.judged) else "agrees"
+        return "lags" if any(measure.differs for measure in self.all_measures) else "agrees"
 
     def badge(self) -> Badge:
         """The verdict."""
@@ -133,7 +133,7 @@ class Comparison(Explanation):
         return Badge(kinds.get(self.verdict, "unknown"), self.verdict, "the verdict on belief and reality")
 
     @property
-    def judged(self) -> tuple[Measure, ...]:
+    def all_measures(self) -> tuple[Measure, ...]:
         """All that the verdict is about: the measures, and the visits of the places that differ most."""
         return (*self.measures, *(measure for *_, measure in self.places))
 
@@ -141,37 +141,39 @@ class Comparison(Explanation):
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         against = f"{self.simulated.rollouts:,} rollouts" if self.exact is None else "the exact future of its policy"
-        lines = [f"In {here!r}, what it expects of {doing!r} against {against}: {self._told()}"]
+        lines = [f"In {here!r}, what it expects of {doing!r}, compared with {against}: {self._verdict_words()}"]
         if self.verdict == "unknown":
             return lines
         judging = self.verdict in ("agrees", "lags", "differs")
-        lines += [f"  {measure.judged() if judging else measure}" for measure in self.measures]
-        if self.unknown is not None and self.unknown >= FAINT:
-            lines.append(f"  ({self.unknown:.1%} of its expectation still rests on the values it started with)")
-        lines.append(f"Its expected visits are {self.distance:.1%} off the actual ones" + (":" if self.places else "."))
+        lines += [f"  {measure.with_verdict() if judging else measure}" for measure in self.measures]
+        if self.unknown is not None and self.unknown >= MIN_SHOWN:
+            lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
+        lines.append(
+            f"Its expected visits are {percent(self.distance)} off the actual ones" + (":" if self.places else ".")
+        )
         lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
         return lines if self.believed.trust is None else [*lines, *self.believed.trust.about(self.residual)]
 
-    def _told(self) -> str:
+    def _verdict_words(self) -> str:
         """The verdict in words."""
         verdict = self.verdict
         if verdict == "rarely tried":
-            times = f"it tried that seldom ({count(self.tries or 0, 'time')}), so the two are not judged"
+            times = f"not judged: it rarely tried this ({count(self.tries or 0, 'time')})"
             if self.greedy:
                 return times + "."
-            return times + ": an action that looks bad is hardly tried again, so its value tends to stay too low."
+            return times + ". An action that looks bad is rarely tried again, so its value tends to stay too low."
         if verdict == "too few":
-            return f"not judged, its belief rests on about {self.episodes:.1f} episodes, too few to tell a difference from chance."
+            return f"not judged: its belief rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
         if verdict in ("differs", "lags"):
-            found = [m for m in self.judged if (m.unexplained if verdict == "differs" else m.differs)]
+            found = [m for m in self.all_measures if (m.unexplained if verdict == "differs" else m.differs)]
             worst = max(found, key=lambda measure: measure.excess)
-            rest = "by more than chance and lag explain" if verdict == "differs" else f"which is {worst.cause}"
+            rest = "by more than sampling error and lag explain" if verdict == "differs" else f"which is {worst.cause}"
             where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
-            return f"they differ, first of all in {where}, {rest}."
+            return f"they differ, most of all in {where}, {rest}."
         return {
-            "unknown": "it never tried that, so it expects nothing.",
-            "unjudged": "not judged, since nobody knows how far this belief is off by chance.",
-            "agrees": "they agree, as far as chance lets one tell.",
+            "unknown": "it never tried this, so it expects nothing.",
+            "unjudged": "not judged: the sampling error of this belief is unknown.",
+            "agrees": "they agree, within sampling error.",
         }[verdict]
 
     def numbers(self) -> dict[str, Any]:
@@ -200,7 +202,7 @@ class Comparison(Explanation):
 
 
 def _unjudged(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
-    """The value and the endings, of a belief whose noise nobody knows."""
+    """The value and the endings, of a belief whose sampling error is unknown."""
     true = None if exact is None else exact.value(believed.state, believed.action)
     known = None if exact is None else exact.outcomes(believed.state, believed.action)
     unjudged: dict[str, Any] = {"error": None, "lag": 0.0, "start": 0.0, "reach": np.inf}
@@ -208,9 +210,9 @@ def _unjudged(believed: Intention, simulated: Simulation, exact: ExactBeliefs | 
     named = (*believed.labels.ending_names, ENDINGS[0])
     for name, chance in (believed.chances or {}).items():
         came = simulated.chances.get(name, 0.0)
-        if name == ENDINGS[1]:  # ends without a name are told by their last step in a simulation
+        if name == ENDINGS[1]:  # unnamed endings are described by their last step in a simulation
             came = sum(share for end, share in simulated.chances.items() if end not in named)
-        if max(chance, came) >= FAINT:
+        if max(chance, came) >= MIN_SHOWN:
             error = float(np.sqrt(came * (1.0 - came) / simulated.rollouts))
             measures.append(
                 Measure(name, chance, came, error, None if known is None else known.get(name, 0.0), **unjudged)
@@ -221,7 +223,7 @@ def _unjudged(believed: Intention, simulated: Simulation, exact: ExactBeliefs | 
 def _place(
     believed: Intention, simulated: Simulation, known: NDArray[np.float64] | None, s: int, a: int
 ) -> tuple[int, int, Measure]:
-    """Visits of a pair, of a belief whose noise nobody knows."""
+    """Visits of a pair, of a belief whose sampling error is unknown."""
     true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
     seen, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
     return s, a, Measure(name, float(believed.visits[s, a]), seen, error, true, None, 0.0, 0.0, np.inf)
@@ -241,7 +243,7 @@ def layout(
     """Belief and reality side by side; or one less the other; or how each sees the end."""
     actual = why.simulated.visits if why.exact is None else why.exact
     untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
-    title = f"{doing}: belief {why.distance:.1%} off reality ({why.verdict})"
+    title = f"{doing}: belief {percent(why.distance)} off reality ({why.verdict})"
     if untried:
         title = f"{doing}: never tried, so that only reality is known"
     caption = why.labels.words(why.state)
@@ -271,7 +273,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     if why.verdict == "unknown":
         return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
-    judged = all(math.isfinite(measure.reach) for measure in ends)  # of a network nobody knows what noise explains
+    judged = all(math.isfinite(measure.reach) for measure in ends)  # the sampling error of a network is unknown
     low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends) if judged else None
     high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends) if judged else None
     axis = "chance; whiskers: what noise explains" if judged else "chance"

@@ -14,12 +14,12 @@ from whatfor.explanations.phrases import LIKELY, expecting
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import count
+from whatfor.text import amount, count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-MOST_REASONS = 5
+MAX_REASONS = 5
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ class Contrast(Difference):
                 return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
             if which.tries is not None and which.trust is None and which.now < 0.5:
                 return [
-                    f"In {here!r}, it has learned too little of {name!r} to compare the two: "
-                    f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
+                    f"In {here!r}, it has learned too little about {name!r} to compare the two: "
+                    f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 ]
         if self.tied:
             equal = (
-                f"{self.one.value:.4f}"
+                f"{amount(self.one.value)}"
                 if self.gap == 0.0 or self.one.trust is None
-                else f"{self.one.value:.4f} and {self.other.value:.4f}"
+                else f"{amount(self.one.value)} and {amount(self.other.value)}"
             )
-            lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} are equally good ({equal})."]
+            lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
             lines += self._two_ways(names) if self.different else ["They expect the same future."]
         else:
             lines = self._decided(here)
@@ -82,35 +82,35 @@ class Contrast(Difference):
     def _adds_up(self) -> str:
         """How far the parts are from the gap between the agent's own values."""
         total = float(self.parts.sum()) + self.start_part
-        return f"The parts sum to {total:+.4f}: {self._judged(self.at_stake, 'gap between the values')}."
+        return f"The parts sum to {amount(total, signed=True)}: {self._quality(self.at_stake, 'difference between the values')}."
 
     def _hedges(self, trust: Trust) -> list[str]:
         """How far both sides of a network's estimate are from the agent's own values."""
-        unseen = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
+        untrained = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
         guesses = [
-            f"{name.capitalize()} was in no batch it learned from here: what it expects of it is a guess."
-            for name in unseen
+            f"{name.capitalize()} was in none of its training batches here: what it expects of it is a guess."
+            for name in untrained
         ]
-        apart = f"The parts sum to {float(self.parts.sum()):+.3f}, the gap is {self.gap:+.3f}: off by {self.residual or 0.0:.2g}."
+        apart = f"The parts sum to {amount(float(self.parts.sum()), signed=True)}, the difference is {amount(self.gap, signed=True)}: {self.residual or 0.0:.2g} off."
         return [*guesses, apart, *trust.sentences()]
 
     def _two_ways(self, names: list[str]) -> list[str]:
         """Two futures of one value."""
-        ways = [self.one.plan().said, self.other.plan().said]
+        ways = [self.one.expectation().text, self.other.expectation().text]
         if ways[0] == ways[1]:
             ways = [self.one.way(), self.other.way()]
-        told = [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
-        return ["They expect different futures all the same" + (":" if told else "."), *told]
+        shown = [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
+        return ["They still expect different futures" + (":" if shown else "."), *shown]
 
     def _decided(self, here: str) -> list[str]:
         """Which is better, and what each is for."""
         better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
-        why = better.plan()
+        why = better.expectation()
         name = self.labels.actions[worse.action]
         hedged = "" if self.one.trust is None else self.one.trust.hedged()
         best = int(better.values.argmax())
         if better.value < better.values[best] - better.tie:  # it takes neither
-            then = f": {hedged or 'then '}it expects {why.said}" if why.said else ""
+            then = f": {hedged or 'then '}it expects {why.text}" if why.text else ""
             lines = [
                 f"In {here!r}, it would take {self.labels.actions[best]!r}; of these two, "
                 f"{self.labels.actions[better.action]!r} is better than {name!r}{then}."
@@ -123,9 +123,9 @@ class Contrast(Difference):
 
     def _less(self, better: Intention, worse: Intention) -> list[str]:
         """What the worse one expects, and how sure all that is."""
-        why, instead = better.plan(), worse.plan()
-        less = f"{self.labels.actions[worse.action].capitalize()} is worth {abs(self.gap):.4f} less"
-        lines = [less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")]
+        why, instead = better.expectation(), worse.expectation()
+        less = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
+        lines = [less + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
             lines.append(
                 f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."
@@ -133,21 +133,21 @@ class Contrast(Difference):
         for which in (better, worse):
             if which.never_known >= 0.5:
                 lines.append(
-                    f"How it ends after {self.labels.actions[which.action]!r}, it hardly knows ({which.never_known:.0%} unknown)."
+                    f"It has learned little about how {self.labels.actions[which.action]!r} ends ({percent(which.never_known)} unknown)."
                 )
             if which.tries is not None and 1.0 - which.now >= 0.05:
                 lines.append(
                     f"It has tried {self.labels.actions[which.action]!r} only {count(which.tries, 'time')}: "
-                    f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
+                    f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 )
         return lines
 
     def _one_cost(self) -> str:
-        """A single cost that the better action spares, larger than all it expects to earn and pay; nothing: there is none."""
-        state, action, amount = next(iter(self.reasons), (0, 0, 0.0))
-        if amount <= self.one.at_stake or self.one.earnings[state, action] > 0.0:
+        """A single cost that the better action avoids, larger than all it expects to earn and pay; empty: there is none."""
+        state, action, saved = next(iter(self.reasons), (0, 0, 0.0))
+        if saved <= self.one.at_stake or self.one.earnings[state, action] > 0.0:
             return ""
-        return f" because that spares it {amount:.3g} at {self._pair(state, action)!r}"
+        return f" because that saves it {amount(saved)} at {self._pair(state, action)!r}"
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Stuck, a bounce back, or circles without an end."""
@@ -157,7 +157,7 @@ class Contrast(Difference):
         if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
             return [f"{name} leads nowhere: it expects to go in circles."]
         if back is not None:
-            return [f"{name} is a bounce: it expects to be back here after {back} steps."]
+            return [f"{name} expects to be back here after {back} steps."]
         return []
 
     def _reasons(self) -> list[str]:
@@ -165,17 +165,17 @@ class Contrast(Difference):
         reasons = self.reasons
         if not reasons:
             return []
-        said = "What speaks for" if self.unsettled else "What decides for"
-        lines = [f"{said} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
-        shown = reasons[:MOST_REASONS]
-        lines += [f"  {amount:+7.3f}  {self._reason(s, a)}" for s, a, amount in shown]
-        rest = self.gap - sum(amount for *_, amount in shown)
-        return [*lines, f"  {rest:+7.3f}  all the rest, for and against"]
+        lead = "What speaks for" if self.unsettled else "What decides for"
+        lines = [f"{lead} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
+        shown = reasons[:MAX_REASONS]
+        lines += [f"  {amount(part, signed=True):>8}  {self._reason(s, a)}" for s, a, part in shown]
+        rest = self.gap - sum(part for *_, part in shown)
+        return [*lines, f"  {amount(rest, signed=True):>8}  all other parts, for and against"]
 
     def _reason(self, state: int, action: int) -> str:
         """A pair in favour of the chosen action: something earned there, or a cost that only the other expects."""
-        spared = "" if self.one.earnings[state, action] > 0.0 else "spared: "
-        return spared + self._pair(state, action)
+        avoided = "" if self.one.earnings[state, action] > 0.0 else "avoided: "
+        return avoided + self._pair(state, action)
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -185,7 +185,11 @@ class Contrast(Difference):
 def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> Layout:
     """What each expects, and what only one of them does."""
     one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
-    title = f"{one} or {two}: equally good" if why.tied else f"{one} and not {two}: worth {why.gap:+.3f}"
+    title = (
+        f"{one} or {two}: the same estimated return"
+        if why.tied
+        else f"{one} and not {two}: {amount(why.gap, signed=True)}"
+    )
     if why.chosen.tries == 0 or why.instead.tries == 0:
         title = f"{one} or {two}: never tried, nothing to compare"
     return layout_of_both(why, title, (one, two), show, facets)

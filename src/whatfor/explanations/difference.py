@@ -28,14 +28,14 @@ class Difference(Explanation):
     state: int
     one: Intention
     other: Intention
-    gap: float  # the one value less the other, each from its learner's own table
+    gap: float  # the the one value less the other, each from the agent's own table
     gained: NDArray[np.float64]  # (S, A) visits that only the one expects
     lost: NDArray[np.float64]  # (S, A) visits that only the other expects
     shared: NDArray[np.float64]  # (S, A) visits that both expect
     parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
-    start_part: float  # the part of the gap that is left of what the tables started with
+    start_part: float  # the part of the gap that is left of initial values
     residual: float | None  # |parts + start_part - gap|; None: one of the values is not the agent's own
-    noise: float | None  # the standard error of the gap; None: nobody knows
+    noise: float | None  # the standard error of the gap; None: unknown
 
     @classmethod
     def of(cls, one: Intention, other: Intention, *, noise: float | None = None, **more: Any) -> Self:
@@ -82,12 +82,12 @@ class Difference(Explanation):
 
     @property
     def at_stake(self) -> float:
-        """The sum of |earnings| of both futures: what a gap is measured against."""
+        """The sum of |earnings| of both futures: the scale for a gap."""
         return self.one.at_stake + self.other.at_stake
 
     @property
     def tied(self) -> bool:
-        """Whether the two are equally good, to what can be told apart."""
+        """Whether the two values are the same, up to a tie."""
         return abs(self.gap) <= max(TIE * self.at_stake, self.one.tie, self.other.tie)
 
     @property
@@ -104,7 +104,7 @@ class Difference(Explanation):
         return bool(apart > DIFFERENT * (self.one.visits.sum() + self.other.visits.sum()))
 
     def _numbers(self) -> dict[str, Any]:
-        """What every difference tells as JSON."""
+        """The numbers that every difference has."""
         return {
             "state": self.state,
             "gap": self.gap,
@@ -147,5 +147,5 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     if isinstance(maps[0], Bars):  # five lists say less than one with two bars a place
         visits = {one: why.one.visits, two: why.other.visits}
         return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
-    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # what is left out, said once
+    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # what is left out, stated once
     return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from whatfor.beliefs.course import Course
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.trust import Trust
-from whatfor.explanation import FAINT, ROUNDING, Explanation
-from whatfor.explanations.phrases import Expectation, as_way, expecting, experience, plan
+from whatfor.explanation import MIN_SHOWN, ROUNDING, Explanation
+from whatfor.explanations.phrases import Expectation, as_way, expectation, expecting, experience
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
-from whatfor.text import count
+from whatfor.text import amount, count
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -38,17 +38,15 @@ class Intention(Explanation):
     values: NDArray[np.float64]  # (A,) of all actions here, from the learner's own table
     from_start: float  # the part of the value that is left of what the tables started with
     residual: float | None  # |earnings + from_start - value|; None: the values are those of the source itself
-    dropped: float = 0.0  # weight an indexed walk left out; 0: exact
+    dropped: float = 0.0  # weight that an indexed walk left out; 0: exact
     visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
     unknown: float = 0.0  # visits of pairs it expects to come to and has not learned about, discounted as learned
-    now: float = (
-        1.0  # the part of its own visits that is the asked step itself: 1 less the share that is still its start
-    )
-    tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was learned from; None: nobody counted
+    now: float = 1.0  # the part of its own visits that is this step itself: 1 less the share of its initial value
+    tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
     chances: dict[str, float] | None = None  # of every way to end, without a discount; None: the source cannot tell
-    never_known: float = 0.0  # chance that still rests on values the tables started with
+    never_known: float = 0.0  # probability that still rests on initial values
     course: Course | None = None  # the likeliest way on; None: the source cannot tell
-    error: float | None = None  # standard error of the value, from the spread of its experiences; None: nobody knows
+    error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
     trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
 
     @classmethod
@@ -62,7 +60,7 @@ class Intention(Explanation):
         values: NDArray[np.float64],
         own: bool = True,
     ) -> Intention:
-        """What a row says; ``values``: what its actions are worth to the agent, ``own``: by its own table, which the source is checked against."""
+        """Build it from a row; ``values``: the agent's values of all actions here; ``own``: they come from its own table, so there is a residual."""
         return cls(
             labels=labels,
             state=state,
@@ -86,29 +84,29 @@ class Intention(Explanation):
 
     @property
     def value(self) -> float:
-        """What the action is worth to the agent, from its own table."""
+        """The agent's value of the action, from its own table."""
         return float(self.values[self.action])
 
     @property
     def tries(self) -> int | None:
-        """How often this action was learned from here; None: nobody counted."""
+        """How often this action was updated here; None: not counted."""
         return None if self.tried is None else int(self.tried[self.state, self.action])
 
     @property
     def no_experience(self) -> NDArray[np.bool_] | None:
-        """(S, A) Pairs of which it says nothing: never learned from; all of them, if that is so of the asked one. None: nobody counted."""
+        """(S, A) Pairs without any update; all pairs, if this one has none. None: not counted."""
         if self.tried is None:
             return None
         return np.ones_like(self.tried, np.bool_) if self.tries == 0 and self.trust is None else self.tried == 0
 
     @property
     def at_stake(self) -> float:
-        """The sum of |earnings|: what a difference between values is measured against."""
+        """The sum of |earnings|: the scale for differences between values."""
         return max(float(np.abs(self.earnings).sum()), ROUNDING)
 
     @property
     def is_best(self) -> bool:
-        """Whether no other action is worth more, to what can be told apart."""
+        """Whether no other action has a higher value, up to a tie."""
         return bool(self.value >= self.values.max() - self.tie)
 
     @property
@@ -123,7 +121,7 @@ class Intention(Explanation):
         order = np.argsort(-later, axis=None, kind="stable")[:most]
         pairs = [(int(at) // later.shape[1], int(at) % later.shape[1]) for at in order]
         return [
-            (state, action, float(later[state, action])) for state, action in pairs if later[state, action] >= FAINT
+            (state, action, float(later[state, action])) for state, action in pairs if later[state, action] >= MIN_SHOWN
         ]
 
     def sentences(self) -> list[str]:
@@ -133,84 +131,82 @@ class Intention(Explanation):
             return self._estimated(here, doing, self.trust)
         if self.tried is not None and not self.tried[self.state].any():
             return [
-                f"In {here!r} the agent has never acted: it never came there, or its episodes ended there. "
-                f"It has no expectation; the value {self.value:.4f} is what it started with."
+                f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
+                f"It has no expectation; {amount(self.value)} is the initial value."
             ]
         if self.tries == 0:
             return [
                 f"In {here!r}, it has never tried {self.labels.actions[self.action]!r}: it has no expectation, "
-                f"and the value {self.value:.4f} is what it started with."
+                f"and {amount(self.value)} is the initial value."
             ]
-        why = self.plan()
+        why = self.expectation()
         if self.is_best:
             lines = [f"In {here!r}, it {doing}{expecting(why)}."]
         else:
-            lines = [f"In {here!r}, if it {doing}, it expects {why.said or 'no single way on'}."]
-        lines.append(self._worth())
+            lines = [f"In {here!r}, if it {doing}, it expects {why.text or 'no single way to go on'}."]
+        lines.append(self._compared())
         lines += experience(self.tries, 1.0 - self.now, self.unknown)
-        lines += [f"The way it expects: {self.way()}."] if self.way() else self._most_expected()
+        lines += [f"Its expected way: {self.way()}."] if self.way() else self._most_expected()
         return lines + self._earned()
 
     def _earned(self) -> list[str]:
         """What it expects to earn, and how far that is from its value."""
-        paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
-        lines = ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
-        judged = self._judged(float(np.abs(self.earnings).sum()))
+        earned = [f"  {amount(number, signed=True):>8}  {words}" for words, number in self._largest_earnings()]
+        lines = ["It expects to earn (discounted):", *earned] if earned else ["It expects to earn nothing."]
+        quality = self._quality(float(np.abs(self.earnings).sum()))
         if self.dropped:
-            judged += f"; weights of {self.dropped:.1e} in all were too small to follow"
-        return [*lines, f"Together {self.earnings.sum() + self.from_start:.4f}: {judged}."]
+            quality += f"; weights of {self.dropped:.1e} in total were too small to follow"
+        return [*lines, f"In total {amount(self.earnings.sum() + self.from_start)}: {quality}."]
 
     def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
-        """What a network says, with how far it can be trusted."""
+        """What a belief network estimates, and how far to trust it."""
         steps = float(self.visits.sum())
-        ahead = f"{steps:.3g} steps in all" + ("" if trust.discount == 1.0 else ", discounted")
-        ends = self.plan().said
+        ahead = f"{steps:.3g} steps in total" + ("" if trust.discount == 1.0 else " (discounted)")
+        ends = self.expectation().text
         expects = f"{trust.hedged()}it expects {ends}{', after ' if ends else ''}{ahead}"
         lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
-        lines.append(self._worth())
+        lines.append(self._compared())
         if self.tries == 0:
-            lines.append("That was in no batch it learned from: what follows is a guess.")
+            lines.append("This pair was in none of its training batches: what follows is a guess.")
         return [*lines, *self._most_expected(), *self._earned(), *trust.sentences()]
 
-    def plan(self) -> Expectation:
-        """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
+    def expectation(self) -> Expectation:
+        """What it expects to reach, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
         least = 0.005 if self.trust is None else 0.02  # below that, a network has not decided
         chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}
-        return plan(self.labels, self.course, chances, self.never_known, self.state)
+        return expectation(self.labels, self.course, chances, self.never_known, self.state)
 
     def way(self) -> str:
-        """The way on, action by action, if one is likely: "south, west × 2, pick up"."""
+        """The likely way on, action by action; empty if none is likely: "south, west × 2, pick up"."""
         return as_way(self.labels, self.course)
 
     def caption(self) -> str:
-        """The state, and how far an estimate of it can be trusted: what a picture says below its title."""
+        """What a picture says below its title: the state, and how far to trust an estimate of it."""
         grade = None if self.trust is None else self.trust.grade
-        told = {"rough": " (a rough estimate)", "poor": " (an estimate that is not to be relied on)"}.get(
-            grade or "", ""
-        )
-        return self.labels.words(self.state) + told
+        grades = {"rough": " (a rough estimate)", "poor": " (an unreliable estimate)"}.get(grade or "", "")
+        return self.labels.words(self.state) + grades
 
-    def _worth(self) -> str:
+    def _compared(self) -> str:
         """The value, beside the best or the next best."""
         others = [a for a in range(len(self.values)) if a != self.action]
-        said = f"That is worth {self.value:.4f} to it"
+        own = f"Its estimated return is {amount(self.value)} (discounted)"
         if not others:
-            return said + "."
+            return own + "."
         rival = max(others, key=lambda a: float(self.values[a]))
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
         if self.tried is not None and self.tried[self.state, rival] == 0:
-            return f"{said}; {name!r}, next by value, it never tried."
+            return f"{own}; {name!r}, next by value, was never tried."
         if abs(gap) <= self.tie:
-            return f"{said}; {name!r} is worth as much."
-        return f"{said}; {name!r} is worth {abs(gap):.4f} {'less' if gap > 0 else 'more'}."
+            return f"{own}; that of {name!r} is the same."
+        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."
 
     def _most_expected(self) -> list[str]:
         following = self.expected()
         if not following:
             ends = self.course is not None and self.course.ending is not None
             return [] if ends or self.course is None else ["It has not learned what follows."]
-        lines = ["Then it expects, most of all (visits, discounted as learned):"]
+        lines = ["Most expected next (visits, discounted as learned):"]
         return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
 
     def numbers(self) -> dict[str, Any]:
@@ -245,28 +241,30 @@ class Intention(Explanation):
             "sentences": self.sentences(),
         }
 
-    def _paid(self, most: int = 5) -> list[tuple[str, float]]:
+    def _largest_earnings(self, most: int = 5) -> list[tuple[str, float]]:
         """The largest earnings by pair, and the rest in one line."""
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
-        paid = [(self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if abs(self.earnings[s, a]) >= FAINT]
-        rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
-        others = int((np.abs(self.earnings) >= FAINT).sum()) - len(paid)
-        if others > 0 or abs(rest) >= FAINT:
-            paid.append(
-                (f"at {count(others, 'other place')} it expects to pass" if others > 0 else "here and there", rest)
+        largest = [
+            (self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if abs(self.earnings[s, a]) >= MIN_SHOWN
+        ]
+        rest = float(self.earnings.sum()) - sum(earned for _, earned in largest)
+        others = int((np.abs(self.earnings) >= MIN_SHOWN).sum()) - len(largest)
+        if others > 0 or abs(rest) >= MIN_SHOWN:
+            largest.append(
+                (f"at {count(others, 'other place')} it expects to pass" if others > 0 else "elsewhere", rest)
             )
         if self.from_start:
-            paid.append(("left of the values it started with", self.from_start))
-        return paid
+            largest.append(("left of the initial values", self.from_start))
+        return largest
 
 
 def layout(why: Intention, *, facets: Facets = "all") -> Layout:
-    """Where it expects to come."""
+    """Where it expects to go."""
     return map_of(
         why.labels,
         why.visits,
-        title=f"{why.labels.actions[why.action]}: worth {why.value:.3f}",
+        title=f"{why.labels.actions[why.action]}: estimated return {amount(why.value)}",
         caption=why.caption(),
         unknown=why.no_experience,
         state=why.state,

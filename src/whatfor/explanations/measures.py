@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from whatfor.text import amount
+
 
 @dataclass(frozen=True)
 class Measure:
-    """A number the agent believes, what it is, and how far apart the two may be by chance."""
+    """A number the agent believes, what it is, and how far apart the two may be by sampling error."""
 
     name: str
     believed: float
     simulated: float
     simulated_error: float  # standard error
     exact: float | None  # None: not known
-    error: float | None  # the belief's own standard error; None: nobody knows
-    lag: float  # the part of the belief that looks ahead along actions the policy does not take
-    start: float  # the part that still rests on values the tables started with; 0 where only a bound on it is known
+    error: float | None  # the belief's own standard error; None: unknown
+    lag: float  # the part of the belief that bootstraps from actions the policy does not take
+    start: float  # the part that still rests on initial values; 0 where only a bound on it is known
     reach: float  # a difference up to here is noise, or too small to be of interest
 
     @property
@@ -49,9 +51,9 @@ class Measure:
     def cause(self) -> str:
         """What explains a difference that noise does not."""
         if self.unexplained:
-            return "more than chance explains"
+            return "more than sampling error explains"
         old = abs(self.lag) >= abs(self.start)
-        return "explained by actions it would no longer take" if old else "explained by the values it started with"
+        return "explained by actions it would no longer take" if old else "explained by its initial values"
 
     @property
     def excess(self) -> float:
@@ -59,14 +61,14 @@ class Measure:
         return abs(self.difference) / max(self.reach, np.finfo(float).tiny)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.believed:.3f} believed, {self.actual:.3f} actual"
+        return f"{self.name}: {amount(self.believed)} believed, {amount(self.actual)} actual"
 
-    def judged(self) -> str:
-        """The same, with the judgement."""
+    def with_verdict(self) -> str:
+        """The same, with the verdict."""
         if not np.isfinite(self.reach):
             return f"{self} (too few experiences to judge)"
-        return f"{self} ({self.cause if self.differs else 'within chance'}: ± {self.reach:.2g})"
+        return f"{self} ({self.cause if self.differs else 'within sampling error'}: ± {self.reach:.2g})"
 
     def to_json(self) -> dict[str, Any]:
-        """All its numbers, and the judgement."""
+        """All its numbers, and the verdict."""
         return {**asdict(self), "difference": self.difference, "differs": self.differs, "unexplained": self.unexplained}

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
-from whatfor.explanation import FAINT, Explanation
+from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
-from whatfor.text import count
+from whatfor.text import count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
 #: A picture has so many bars.
-MOST_ENDS = 10
+MAX_BARS = 10
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Outcomes(Explanation):
     labels: Labels
     state: int
     action: int
-    chances: dict[str, float]  # by name, the likeliest first; an end without a name is told by its last step
-    unknown: float  # chance that still rests on values the tables started with
+    chances: dict[str, float]  # by name, the likeliest first; an unnamed ending is described by its last step
+    unknown: float  # probability that still rests on initial values
     tries: int | None  # None: not counted
     unaccounted: float  # |all chances + unknown - 1|
     residual: float | None = None  # of a network's intention
@@ -40,7 +40,7 @@ class Outcomes(Explanation):
     def of(
         cls, beliefs: Beliefs, labels: Labels, at: Situation, action: int, *, estimate: Intention | None = None
     ) -> Outcomes:
-        """How a source expects an action to end; ``estimate``: the intention whose residual is told, of a network."""
+        """How a source expects an action to end; ``estimate``: the intention of a network, whose residual is stated."""
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tried is None else int(beliefs.tried[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
@@ -53,14 +53,14 @@ class Outcomes(Explanation):
         if self.tries == 0 and self.trust is None:
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
         rest = (
-            "still resting on the values it started with"
+            "still resting on initial values"
             if self.trust is None
-            else "not learned yet; what is known of endings comes back one step with every sync"
+            else "not learned yet; knowledge of endings moves back one step with every sync of the target network"
         )
-        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so{self._experience()}:"]
-        lines += [f"  {chance:6.1%}  {name}" for name, chance in self.chances.items() if chance >= FAINT]
-        if self.unknown >= FAINT:
-            lines.append(f"  {self.unknown:6.1%}  unknown: {rest}")
+        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
+        lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
+        if self.unknown >= MIN_SHOWN:
+            lines.append(f"  {percent(self.unknown):>7}  unknown: {rest}")
         return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
 
     def _experience(self) -> str:
@@ -89,9 +89,9 @@ class Outcomes(Explanation):
 def layout(why: Outcomes) -> Bars:
     """A bar for each ending, and one for what is not known."""
     chances = list(why.chances.items())
-    if len(chances) > MOST_ENDS:
-        others = sum(chance for _, chance in chances[MOST_ENDS:])
-        chances = [*chances[:MOST_ENDS], (f"{len(chances) - MOST_ENDS:,} other ends", others)]
+    if len(chances) > MAX_BARS:
+        others = sum(chance for _, chance in chances[MAX_BARS:])
+        chances = [*chances[:MAX_BARS], (f"{len(chances) - MAX_BARS:,} other ends", others)]
     names = (*(name for name, _ in chances), "unknown")
     return Bars(
         title=f"{why.labels.actions[why.action]}: how it expects the episode to end",

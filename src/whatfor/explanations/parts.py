@@ -15,12 +15,13 @@ from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
+from whatfor.text import amount
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: With more rewards than this, somebody has to say which belong together.
-MOST_REWARDS = 12
+#: With more different rewards than this, parts have to be given.
+MAX_REWARDS = 12
 
 #: One number for each update, or what (state, action, reward) contributes.
 Part = ArrayLike | Callable[[int, int, float], float]
@@ -28,7 +29,7 @@ Part = ArrayLike | Callable[[int, int, float], float]
 
 @dataclass(frozen=True)
 class Parts(Explanation):
-    """A value split over named parts of the reward; with what no part covers and what is left of the start, all of it.
+    """A value split over named parts of the reward; with what no part covers and what is left of initial values, all of it.
 
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
@@ -45,7 +46,7 @@ class Parts(Explanation):
     earnings: dict[str, NDArray[np.float64]]  # by part: (S, A), where it is expected to be earned
     totals: dict[str, float]  # by part: its share of the value
     rest: float  # the share of rewards that no part covers
-    from_start: float  # the part of the value that is left of what the tables started with
+    from_start: float  # the part of the value that is left of initial values
     scale: float  # sum of |weight * reward|: what rounding is measured against
     tries: int
     residual: float | None  # |totals + rest + from_start - value|; None: the value is the ledger's own
@@ -87,16 +88,16 @@ class Parts(Explanation):
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
-            return [f"In {here!r}, {doing!r} was never tried: its value {self.value:.4f} is what it started with."]
-        lines = [f"In {here!r}, the value {self.value:.4f} of {doing!r} is made of:"]
+            return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
+        lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} is made of:"]
         order = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
-        lines += [f"  {total:+8.3f}  {name}" for name, total in order]
+        lines += [f"  {amount(total, signed=True):>8}  {name}" for name, total in order]
         rest = self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0
-        lines.append(f"  {rest:+8.3f}  covered by no part")
+        lines.append(f"  {amount(rest, signed=True):>8}  covered by no part")
         if self.from_start:
-            lines.append(f"  {self.from_start:+8.3f}  left of the values it started with")
-        together = sum(self.totals.values()) + self.rest + self.from_start
-        return [*lines, f"Together {together:.4f}: {self._judged(self.scale)}."]
+            lines.append(f"  {amount(self.from_start, signed=True):>8}  left of the initial values")
+        total = sum(self.totals.values()) + self.rest + self.from_start
+        return [*lines, f"In total {amount(total)}: {self._quality(self.scale)}."]
 
     @property
     def at_stake(self) -> float:
@@ -123,7 +124,7 @@ def by_reward(lines: LedgerLines) -> dict[str, Part]:
     ['reward -1', 'reward +20']
     """
     rewards = np.unique(lines.reward)
-    if len(rewards) > MOST_REWARDS:
+    if len(rewards) > MAX_REWARDS:
         raise ValueError(
             f"there are {len(rewards):,} different rewards; name the parts you mean: "
             'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
@@ -146,7 +147,7 @@ def _amounts(
 ) -> NDArray[np.float64]:
     """What a part contributed to the reward of each used line."""
     if callable(part):
-        return _asked(name, part, pairs, rewards, labels.n_actions)
+        return _amounts_by_function(name, part, pairs, rewards, labels.n_actions)
     try:
         amounts = np.asarray(part, dtype=np.float64)
     except (TypeError, ValueError):
@@ -164,34 +165,34 @@ def _amounts(
     return amounts[used]
 
 
-def _asked(
+def _amounts_by_function(
     name: str,
     part: Callable[[int, int, float], float],
     pairs: NDArray[np.int32],
     rewards: NDArray[np.float64],
     n_actions: int,
 ) -> NDArray[np.float64]:
-    """A function's amounts, asked once for each different (state, action, reward)."""
+    """The amounts that a function gives, called once for each different (state, action, reward)."""
     paid, which = np.unique(rewards, return_inverse=True)
     keys, back = np.unique(pairs.astype(np.int64) * max(1, len(paid)) + which, return_inverse=True)
     amounts = np.empty(len(keys))
     for i, key in enumerate(keys.tolist()):
         pair, reward = divmod(key, len(paid))
         state, action = divmod(pair, n_actions)
-        amount = part(state, action, float(paid[reward]))
-        if not isinstance(amount, (int, float, np.number)) or not np.isfinite(amount):
+        given = part(state, action, float(paid[reward]))
+        if not isinstance(given, (int, float, np.number)) or not np.isfinite(given):
             raise ValueError(
-                f"part {name!r} says {amount!r} of {(state, action, float(paid[reward]))}; parts are finite numbers"
+                f"part {name!r} gives {given!r} for {(state, action, float(paid[reward]))}; parts are finite numbers"
             )
-        amounts[i] = amount
+        amounts[i] = given
     return amounts[back]
 
 
 def layout(why: Parts) -> Bars:
     """What each part of the reward adds to the value."""
-    more = {"what no part covers": why.rest, "left of the start": why.from_start}
+    more = {"what no part covers": why.rest, "left of the initial values": why.from_start}
     totals = {**why.totals, **{name: amount for name, amount in more.items() if amount}}
-    title = f"{why.labels.actions[why.action]}: what its value {why.value:.3f} is made of"
+    title = f"{why.labels.actions[why.action]}: what its value {amount(why.value)} is made of"
     return Bars(title, why.labels.words(why.state), tuple(totals), (Series("part", tuple(totals.values())),), "value")
 
 

@@ -1,4 +1,4 @@
-"""Pieces of sentences that several answers are made of."""
+"""Parts of sentences that several answers share."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import NamedTuple
 
 from whatfor.beliefs.course import Course
 from whatfor.labels import Labels
-from whatfor.text import count
+from whatfor.text import amount, count, percent
 
-#: A course at least this likely is told as what the agent expects; below, as one of the ways it may go.
+#: A course at least this likely counts as what the agent expects.
 LIKELY = 0.8
-#: An action learned from less often than this has been learned from "only" so often.
-FEW = 10
+#: An action with fewer updates than this was learned from "only" so often.
+FEW_UPDATES = 10
 
 
 class Expectation(NamedTuple):
-    """What an agent means to come to, in words."""
+    """What an agent expects to reach, in words."""
 
-    said: str = (
-        ""  # "to pick up the passenger at Y in 8 steps and to deliver at R 5 steps later"; nothing: no single way
-    )
-    reason: bool = False  # whether one would act for its sake
+    text: str = ""  # "to pick up the passenger at Y in 8 steps and to deliver at R 5 steps later"; empty: no single way
+    reason: bool = False  # whether it is a reason to act
 
 
-def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int) -> Expectation:
-    """What an agent expects to come to: by its likeliest course, or by how it expects the episode to end."""
+def expectation(
+    labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int
+) -> Expectation:
+    """What an agent expects to reach: by its likeliest course, or by how it expects the episode to end."""
     if course is None:
         return _ends(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
@@ -38,24 +38,24 @@ def plan(labels: Labels, course: Course | None, chances: dict[str, float], unkno
             good = (
                 course.ending is not None and course.ending != "timed out" and not labels.ending_is_bad(course.ending)
             )
-            return Expectation(_listed(found, course), good or course.ending is None)
+            return Expectation(_in_order(found, course), good or course.ending is None)
     return _ends(labels, chances, unknown, course.pairs[-1][0])
 
 
 def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
     """By how it expects the episode to end."""
     if chances:
-        said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(chances)]
-        rest = f", as far as it knows ({unknown:.0%} unknown)" if unknown >= 0.005 else ""
-        return Expectation("to " + _and(said) + rest)
+        ways = [f"{labels.ending_said(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
+        rest = f", as far as it knows ({percent(unknown)} unknown)" if unknown >= 0.005 else ""
+        return Expectation("to " + _and(ways) + rest)
     return Expectation()
 
 
 def expecting(why: Expectation, hedged: str = "") -> str:
-    """What follows "it moves south": a reason, or an expectation that is none; what has to be hedged is no reason."""
+    """What follows "it moves south": a reason, or an expectation that is not one; a hedged expectation is never a reason."""
     if why.reason and not hedged:
-        return f" because it expects {why.said}"
-    return f"; {hedged}it expects {why.said}" if why.said else ""
+        return f" because it expects {why.text}"
+    return f"; {hedged}it expects {why.text}" if why.text else ""
 
 
 def as_way(labels: Labels, course: Course | None) -> str:
@@ -66,44 +66,44 @@ def as_way(labels: Labels, course: Course | None) -> str:
     way = ", ".join(name if times == 1 else f"{name} × {times}" for name, times in runs)
     if course.ending is not None:
         return way
-    return way + (", and again" if course.comes_back_to is not None else ", and what then follows it has not learned")
+    return way + (", and again" if course.comes_back_to is not None else ", and it has not learned what follows")
 
 
 def experience(tries: int | None, start: float, unknown: float) -> list[str]:
-    """How much an expectation rests on: how often it was tried, and what is still the start."""
+    """How much an expectation rests on: how many updates, and the share of the initial value."""
     if tries is None:
         return []
-    only = "only " if tries < FEW else ""
-    said = [f"It has learned from that {only}{'once' if tries == 1 else count(tries, 'time')}"]
+    only = "only " if tries < FEW_UPDATES else ""
+    parts = [f"It has learned from this {only}{'once' if tries == 1 else count(tries, 'time')}"]
     if start >= 0.005:
-        said.append(f"{start:.0%} of its weight is still on the value it started with")
+        parts.append(f"{percent(start)} of the weight is still on the initial value")
     if unknown - start >= 0.005:
-        said.append(f"it expects {unknown - start:.2g} visits where it has not learned what follows")
-    return ["; ".join(said) + "."]
+        parts.append(f"it expects {unknown - start:.2g} visits to pairs it has not learned about")
+    return ["; ".join(parts) + "."]
 
 
 def _milestones(labels: Labels, course: Course) -> list[tuple[int, str, float]]:
     """Step, what happens then, and the reward of it."""
     found = []
     for step, ((state, _), (following, _)) in enumerate(zip(course.pairs, course.pairs[1:], strict=False)):
-        said = labels.reached(state, following)
-        if said is not None:
-            found.append((step, said, 0.0))
+        phrase = labels.reached(state, following)
+        if phrase is not None:
+            found.append((step, phrase, 0.0))
     if course.ending is not None:
         last = len(course.pairs) - 1
         found.append((last, labels.ending_said(course.ending, course.pairs[last][0]), course.rewards[last]))
     return found
 
 
-def _listed(found: list[tuple[int, str, float]], course: Course) -> str:
-    said, before = [], -1
+def _in_order(found: list[tuple[int, str, float]], course: Course) -> str:
+    parts, before = [], -1
     for n, (step, what, reward) in enumerate(found):
         ahead = step - before
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
-        said.append(f"to {what} {when}" + (f" ({reward:+.3g})" if reward > 0.0 else ""))
+        parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
         before = step
-    sure = "" if course.ending_chance >= 0.99 else f", with a chance of {course.ending_chance:.0%}"
-    return _and(said) + sure
+    sure = "" if course.ending_chance >= 0.99 else f", with a chance of {percent(course.ending_chance)}"
+    return _and(parts) + sure
 
 
 def _and(parts: list[str]) -> str:

@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
-from whatfor.explanation import FAINT, Explanation
+from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
 from whatfor.question import Action, State, question
-from whatfor.text import count
+from whatfor.text import amount, count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-MOST_EPISODES = 5
+MAX_EPISODES = 5
 #: Of a picture: bars, and points of a line.
-MOST_BARS, MOST_POINTS = 10, 300
+MAX_BARS, MAX_POINTS = 10, 300
 #: Of a page: updates that are listed, and episodes that can be replayed.
-MOST_UPDATES, MOST_SHOWN = 200, 60
+MAX_UPDATES, MAX_REPLAYED = 200, 60
 #: An influence below this share of what is at stake is none.
 NOISE = 1e-9
 
@@ -45,8 +45,8 @@ class Provenance(Explanation):
     influence: NDArray[np.float64]  # (n,) weight times TD error at that moment: what deleting the update takes away
     episodes: NDArray[np.int64]  # (n,) in which the experience was made
     steps: NDArray[np.int64]  # (n,)
-    from_start: float  # the part of the value that is left of what the tables started with
-    effective: float  # so many equally weighted updates would be as many: (sum of weights)^2 / sum of squares
+    from_start: float  # the part of the value that is left of initial values
+    effective: float  # the effective number of updates: (sum of weights)^2 / sum of squares
     standard_error: float  # sampling error that the spread of the updates implies; too small for rarely tried actions
     stale: float  # share of the weight that flowed through actions the agent would no longer take
     luck: float  # the part of the value that is rewards above or below their mean
@@ -81,8 +81,8 @@ class Provenance(Explanation):
             residual=abs(account - value) if own else None,
         )
 
-    def telling(self, most: int = MOST_EPISODES) -> list[tuple[int, float]]:
-        """The most telling episodes and what each contributes by its influence; the largest first."""
+    def most_influential(self, most: int = MAX_EPISODES) -> list[tuple[int, float]]:
+        """The episodes with the largest influence, and that influence; the largest first."""
         if len(self.episodes) == 0:
             return []
         by_episode = np.bincount(self.episodes, weights=self.influence)
@@ -93,7 +93,7 @@ class Provenance(Explanation):
 
     @property
     def _noise(self) -> float:
-        """What is smaller than this does not tell anything."""
+        """Influences smaller than this are noise."""
         return NOISE * max(1.0, self.at_stake)
 
     def by_episode(self, most: int) -> list[dict[str, float]]:
@@ -110,28 +110,28 @@ class Provenance(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
-            return [f"In {here!r}, {doing!r} was never learned from: its value is what it started with."]
+            return [f"In {here!r}, {doing!r} was never learned from: its value is the initial value."]
         scale = max(1.0, self.at_stake)
         sure = self.standard_error <= 1e-9 * scale
         spread = "All of them agree" if sure else f"Their spread implies a standard error of {self.standard_error:.2g}"
         lines = [
-            f"In {here!r}, the value {self.value:.4f} of {doing!r} was learned in {count(len(used), 'episode')}, "
-            f"from {used[0]:,} to {used[-1]:,}; its updates weigh as much as {count(round(self.effective), 'equal one')}.",
+            f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {count(len(used), 'episode')}, "
+            f"from {used[0]:,} to {used[-1]:,}; its updates weigh as much as {count(round(self.effective), 'equally weighted update')}.",
             f"{spread}; {self._shares()}.",
         ]
-        telling = self.telling()
+        telling = self.most_influential()
         if not telling:
-            return [*lines, "No single episode stands out: forgetting any one would change nothing."]
-        if abs(telling[0][1]) < FAINT * scale:
+            return [*lines, "No single episode stands out: deleting any one would change nothing."]
+        if abs(telling[0][1]) < MIN_SHOWN * scale:
             return [
                 *lines,
-                f"No single episode stands out: forgetting any one would change it by at most {abs(telling[0][1]):.1g}.",
+                f"No single episode stands out: deleting any one would change it by at most {abs(telling[0][1]):.1g}.",
             ]
-        lines.append("The most telling episodes (what forgetting each would take away):")
-        return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in telling]
+        lines.append("The most influential episodes (what deleting each would take away):")
+        return lines + [f"  {amount(change, signed=True):>8}  episode {episode:,}" for episode, change in telling]
 
     def _shares(self) -> str:
-        stale = f"{self.stale:.1%} of the weight" if self.stale >= 5e-4 else "hardly any weight"
+        stale = f"{percent(self.stale)} of the weight" if self.stale >= 5e-4 else "hardly any weight"
         noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, self.at_stake)
         luck = f"luck made {self.luck:+.3g} of it" if noise else "luck had no part in it"
         return f"{stale} went through actions it would no longer take; {luck}"
@@ -144,9 +144,9 @@ class Provenance(Explanation):
     def page(self) -> dict[str, Any]:
         """The heaviest updates, and the heaviest episodes, each of which can be replayed."""
         answer = self.to_json()
-        left_out = max(0, len(answer["updates"]) - MOST_UPDATES)
-        answer["updates"] = answer["updates"][:MOST_UPDATES]
-        return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MOST_SHOWN)}
+        left_out = max(0, len(answer["updates"]) - MAX_UPDATES)
+        answer["updates"] = answer["updates"][:MAX_UPDATES]
+        return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MAX_REPLAYED)}
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -185,16 +185,16 @@ def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
 
 def layout(why: Provenance) -> Layout:
     """The most telling episodes, and when the weight was gathered."""
-    title = f"{why.labels.actions[why.action]}: which experience its value {why.value:.3f} is made of"
+    title = f"{why.labels.actions[why.action]}: which experience its value {amount(why.value)} is made of"
     if not why.weights.any():
         return Bars(title, why.labels.words(why.state), (), (Series("influence", ()),), "no experience")
-    telling = why.telling(MOST_BARS)
+    telling = why.most_influential(MAX_BARS)
     bars = Bars(
-        title="the most telling episodes",
+        title="the most influential episodes",
         caption="",
         names=tuple(f"episode {episode:,}" for episode, _ in telling),
         series=(Series("influence", tuple(amount for _, amount in telling)),),
-        axis="what forgetting it would take away",
+        axis="what deleting it would take away",
     )
     x, gathered = _gathered(why)
     lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
@@ -212,7 +212,7 @@ def layout(why: Provenance) -> Layout:
 def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Weight summed up over training, at so many episodes as a picture can tell apart."""
     gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
-    at = np.unique(np.linspace(0, len(gathered) - 1, min(MOST_POINTS, len(gathered))).astype(int))
+    at = np.unique(np.linspace(0, len(gathered) - 1, min(MAX_POINTS, len(gathered))).astype(int))
     return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
 
 

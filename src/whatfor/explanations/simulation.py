@@ -1,4 +1,4 @@
-"""What really followed when the policy was played: forward simulation."""
+"""What follows when the policy is played: forward simulation."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
+from whatfor.text import amount, percent
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.rolling import Rollouts
 
@@ -56,7 +57,7 @@ class Simulation(Explanation):
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
-        counts = _ended(rollouts, labels)
+        counts = _ending_counts(rollouts, labels)
         return cls(
             labels=labels,
             state=at.index,
@@ -82,15 +83,15 @@ class Simulation(Explanation):
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         low, high = self.interval
-        between = f" (95 % interval {low:.4g} to {high:.4g})" if high > low else ", every time"
+        between = f" (95 % interval {amount(low)} to {amount(high)})" if high > low else ", every time"
         lines = [
-            f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then as it now thinks best: "
-            f"it earned {self.value:.4g}{between}, in {self.length:.3g} steps on average.",
-            "It ended so:",
+            f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
+            f"Playing its policy gives a return of {amount(self.value)} (discounted){between}, in {self.length:.3g} steps on average.",
+            "How the episodes ended:",
         ]
         for name, chance in self.chances.items():
             low, high = self.intervals[name]
-            lines.append(f"  {chance:6.1%}  {name} (95 % interval {low:.1%} to {high:.1%})")
+            lines.append(f"  {percent(chance):>7}  {name} (95 % interval {percent(low)} to {percent(high)})")
         return lines
 
     def numbers(self) -> dict[str, Any]:
@@ -112,8 +113,8 @@ class Simulation(Explanation):
         }
 
 
-def _ended(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
-    """How often each ending came, the most frequent first; an end without a name is told by its last step."""
+def _ending_counts(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
+    """How often each ending came, the most frequent first; an unnamed ending is described by its last step."""
     names = [*ENDINGS, *labels.ending_names]
     last = rollouts.first[1:] - 1
     counts: dict[str, int] = {}
@@ -136,7 +137,7 @@ def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
     return map_of(
         why.labels,
         why.visits,
-        title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts earned {why.value:.3f}",
+        title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}",
         caption=why.labels.words(why.state),
         quantity="mean visits",
         state=why.state,

@@ -19,10 +19,10 @@ from whatfor.question import Action, Parameter, State, question
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: Steps that are expected less than this are not worth a line.
-FAINT = 5e-3
+#: Steps with fewer expected visits get no line.
+MIN_SHOWN = 5e-3
 #: A picture has so many rows.
-MOST_PAIRS = 14
+MAX_PAIRS = 14
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Timeline(Explanation):
     def of(
         cls, audit: Audit, labels: Labels, state: int, action: int, *, horizon: int, discount: float | None = None
     ) -> Timeline:
-        """Ask the ledger, telling weights apart by their depth."""
+        """Compute it from the ledger, with weights kept apart by depth."""
         if not isinstance(horizon, (int, np.integer)):
             raise ValueError(f"horizon is {horizon!r}; it is a whole number of steps")
         if horizon < 1:
@@ -54,17 +54,19 @@ class Timeline(Explanation):
     def sentences(self) -> list[str]:
         """The answer in words: what is most expected at each step."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        lines = [f"From {here!r} with {doing!r}, it expects, step by step (the likeliest; visits as asked):"]
+        lines = [
+            f"From {here!r} with {doing!r}, it expects, step by step (the likeliest pair; visits discounted as asked):"
+        ]
         for step, expected in enumerate(self.visits):
             state, action = divmod(int(expected.argmax()), expected.shape[1])
-            if expected[state, action] < FAINT:
+            if expected[state, action] < MIN_SHOWN:
                 break
             lines.append(f"  {step:3d}  {expected[state, action]:.3f}  {self._pair(state, action)}")
         if len(lines) == 1:
-            return [f"From {here!r} with {doing!r}, it has no expectation: that was never tried."]
+            return [f"From {here!r} with {doing!r}, it has no expectation: this was never tried."]
         beyond = float(self.remainder.sum())
-        if beyond >= FAINT:
-            lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} visits in all.")
+        if beyond >= MIN_SHOWN:
+            lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} visits in total.")
         return lines
 
     def numbers(self) -> dict[str, Any]:
@@ -84,10 +86,12 @@ def layout(why: Timeline) -> Grid:
     """A row for each pair, by when it is most expected; a column for each step."""
     horizon, _, n_actions = why.visits.shape
     flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
-    steps = 1 + int(np.flatnonzero(flat[:-1].max(axis=1) >= FAINT).max(initial=0))  # after those, it expects to be done
+    steps = 1 + int(
+        np.flatnonzero(flat[:-1].max(axis=1) >= MIN_SHOWN).max(initial=0)
+    )  # after those, it expects to be done
     ahead = flat[:-1]
-    told = np.flatnonzero(ahead.max(axis=0) >= FAINT)
-    most = told[np.argsort(-ahead[:, told].sum(axis=0), kind="stable")[:MOST_PAIRS]]
+    shown = np.flatnonzero(ahead.max(axis=0) >= MIN_SHOWN)
+    most = shown[np.argsort(-ahead[:, shown].sum(axis=0), kind="stable")[:MAX_PAIRS]]
     most = most[np.argsort(ahead[:, most].argmax(axis=0), kind="stable")]  # by when they peak
     rows = [flat[:, pair] for pair in most]
     names = pair_names(why.labels, [divmod(int(pair), n_actions) for pair in most], why.state)

@@ -11,6 +11,7 @@ from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered
 from whatfor.question import layout_of
 from whatfor.runs import Run
+from whatfor.text import percent
 
 #: x, x' and the swing in the middle, the angle between -4 and 0 degrees.
 STATE = 79
@@ -35,7 +36,7 @@ def _believed_and_simulated(id: str, method: str, run: Run) -> Figure:
     return believed_and_simulated(
         id, method, told, steps_it_stands(run),
         (
-            Check("distance of the expected visits from the simulated ones", "a mismatch", f"{told.distance:.1%}; {told.verdict}",
+            Check("distance of the expected visits from the simulated ones", "a mismatch", f"{percent(told.distance)}; {told.verdict}",
                   told.distance > MISMATCH and told.verdict == "differs"),
             Check("earnings sum to the value", "to floating point", f"off by {residual_of(told):.1e}", residual_of(told) < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
         ),
@@ -73,7 +74,7 @@ def believed_and_simulated(
         ),
         checks=(
             Check("steps that the greedy agent stands", "reasonably stable", f"{steps:.0f} of 200", steps >= STABLE),
-            Check("share of expected visits with the cart in the middle", "most of them", f"{middle:.1%}", bool(middle > 0.5) and steps >= STABLE),
+            Check("share of expected visits with the cart in the middle", "most of them", f"{percent(middle)}", bool(middle > 0.5) and steps >= STABLE),
             *checks,
         ),
         answers=(str(told),),
@@ -116,7 +117,7 @@ def _contrast(id: str, method: str, papers: str, run: Run) -> Figure:
         checks=(
             Check("which action is better", papers, f"{best} by {contrast.gap:.3g}" + (", not settled" if contrast.unsettled else ""), best == papers and contrast.gap > 0.0),
             Check("share of expected visits at the edges, after the other action and after the better one", "more after the other one",
-                  f"{edges[0]:.2%}, {edges[1]:.2%}", edges[0] > edges[1]),
+                  f"{percent(edges[0])}, {percent(edges[1])}", edges[0] > edges[1]),
             Check("the parts of the two futures sum to the gap", "explained by where the other leads", f"off by {residual_of(contrast):.1e}",
                   contrast.gap > 0.0 and residual_of(contrast) < 1e-9 * contrast.at_stake),
         ),

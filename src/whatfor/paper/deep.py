@@ -17,6 +17,7 @@ from whatfor.paper.deep_agents import DeepAgents, WorldName
 from whatfor.paper.figure import Check, Figure, residual_of
 from whatfor.paper.taxi import START, Case, along_an_episode, contrasts, moving
 from whatfor.runs import Run
+from whatfor.text import percent
 from whatfor.worlds.cartpole import MAX_STEPS
 
 #: Figure S11: printed value of the best action; without a discount n steps of -1 and a delivery are worth 20 - n.
@@ -56,7 +57,7 @@ def figure_4d(agents: DeepAgents) -> Figure:
         "4D", "DQN", told, steps,
         (
             Check(f"distance of the visits expected of {action!r} from the simulated ones (relative L1)", "a mismatch",
-                  f"{beside_papers(apart)}; tabular Q-learning from its own simulation: {real:.1%}",
+                  f"{beside_papers(apart)}; tabular Q-learning from its own simulation: {percent(real)}",
                   apart[0] > MISMATCH and stands),
             Check("distance of the same visits from those that tabular Q-learning expects", "not given",
                   beside_papers(from_table), from_table[0] < ALIKE and stands),
@@ -104,7 +105,7 @@ def _judged(run: Run, case: Case, shown: Contrast | None) -> tuple[Check, ...]:
         off = [np.inf] if shown is None else [_off_exact(run, which) for which in (shown.chosen, shown.instead)]
         return (
             Check(f"{case.kind}: states on the way of only the one, and of only the other", "two routes", f"{ways[0]}, {ways[1]}", min(ways) > 0),
-            Check(f"{case.kind}: visits of each, off those of its policy in the real world", "the same", ", ".join(f"{x:.1%}" for x in off), max(off) < CLOSE[2]),
+            Check(f"{case.kind}: visits of each, off those of its policy in the real world", "the same", ", ".join(f"{percent(x)}" for x in off), max(off) < CLOSE[2]),
             _all_states(run),
         )  # fmt: skip
     back = None if shown is None else _really_back(run, shown)
@@ -181,15 +182,15 @@ def trust_checks(ours: Run, papers: Run | None) -> tuple[Check, ...]:
     """How far beliefs can be trusted where the agent has been, beside those of the paper's head."""
     trusts = _trusts(ours, papers)
     trust, (correlation, gap, apart) = trusts[0], CLOSE
-    gaps = [f"{one.relative_gap:.1%} ({one.residual:.3g})" for one in trusts]
+    gaps = [f"{percent(one.relative_gap)} ({one.residual:.3g})" for one in trusts]
     checks = [
-        Check("earnings beside Q, over what it visited: mean gap, of Q's range", f"consistent; here at most {gap:.0%}", beside_papers(gaps), trust.relative_gap <= gap),
+        Check("earnings beside Q, over what it visited: mean gap, of Q's range", f"consistent; here at most {percent(gap)}", beside_papers(gaps), trust.relative_gap <= gap),
         Check("correlation of earnings and Q", f"consistent; here at least {correlation:g}", beside_papers([f"{one.correlation:.3f}" for one in trusts]),
               trust.correlation >= correlation and trust.relative_gap <= gap),
     ]  # fmt: skip
     if ours.labels.kind == "taxi":  # its world is a table, so what follows is known exactly
         checks.append(Check(
-            "distance of visits from the exact ones of its policy", f"not given; here at most {apart:.0%}", beside_papers([_shown(one) for one in trusts]),
+            "distance of visits from the exact ones of its policy", f"not given; here at most {percent(apart)}", beside_papers([_shown(one) for one in trusts]),
             trust.distance is not None and trust.distance <= apart,
         ))  # fmt: skip
     return tuple(checks)
@@ -199,7 +200,7 @@ def told_of(ours: Run, papers: Run | None) -> str:
     """The same in sentences."""
     names = ("Its belief", "The paper's head beside the same agent")
     return " ".join(
-        f"{name}: earnings {trust.residual:.3g} off Q ({trust.relative_gap:.1%} of its range, correlation {trust.correlation:.3f}), "
+        f"{name}: earnings {trust.residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
         f"visits off the exact ones by {_shown(trust)}."
         for name, trust in zip(names, _trusts(ours, papers), strict=False)
     )
@@ -211,7 +212,7 @@ def beside_papers(numbers: Sequence[float | str]) -> str:
     >>> beside_papers([0.1, 0.25])
     "10.0%; the paper's head: 25.0%"
     """
-    told = [x if isinstance(x, str) else f"{x:.1%}" for x in numbers]
+    told = [x if isinstance(x, str) else f"{percent(x)}" for x in numbers]
     return "; the paper's head: ".join(told)
 
 
@@ -220,7 +221,7 @@ def _trusts(*runs: Run | None) -> list[Trust]:
 
 
 def _shown(trust: Trust) -> str:
-    return "not known" if trust.distance is None else f"{trust.distance:.1%} (over {trust.states} states)"
+    return "not known" if trust.distance is None else f"{percent(trust.distance)} (over {trust.states} states)"
 
 
 def note(agents: DeepAgents, name: WorldName) -> str:

@@ -13,6 +13,7 @@ from whatfor.paper.blackjack import ENDS, outcome_bars
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.question import layout_of
 from whatfor.runs import Run
+from whatfor.text import percent
 from whatfor.worlds import World
 
 STATE, HIT = "player 7, dealer 5, no usable ace", "hit"
@@ -68,15 +69,15 @@ def figure_1(agents: Agents) -> Figure:
                   abs(_mean(well, "gap")) < 0.03),
             Check(f"from {SHOWN:,} experiences, seed {selected}, selected as the largest of {SEEDS}", "believes more busts than there are", f"{gap:+.3f}", gap > GAP),
             Check("the same agent: share of hands from 12 on where it sticks, against well-trained ones", "it sticks early",
-                  f"{small[SHOWN][selected].sticks:.0%}, {_mean(well, 'sticks'):.0%}", small[SHOWN][selected].sticks > _mean(well, "sticks") and gap > GAP),
+                  f"{percent(small[SHOWN][selected].sticks)}, {percent(_mean(well, 'sticks'))}", small[SHOWN][selected].sticks > _mean(well, "sticks") and gap > GAP),
             Check(f"all seeds from {SHOWN:,} experiences: believed less actual chance to bust, mean and standard error", "more than 0",
                   f"{_mean(small[SHOWN], 'gap'):+.3f} ± {_error(small[SHOWN]):.3f}", _mean(small[SHOWN], "gap") > 2.0 * _error(small[SHOWN])),
         ),
         answers=(str(good.comparison(STATE, HIT)), str(bad.comparison(STATE, HIT))),
         note="The badly trained agent is selected. Of all seeds, "
         + "; ".join(f"{sum(b.gap > GAP for b in busts)} of {SEEDS} from {size:,} experiences believe in over {GAP:g} too many busts, {sum(b.gap < -GAP for b in busts)} in over {GAP:g} "
-                    f"too few ({_mean(busts, 'unknown'):.0%} of the belief is unknown; it sticks on {_mean(busts, 'sticks'):.0%} of hands)" for size, busts in small.items())
-        + f". Well-trained agents stick on {_mean(well, 'sticks'):.0%}.",
+                    f"too few ({percent(_mean(busts, 'unknown'))} of the belief is unknown; it sticks on {percent(_mean(busts, 'sticks'))} of hands)" for size, busts in small.items())
+        + f". Well-trained agents stick on {percent(_mean(well, 'sticks'))}.",
     )  # fmt: skip
 
 
