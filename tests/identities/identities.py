@@ -274,7 +274,7 @@ def ever_is_the_oracle(case: Case) -> None:
 
     shape = (ledger.n_tables, ledger.n_states, n_actions)
     for arrived, before in ((alone, None), (first, y)):
-        expected = oracle.probability(ledger.lines, ledger.n_cells, arrived).reshape(shape).mean(axis=0)
+        expected = oracle.ever(ledger.lines, ledger.n_cells, arrived).reshape(shape).mean(axis=0)
         for s, a in pairs(run):
             assert abs(run.chance(s, a, event=x, before=before).probability - expected[s, a]) <= EXACT
 

@@ -112,7 +112,7 @@ BROKEN = {
     ),
     "of two concepts the second comes first": (
         "explanations/chance.py",
-        "[*(concept for concept, _ in first), of]",
+        "[*(concept for concept, _ in first), event]",
         "[*(concept for concept, _ in first[1:]), of, of]",
         ["ever_is_the_oracle", "arrivals_and_the_unknown_are_certain"],
     ),
@@ -130,14 +130,14 @@ BROKEN = {
     ),
     "the asked step counts among what follows": (
         "explanations/chance.py",
-        "(row.visits - now.visits)[of.states]",
-        "row.visits[of.states]",
+        "(row.visits - now.visits)[event.states]",
+        "row.visits[event.states]",
         ["what_follows_is_all_but_the_step"],
     ),
     "the asked step is paid among what follows": (
         "explanations/chance.py",
-        "(row.earnings - now.earnings)[of.states]",
-        "row.earnings[of.states]",
+        "(row.earnings - now.earnings)[event.states]",
+        "row.earnings[event.states]",
         ["what_follows_is_all_but_the_step"],
     ),
     "the rest is forgotten": (

@@ -1,4 +1,4 @@
-"""Whether the agent expects something probability to be true, or to be true before something else."""
+"""Whether the agent expects something to come true, or to be true before something else."""
 
 from __future__ import annotations
 
