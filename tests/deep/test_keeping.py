@@ -320,5 +320,5 @@ def test_the_command_line_is_told_where_concepts_are(tmp_path: Path, whatfor: An
 
 def test_a_wrapped_world_is_named(tmp_path: Path) -> None:
     env = gym.make("FrozenLake-v1", is_slippery=False)
-    with pytest.raises(ValueError, match="states have other names"):
+    with pytest.raises(ValueError, match="the states of this one have other names"):
         _ = learned(env, steps=200, world="Taxi-v4")[1].run
