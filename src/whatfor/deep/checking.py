@@ -149,9 +149,8 @@ def _check_network(
 ) -> None:
     """Reject weights and counts that do not fit the layers and the labels."""
     online, pairs = below("online", tensors), labels.n_states * labels.n_actions
-    body = {
-        name: tensor for name, tensor in online.items() if name.count(".") > 1
-    }  # the names of the outputs have no number
+    # Layers of the body have a number in their names, outputs have none.
+    body = {name: tensor for name, tensor in online.items() if name.count(".") > 1}
     check_layers([*sizes.state, *(sizes.action or []), *sizes.joint], body)
     n_inputs = labels.n_states if reads == "cell" else flat_size(space)
     endings = 1 + len(set(labels.ending_names))  # one more, for an ending without a name
