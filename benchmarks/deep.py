@@ -1,4 +1,4 @@
-"""What a belief network costs beside Stable-Baselines3's DQN, and how it compares with the paper's method written plainly."""
+"""What a belief network costs alongside Stable-Baselines3's DQN, and how it compares with the paper's method written plainly."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _paper(name: str, head: Any, every: int = 1) -> tuple[Any, Any]:
     from stable_baselines3 import DQN
 
     import published
-    from whatfor.deep import BeliefCallback, ClippedAdam
+    from whatfor.deep import BeliefCallback, BeliefSettings, ClippedAdam
     from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI
     from whatfor.paper.deep_agents import cartpole_env, taxi_env
 
@@ -117,9 +117,15 @@ def _paper(name: str, head: Any, every: int = 1) -> tuple[Any, Any]:
     if head is None:
         return model, None
     sizes = PAPER_CARTPOLE if name == "CartPole" else PAPER_TAXI
-    return model, BeliefCallback(
-        head=head, sizes=sizes, reads="cell", together=1, learning_rate=published.RATE, optimiser=ClippedAdam
+    settings = BeliefSettings(
+        head=head,
+        sizes=sizes,
+        reads="cell",
+        batches_per_update=1,
+        learning_rate=published.RATE,
+        optimiser=ClippedAdam,
     )
+    return model, BeliefCallback(settings=settings)
 
 
 def _against_published(scale: int) -> list[Row]:
@@ -186,7 +192,7 @@ def measure(kind: str, name: str, believes: bool) -> dict[str, float]:
     else:
         model, callback = _paper(name, "regression" if believes else None)
     model.learn(500 if kind == "default" else 100, callback=callback)
-    count = {"agent": model.q_net, "belief": callback.belief.online if callback else None}
+    count = {"agent": model.q_net, "belief": callback.belief.network if callback else None}
     sizes = {key: float(sum(p.numel() for p in net.parameters())) if net else 0.0 for key, net in count.items()}
     return {"mb": peak_gb() * 1e3 - before, **sizes}
 

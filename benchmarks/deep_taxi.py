@@ -1,7 +1,7 @@
 """The thresholds of deep Taxi, measured for several seeds: `python benchmarks/deep_taxi.py --preset full --device cuda`.
 
 What it finds goes into benchmarks/deep_taxi.json, one entry for each head, seed and setting that it was run with, failed or not.
-An agent is the same, to the bit, whichever head learns beside it.
+An agent is bit-for-bit identical, whichever head is trained alongside it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def measured(run: Run) -> dict[str, Any]:
     ending = [s for s in states if exact.ends(s, int(policy[s]))]
     returns = [exact.value(s, int(policy[s])) if s in set(ending) else -np.inf for s in starts]
     off = np.abs(run.values[states].max(axis=1) - best[states].max(axis=1))
-    seen = np.stack([np.asarray(belief.example(s)) for s in states])
-    visits, earnings = belief.rows(seen, policy[states])
+    observations = np.stack([np.asarray(belief.example(s)) for s in states])
+    visits, earnings = belief.rows(observations, policy[states])
     rows = [at for at, s in enumerate(states) if s in set(ending)]
     apart = np.array([exact.off(visits[at], states[at], int(policy[states[at]])) for at in rows] or [np.inf])
     gaps = np.abs(earnings.sum(axis=(1, 2)) - run.values[states, policy[states]])

@@ -12,7 +12,8 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import whatfor as wf
 from fuzz.corpus import CART
-from whatfor.deep import BeliefCallback, Bins, Clusters, Sizes
+from whatfor.deep import BeliefCallback, BeliefSettings, Bins, Clusters, Sizes
+from whatfor.deep.document import HeadName
 
 CONCEPTS: dict[str, Any] = {
     "pole left": lambda x: x[2] < 0.0,
@@ -24,9 +25,9 @@ ENDINGS: dict[str, Any] = {"fell left": lambda x: x[2] < -0.2, "fell right": lam
 CELLS = CONCEPTS | ENDINGS
 
 
-def learned(env: Any, cells: Any = None, **more: Any) -> wf.Run:
+def learned(env: Any, cells: Any = None, *, head: HeadName = "faithful", endings: Any = None) -> wf.Run:
     """A run of a tiny network."""
-    beside = BeliefCallback(cells, sizes=Sizes(joint=(8,)), seed=0, **more)
+    beside = BeliefCallback(cells, endings=endings, settings=BeliefSettings(head=head, sizes=Sizes(joint=(8,))))
     model = DQN(
         "MlpPolicy", env, seed=0, device="cpu", learning_starts=50, train_freq=4, target_update_interval=50, batch_size=8,
         buffer_size=500, gamma=0.9, policy_kwargs={"net_arch": [8]},

@@ -11,7 +11,7 @@ import pytest
 from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, learned
 
 import whatfor as wf
-from whatfor.deep import BeliefCallback, learn_after
+from whatfor.deep import BeliefCallback, BeliefSettings, learn_after
 from whatfor.explanations import Intention, Trust
 from whatfor.explanations.phrases import Plan
 from whatfor.question import layout_of
@@ -112,7 +112,7 @@ def test_a_callback_belongs_to_one_agent() -> None:
     _, beside = learned("CartPole-v1", CONCEPTS, steps=200)
     from stable_baselines3 import DQN
 
-    with pytest.raises(ValueError, match="has learned beside another agent"):
+    with pytest.raises(ValueError, match="was trained alongside another agent"):
         DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beside)
 
 
@@ -120,7 +120,7 @@ def test_what_is_judged_is_spread_over_all_experience() -> None:
     from stable_baselines3 import DQN
     from stable_baselines3.common.env_util import make_vec_env
 
-    beside = BeliefCallback(CONCEPTS, sizes=SMALL)
+    beside = BeliefCallback(CONCEPTS, settings=SMALL)
     model = DQN("MlpPolicy", make_vec_env("CartPole-v1", n_envs=4, seed=0), seed=0, device="cpu", learning_starts=100)
     model.learn(800, callback=beside)
     seen, _ = beside.visited(40)
@@ -254,7 +254,7 @@ def test_an_agent_explained_after_training_is_labelled_so() -> None:
 @pytest.mark.long
 def test_beliefs_learned_after_training_are_close_to_the_exact_ones() -> None:
     model, _ = learned(gym.make("FrozenLake-v1", is_slippery=True), steps=400)
-    run = learn_after(model, steps=3_000, updates=2_500, exploration=0.3, learning_rate=3e-3)
+    run = learn_after(model, steps=3_000, updates=2_500, settings=BeliefSettings(exploration=0.3, learning_rate=3e-3))
     assert run.trust is not None
     assert run.trust.distance is not None
     assert run.trust.distance < 0.25

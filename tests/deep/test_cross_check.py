@@ -13,10 +13,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from whatfor.beliefs import ExactBeliefs, Situation
-from whatfor.deep import BeliefNetwork, Sizes
-from whatfor.deep.cells import cells_of
-from whatfor.deep.heads import HEADS, Step, _Spread
-from whatfor.deep.network import PAPER_TAXI, Expected
+from whatfor.deep import BeliefNetwork, BeliefSettings, Sizes
+from whatfor.deep.cells import make_partition
+from whatfor.deep.heads import HEADS, Step, _SpreadLoss
+from whatfor.deep.network import PAPER_TAXI, Predictions
+from whatfor.deep.training import Trainer
 from whatfor.testing import check_beliefs, random_world
 
 STATES, ACTIONS, DISCOUNT = 6, 3, 0.9
@@ -71,15 +72,20 @@ class Setting:
         )
 
 
-def made(setting: Setting, **more: Any) -> BeliefNetwork:
-    cells = cells_of(None, spaces.Discrete(STATES), None, np.zeros(0), n_actions=ACTIONS)
-    return BeliefNetwork(cells, setting.q_values, discount=DISCOUNT, **{"sizes": Sizes(joint=(64,)), **more})
+def make_belief(setting: Setting, **more: Any) -> BeliefNetwork:
+    cells = make_partition(None, spaces.Discrete(STATES), None, np.zeros(0), n_actions=ACTIONS)
+    settings = BeliefSettings(**{"sizes": Sizes(joint=(64,)), "learning_rate": 1e-3, **more})
+    return BeliefNetwork(cells, setting.q_values, discount=DISCOUNT, settings=settings)
 
 
-def taught(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1_800, sync: int = 25) -> None:
+def trainer_of(belief: BeliefNetwork) -> Trainer:
+    assert belief.trainer is not None
+    return belief.trainer
+
+
+def train(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1_800, sync: int = 25) -> None:
     for _ in range(updates):
-        for group in belief.optimiser.param_groups:
-            group["lr"] = 3e-3 * max(0.05, 1.0 - belief.updates / of)
+        trainer_of(belief).set_learning_rate(3e-3 * max(0.05, 1.0 - belief.updates / of))
         if belief.updates % sync == 0:
             belief.sync()
         belief.update(*setting.batch(64))
@@ -87,12 +93,12 @@ def taught(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1
 
 @cache
 def faithful(loss: str) -> tuple[BeliefNetwork, list[float], float]:
-    """A belief that was taught, its distances from the exact ones on the way, and its gap in the end."""
+    """A trained belief, its distances from the exact ones on the way, and its gap in the end."""
     setting = Setting()
-    belief = made(setting, loss=loss)
+    belief = make_belief(setting, loss=loss)
     distances = [setting.distance(belief)]
     for _ in range(3):
-        taught(belief, setting, 600)
+        train(belief, setting, 600)
         distances.append(setting.distance(belief))
     return belief, distances, setting.gap(belief)
 
@@ -112,8 +118,8 @@ def test_the_faithful_head_approaches_exact_beliefs(loss: str) -> None:
 @pytest.mark.long
 def test_earnings_lie_where_the_exact_ones_do() -> None:
     setting = Setting(seed=5)
-    belief = made(setting, loss="squared")
-    taught(belief, setting, 1_800)
+    belief = make_belief(setting, loss="squared")
+    train(belief, setting, 1_800)
     for s in range(STATES):
         for a in range(ACTIONS):
             true = setting.exact.earnings(s, a)
@@ -122,7 +128,7 @@ def test_earnings_lie_where_the_exact_ones_do() -> None:
 
 def test_endings_approach_exact_chances() -> None:
     setting = Setting()
-    assert made(setting).row(Situation(0), 0).endings["terminated"] < 0.1  # nothing is known yet
+    assert make_belief(setting).row(Situation(0), 0).endings["terminated"] < 0.1  # nothing is known yet
     belief, *_ = faithful("huber")
     for s in range(STATES):
         assert belief.row(Situation(s), 0).endings["terminated"] == pytest.approx(
@@ -133,16 +139,16 @@ def test_endings_approach_exact_chances() -> None:
 @pytest.mark.long
 def test_the_papers_head_learns_a_small_world() -> None:
     setting = Setting()
-    belief = made(setting, head="regression", sizes=Sizes(state=(64,), action=(16,), joint=(64,)), reads="cell")
-    taught(belief, setting, 1_800)
+    belief = make_belief(setting, head="regression", sizes=Sizes(state=(64,), action=(16,), joint=(64,)), reads="cell")
+    train(belief, setting, 1_800)
     assert setting.distance(belief) < 0.15
     assert setting.gap(belief) < 0.2
 
 
 def test_all_actions_can_be_answered_at_once() -> None:
     setting = Setting()
-    belief = made(setting, sizes=Sizes(state=(64,), action=None, joint=()))
-    taught(belief, setting, 1_800)
+    belief = make_belief(setting, sizes=Sizes(state=(64,), action=None, joint=()))
+    train(belief, setting, 1_800)
     assert setting.distance(belief) < 0.1
 
 
@@ -152,16 +158,14 @@ def test_hubers_earnings_lean_as_q_does() -> None:
 
 
 @pytest.mark.long
-def test_lengths_are_means_whatever_q_is_taught_by() -> None:
+def test_lengths_are_means_whatever_the_loss_of_q() -> None:
     """One state that ends with a chance of 0.1: ten steps are expected, not the hundred that a median would see."""
-    cells = cells_of(None, spaces.Discrete(1), None, np.zeros(0), n_actions=1)
-    belief = BeliefNetwork(
-        cells, lambda seen: np.zeros((len(seen), 1)), discount=0.99, sizes=Sizes(joint=(16,)), learning_rate=3e-3
-    )
+    cells = make_partition(None, spaces.Discrete(1), None, np.zeros(0), n_actions=1)
+    settings = BeliefSettings(sizes=Sizes(joint=(16,)), learning_rate=3e-3)
+    belief = BeliefNetwork(cells, lambda obs: np.zeros((len(obs), 1)), discount=0.99, settings=settings)
     dice, nothing = np.random.default_rng(0), np.zeros(64, np.int64)
     for update in range(2_000):
-        for group in belief.optimiser.param_groups:
-            group["lr"] = 3e-3 * max(0.02, 1.0 - update / 2_000)
+        trainer_of(belief).set_learning_rate(3e-3 * max(0.02, 1.0 - update / 2_000))
         ended = (dice.random(64) < 0.1).astype(np.float32)
         batch = SimpleNamespace(
             observations=nothing, actions=nothing, rewards=np.zeros(64), next_observations=nothing, dones=ended
@@ -175,7 +179,7 @@ def test_lengths_are_means_whatever_q_is_taught_by() -> None:
 @pytest.mark.parametrize("broken", ["bootstraps from the state itself", "forgets that episodes end", "never syncs"])
 def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting()
-    belief = made(setting, loss="squared")
+    belief = make_belief(setting, loss="squared")
     whole = setting.batch
 
     def batch(size: int) -> tuple[Any, NDArray[np.int64]]:
@@ -189,17 +193,17 @@ def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(setting, "batch", batch)
     if broken == "never syncs":
         monkeypatch.setattr(belief, "sync", lambda: None)
-    taught(belief, setting, 600, of=600)
+    train(belief, setting, 600, of=600)
     assert right_distance() < 0.12, "else the bar lies too high"
     assert setting.distance(belief) > 3.0 * right_distance()
 
 
 @cache
 def right_distance() -> float:
-    """How far a belief is off that was taught as long, with the right targets."""
+    """How far a belief is off that was trained as long, with the right targets."""
     setting = Setting()
-    belief = made(setting, loss="squared")
-    taught(belief, setting, 600, of=600)
+    belief = make_belief(setting, loss="squared")
+    train(belief, setting, 600, of=600)
     return setting.distance(belief)
 
 
@@ -211,13 +215,13 @@ def test_earnings_do_not_rescale_visits() -> None:
         torch.ones(4),
         torch.ones(4, dtype=torch.long),
     )
-    later = Expected(torch.randn(4, 6), torch.rand(4, 5), torch.zeros(4, 2))
+    later = Predictions(torch.randn(4, 6), torch.rand(4, 5), torch.zeros(4, 2))
     slopes = []
     for scale in (1.0, 100.0):
         logits = torch.zeros(4, 6, requires_grad=True)
-        out = Expected(logits, torch.rand(4, 5, requires_grad=True), torch.zeros(4, 2))
-        told = HEADS["faithful"].losses(out, step._replace(reward=scale * step.reward), later, "squared")
-        torch.autograd.backward(list(told.values()))
+        out = Predictions(logits, torch.rand(4, 5, requires_grad=True), torch.zeros(4, 2))
+        losses = HEADS["faithful"].losses(out, step._replace(reward=scale * step.reward), later, "squared")
+        torch.autograd.backward(list(losses.values()))
         slopes.append(logits.grad)
     assert torch.equal(*slopes)
     maps = [HEADS["faithful"].maps(later, step.pair, rewards) for rewards in (torch.rand(2, 6), torch.zeros(2, 6))]
@@ -234,13 +238,14 @@ def test_the_gradient_of_the_spread_is_autograds() -> None:
     pair = torch.tensor([0, 3, 6, 1, 1])
 
     def loss(x: torch.Tensor) -> torch.Tensor:
-        return _Spread.apply(x, shares, amount, now, pair)
+        return _SpreadLoss.apply(x, shares, amount, now, pair)
 
     assert torch.autograd.gradcheck(loss, (logits,))
 
 
 def test_the_papers_networks_have_the_papers_sizes() -> None:
-    cells = cells_of(None, spaces.Discrete(500), None, np.zeros(0), n_actions=6)
-    belief = BeliefNetwork(cells, lambda seen: np.zeros((len(seen), 6)), discount=1.0, sizes=PAPER_TAXI, reads="cell")
-    shapes = [tuple(p.shape) for name, p in belief.online.named_parameters() if name.endswith("weight")]
+    cells = make_partition(None, spaces.Discrete(500), None, np.zeros(0), n_actions=6)
+    settings = BeliefSettings(sizes=PAPER_TAXI, reads="cell")
+    belief = BeliefNetwork(cells, lambda obs: np.zeros((len(obs), 6)), discount=1.0, settings=settings)
+    shapes = [tuple(p.shape) for name, p in belief.network.named_parameters() if name.endswith("weight")]
     assert shapes[:4] == [(1024, 500), (128, 6), (2048, 1152), (3000, 2048)]

@@ -68,7 +68,7 @@ def test_answers_about_acrobot_hold_together(acrobot, run):
     assert set(ends.chances) <= {"swung up", "terminated"}
     assert sum(ends.chances.values()) + ends.unknown == pytest.approx(1.0, abs=1e-6)
     assert run.trust.updates == 250  # two of 500 batches at a time
-    assert run.trust.source == "learned beside"
+    assert run.trust.source == "trained alongside"
 
 
 def test_the_tip_is_where_the_environment_says(acrobot):
@@ -118,11 +118,11 @@ def test_a_belief_draws_no_random_numbers_of_the_loop(own):
     before, kept = (torch.random.get_rng_state(), np.random.get_state()[1].copy()), [x.clone() for x in batch]  # noqa: NPY002
     env = gym.make("CartPole-v1")
     belief = wf.deep.BeliefNetwork.of(env, np.zeros, own.CELLS, endings=own.ENDINGS, discount=0.9)
-    weights = [x.clone() for x in belief.online.parameters()]
+    weights = [x.clone() for x in belief.network.parameters()]
     belief.update(batch, batch.actions)
     belief.sync()
-    assert any(not torch.equal(a, b) for a, b in zip(weights, belief.online.parameters(), strict=True))
-    assert same(belief.online, belief.target)
+    assert any(not torch.equal(a, b) for a, b in zip(weights, belief.network.parameters(), strict=True))
+    assert same(belief.network, belief.trainer.target)
     assert torch.equal(before[0], torch.random.get_rng_state())
     assert np.array_equal(before[1], np.random.get_state()[1])  # noqa: NPY002
     assert all(torch.equal(a, b) for a, b in zip(kept, batch, strict=True)), "the batch is as it was"
@@ -173,6 +173,6 @@ def test_clusters_of_an_own_loop_are_made_of_what_was_visited():
 
 def test_a_number_on_an_edge_is_in_the_bin_above():
     edges = (-1.0, 0.0, 0.5)
-    cells = wf.deep.Concepts({"x": (lambda seen: seen[0], edges)}).over(spaces.Box(-2, 2, (1,)), None, np.zeros(0))
+    cells = wf.deep.Concepts({"x": (lambda obs: obs[0], edges)}).partition(spaces.Box(-2, 2, (1,)), None, np.zeros(0))
     numbers = np.array([-2.0, -1.0, -0.5, 0.0, 0.2, 0.5, 1.0])
     assert cells.index(numbers[:, None]).tolist() == np.digitize(numbers, edges).tolist()

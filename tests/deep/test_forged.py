@@ -23,7 +23,7 @@ from test_keeping import BOUNDS
 import whatfor as wf
 from test_forgeries import contents, forge, forge_document, spots
 from whatfor.deep import BeliefCallback, Bins, Clusters
-from whatfor.deep.parts import AGAIN
+from whatfor.deep.checking import ADVICE
 
 #: Stands for: leave it out.
 GONE = object()
@@ -65,7 +65,7 @@ def check_refused(folder: Path, message: str) -> None:
         wf.load(folder)
     said = str(refused.value)
     assert "\n" not in said
-    assert said.count(AGAIN) == 1
+    assert said.count(ADVICE) == 1
 
 
 def forge_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
@@ -83,7 +83,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     ("network.cells", "clusters", "its cells has the tensors none, not centres, examples, spread"),
     ("network.cells", "x", "invalid enum value 'x' at `network.cells`"),
     ("network.endings", GONE, "missing required field `endings`"),
-    ("network.endings", ["x"], r"its endings are \['x'\], and its labels name"),
+    ("network.endings", ["x"], r"its endings are \['x'\]; its labels name"),
     ("network.endings", [3], r"got `int` at `network.endings\[0\]`"),
     ("network.settings.discount", "x", "expected `float`, got `str` at `network.settings.discount`"),
     ("network.settings.discount", 1.5, "expected `float` <= 1.0"),
@@ -113,7 +113,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     ("network.space.n", -3, "expected `int` >= 1"),
     ("network.space.n", 17, "belief network cannot be read: its online.joint.0.weight is"),
     ("network.space.start", 2**63 - 1, "more than an int64 holds"),
-    ("network.space.start", 1, "its observations start at 1, where its agent's start at 0"),
+    ("network.space.start", 1, "its observations start at 1, those of its agent must start at 0"),
     ("network.space", {"kind": "box"}, "its space has the tensors none, not high, low"),
     ("network.space", {"kind": "multidiscrete"}, "its space has the tensors none, not nvec, start"),
     ("network.normaliser", {"clip": 1.0}, "its normaliser has the tensors none, not mean, scale"),
@@ -138,7 +138,7 @@ def test_the_command_line_says_it_in_one_line(deep: Path, tmp_path: Path, whatfo
     assert (code, out) == (2, "")
     assert (
         err
-        == f"whatfor: the belief network cannot be read: object missing required field `cells` at `network`; {AGAIN}\n"
+        == f"whatfor: the belief network cannot be read: object missing required field `cells` at `network`; {ADVICE}\n"
     )
 
 

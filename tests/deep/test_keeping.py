@@ -16,10 +16,10 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
 import whatfor as wf
-from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Clusters, run_of
+from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Clusters, run_of
 from whatfor.deep.agent import copy_of
-from whatfor.deep.cells import cells_of
-from whatfor.deep.spaces import space_in, space_out
+from whatfor.deep.cells import make_partition
+from whatfor.deep.spaces import space_from_document, space_to_document
 from whatfor.deep.tensors import pack, prefixed, unpack
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
@@ -159,15 +159,15 @@ SPACES = [
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_spaces_come_back_the_same(space: gym.Space[Any]) -> None:
-    part, tensors = space_out(space)
-    back = space_in(part, unpack(pack(prefixed("space", tensors))))
+    part, tensors = space_to_document(space)
+    back = space_from_document(part, unpack(pack(prefixed("space", tensors))))
     assert back == space
     assert back.dtype == space.dtype
 
 
 def test_other_spaces_are_refused() -> None:
     with pytest.raises(ValueError, match=r"observations of Text.* cannot be saved"):
-        space_out(gym.spaces.Text(3))
+        space_to_document(gym.spaces.Text(3))
 
 
 class Bomb:
@@ -182,9 +182,8 @@ class Bomb:
 
 @pytest.mark.parametrize("seed", [2**64, -(2**64), 0.5])
 def test_a_seed_that_could_not_be_saved_is_refused_at_once(seed: Any) -> None:
-    cells = cells_of(None, gym.spaces.Discrete(3), None, np.zeros(0), n_actions=2)
     with pytest.raises((ValueError, TypeError), match=r"64 bits|integer"):
-        BeliefNetwork(cells, lambda seen: np.zeros((len(seen), 2)), discount=0.9, seed=seed)
+        BeliefSettings(seed=seed)
 
 
 def test_damaged_networks_are_refused(tmp_path: Path) -> None:
@@ -210,7 +209,7 @@ def test_a_run_that_nobody_looked_at_comes_back(tmp_path: Path) -> None:
 
 
 def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
-    cells = cells_of(None, gym.spaces.Discrete(3), None, np.zeros(0), n_actions=2)
+    cells = make_partition(None, gym.spaces.Discrete(3), None, np.zeros(0), n_actions=2)
 
     def worth(seen: Any) -> Any:
         return np.zeros((len(seen), 2))
@@ -224,15 +223,18 @@ def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
     ("spoil", "says"),
     [
         (lambda run: run.tables.fill(np.nan), r"Q-values are NaN or infinite in 16 of 16 states, .* learning_rate"),
-        (lambda run: run.beliefs._brought.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
+        (lambda run: run.beliefs.experience.rewards.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
         (lambda run: run.settings.update(reward_scale=np.nan), r"settings.reward_scale is nan, so .* cannot be saved"),
         (lambda run: run.beliefs.agent.weights["q_net.0.bias"].fill_(np.inf), "agent's network holds NaN or infinite"),
-        (lambda run: setattr(run.beliefs, "updates", -1), "belief network cannot be saved: expected `int` >= 0"),
+        (
+            lambda run: setattr(run.beliefs.experience, "updates", -1),
+            "belief network cannot be saved: expected `int` >= 0",
+        ),
         (
             lambda run: setattr(run.beliefs, "trust", replace(run.trust, residual=-1.0)),
             "cannot be saved: .* at `network.trust",
         ),
-        (lambda run: run.beliefs._count.fill_(0.5), "cannot be saved: it counts updates"),
+        (lambda run: run.beliefs.experience.count.fill_(0.5), "cannot be saved: its counts of samples"),
     ],
     ids=["Q", "beliefs", "settings", "agent", "updates", "trust", "counts"],
 )
@@ -268,11 +270,13 @@ def _with_trust(trust: Any) -> wf.Run:
     """The lake's run again, for changes."""
     run, belief = lake(), lake().beliefs
     assert isinstance(belief, BeliefNetwork)
-    still = belief.snapshot(belief.q_values)
+    copied = belief.snapshot(belief.q_values)
     assert belief.agent is not None
-    still.agent = belief.agent._replace(weights={name: tensor.clone() for name, tensor in belief.agent.weights.items()})
-    still.trust = trust
-    return wf.Run(labels=run.labels, values=run.tables, beliefs=still, settings=dict(run.settings))
+    copied.agent = belief.agent._replace(
+        weights={name: tensor.clone() for name, tensor in belief.agent.weights.items()}
+    )
+    copied.trust = trust
+    return wf.Run(labels=run.labels, values=run.tables, beliefs=copied, settings=dict(run.settings))
 
 
 def test_rewards_alone_can_be_normalised(tmp_path: Path) -> None:
@@ -316,5 +320,5 @@ def test_the_command_line_is_told_where_concepts_are(tmp_path: Path, whatfor: An
 
 def test_a_wrapped_world_is_named(tmp_path: Path) -> None:
     env = gym.make("FrozenLake-v1", is_slippery=False)
-    with pytest.raises(ValueError, match="states have other names"):
+    with pytest.raises(ValueError, match="the states of this one have other names"):
         _ = learned(env, steps=200, world="Taxi-v4")[1].run

@@ -35,7 +35,7 @@ def test_no_check_is_met_by_an_agent_that_learned_from_one_batch(untrained, id):
     assert untrained.taxi.beliefs.updates == 1
 
 
-def test_both_heads_learned_beside_the_same_agent(untrained):
+def test_both_heads_are_trained_alongside_the_same_agent(untrained):
     for ours, papers in (
         (untrained.taxi, untrained.taxi_regression),
         (untrained.cartpole, untrained.cartpole_regression),
@@ -57,7 +57,7 @@ def test_the_papers_head_is_left_out_where_it_costs_much():
 def test_a_saved_agent_answers_the_same_number_by_number(tmp_path, name, inputs):
     agents = DeepAgents(trained=False, device="cpu", inputs=inputs)
     run, state = getattr(agents, name), STATES[name]
-    space = run.beliefs.cells.space
+    space = run.beliefs.partition.space
     assert (space.shape == ()) == (inputs == "one-hot")
     agents.save(tmp_path)
     again = wf.load(tmp_path / name)

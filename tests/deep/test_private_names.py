@@ -76,5 +76,5 @@ def test_the_message_names_the_version(name: str) -> None:
 def test_private_names_are_used_in_one_file() -> None:
     own = Path(private.__file__)
     used = re.compile(r"torch\._\w+|model\._\w+|_dqn\._\w+|spaces\._\w+|gym\._\w+|policy\._\w+|buffer\._\w+")
-    found = {f.name: hits for f in own.parent.glob("*.py") if (hits := used.findall(f.read_text()))}
+    found = {f.name: hits for f in own.parent.rglob("*.py") if (hits := used.findall(f.read_text()))}
     assert set(found) == {own.name}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,16 +18,16 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 from whatfor.deep import BeliefCallback, BeliefNetwork, learn_after
-from whatfor.deep.agent import reward_scale, sees_through
-from whatfor.deep.belief import MOST_NORM
-from whatfor.deep.callback import falling
+from whatfor.deep.agent import observes_single_env, reward_scale
 from whatfor.deep.optimiser import ClippedAdam
-from whatfor.deep.run import beyond, distance_to_exact
+from whatfor.deep.run import distance_to_exact, share_out_of_range
+from whatfor.deep.settings import decaying_rate
+from whatfor.deep.training import MAX_NORM
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 FALLEN = np.array([0.0, 0.0, -0.3, 0.0], np.float32)
 #: No pole of CartPole leans so far before its episode is over; normalised, half of them would.
-LYING: dict[str, Any] = {"lying": lambda seen: abs(seen[2]) > 0.5}
+LYING: dict[str, Any] = {"lying": lambda obs: abs(obs[2]) > 0.5}
 
 
 def normalised() -> VecNormalize:
@@ -40,8 +41,8 @@ def agent(env: Any = "CartPole-v1", kind: type[DQN] = DQN, **more: Any) -> DQN:
 
 def network(**more: Any) -> BeliefNetwork:
     return BeliefNetwork.of(
-        gym.make("CartPole-v1"), lambda seen: np.zeros((len(seen), 2)), CONCEPTS, endings=ENDINGS, discount=0.9,
-        sizes=SMALL, learning_rate=1e-2, **more,
+        gym.make("CartPole-v1"), lambda obs: np.zeros((len(obs), 2)), CONCEPTS, endings=ENDINGS, discount=0.9,
+        settings=replace(SMALL, learning_rate=1e-2, **more),
     )  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def test_a_run_stays_what_it_was_while_the_normaliser_goes_on_learning() -> None
 
 def test_after_training_earnings_are_in_the_units_of_q_too() -> None:
     model, _ = learned(normalised(), CONCEPTS, steps=300)
-    run = learn_after(model, CONCEPTS, steps=100, updates=20, sizes=SMALL)
+    run = learn_after(model, CONCEPTS, steps=100, updates=20, settings=SMALL)
     tried = run.beliefs.tried > 0  # type: ignore[attr-defined]
     scale = reward_scale(model)
     assert abs(scale - 1.0) > 0.1
@@ -104,7 +105,9 @@ def test_values_are_held_against_rewards_as_q_learns_from_them() -> None:
     model, beside = learned(normalised(), CONCEPTS)
     run, (seen, done) = beside.run, beside.visited(2_000)
     values = run.beliefs.q_values(seen)[np.arange(len(done)), done]  # type: ignore[attr-defined]
-    shares = [beyond(values, np.full(1, paid), 0.9) for paid in (1.0, reward_scale(model))]  # CartPole pays 1 a step
+    shares = [
+        share_out_of_range(values, np.full(1, paid), 0.9) for paid in (1.0, reward_scale(model))
+    ]  # CartPole pays 1 a step
     assert shares[0] != shares[1]
     assert run.trust is not None
     assert run.trust.impossible == shares[1]
@@ -114,7 +117,7 @@ def test_exact_visits_are_no_measure_where_a_time_limit_is_an_end() -> None:
     """They know no limit."""
     for terminal in (False, True):
         kept = {"handle_timeout_termination": not terminal}
-        beside = BeliefCallback(sizes=SMALL)
+        beside = BeliefCallback(settings=SMALL)
         agent(gym.make("FrozenLake-v1"), replay_buffer_kwargs=kept).learn(60, callback=beside)
         assert beside.run.trust is not None
         assert (beside.run.trust.distance is None) == terminal
@@ -125,7 +128,7 @@ def test_exact_visits_are_measured_state_by_state_however_many_are_asked_at_once
 ) -> None:
     run = lake()
     apart, states = distance_to_exact(run.beliefs, run.playing.place(), run.policy)  # type: ignore[arg-type]
-    monkeypatch.setattr("whatfor.deep.run.PART", 2)
+    monkeypatch.setattr("whatfor.deep.run.CHUNK", 2)
     assert states > 4
     assert distance_to_exact(run.beliefs, run.playing.place(), run.policy)[0] == pytest.approx(apart)  # type: ignore[arg-type]
 
@@ -150,7 +153,7 @@ def test_batches_taken_before_a_sync_are_learned_from_before_it(monkeypatch: pyt
 
     monkeypatch.setattr(BeliefNetwork, "update", updating)
     monkeypatch.setattr(BeliefNetwork, "sync", syncing)
-    model.learn(260, callback=BeliefCallback(CONCEPTS, sizes=SMALL, together=4))
+    model.learn(260, callback=BeliefCallback(CONCEPTS, settings=replace(SMALL, batches_per_update=4)))
     assert len(at_syncs) == 5
     assert all(ours == agents for ours, agents in at_syncs)
     assert any(rows % (4 * 8) for rows, _ in at_syncs)  # some were waiting for more
@@ -161,41 +164,43 @@ def test_a_soft_sync_goes_part_of_the_way(monkeypatch: pytest.MonkeyPatch) -> No
     ways: list[tuple[torch.Tensor, ...]] = []
 
     def watched(belief: BeliefNetwork, tau: float = 1.0) -> None:
-        target, online = next(belief.target.parameters()), next(belief.online.parameters())
+        assert belief.trainer is not None
+        target, online = next(belief.trainer.target.parameters()), next(belief.network.parameters())
         before = target.clone()
         sync(belief, tau)
         ways.append((before, target.clone(), online.detach().clone()))
 
     monkeypatch.setattr(BeliefNetwork, "sync", watched)
-    model.learn(100, callback=BeliefCallback(CONCEPTS, sizes=SMALL))
+    model.learn(100, callback=BeliefCallback(CONCEPTS, settings=SMALL))
     assert len(ways) == 10
     for before, after, online in ways:
         assert torch.allclose(after, 0.75 * before + 0.25 * online)
     assert any((before - online).abs().max() > 1e-3 for before, _, online in ways)
 
 
-@pytest.mark.parametrize(("optimiser", "order", "most"), [(None, 2, MOST_NORM), (ClippedAdam, np.inf, 1.0)])
+@pytest.mark.parametrize(("optimiser", "order", "most"), [(None, 2, MAX_NORM), (ClippedAdam, np.inf, 1.0)])
 def test_gradients_are_bounded(optimiser: Any, order: float, most: float) -> None:
     """In length; or number by number, as in the paper."""
     belief, batch = network(optimiser=optimiser), fall()
     batch.observations = torch.full((1, 4), 1e4)  # far from all that networks are made for
     belief.update(batch, [0])
-    gradient = torch.cat([weight.grad.flatten() for weight in belief.online.parameters() if weight.grad is not None])
+    gradient = torch.cat([weight.grad.flatten() for weight in belief.network.parameters() if weight.grad is not None])
     assert torch.linalg.vector_norm(gradient, order) == pytest.approx(most, rel=1e-4)
 
 
 def test_the_learning_rate_falls_as_training_goes_on() -> None:
     rates: list[float] = []
 
-    def told(remaining: float) -> float:
+    def rate_at(remaining: float) -> float:
         rates.append(remaining)
         return 0.01 + remaining
 
-    for rate, last in ((told, 0.01), (falling, 0.05 * 1e-3)):
-        beside = BeliefCallback(CONCEPTS, sizes=SMALL, learning_rate=rate)
+    for rate, last in ((rate_at, 0.01), (decaying_rate, 0.05 * 1e-3)):
+        beside = BeliefCallback(CONCEPTS, settings=replace(SMALL, learning_rate=rate))
         agent().learn(50, callback=beside)
         assert beside.belief is not None
-        assert beside.belief.optimiser.param_groups[0]["lr"] == pytest.approx(last)
+        assert beside.belief.trainer is not None
+        assert beside.belief.trainer.optimiser.param_groups[0]["lr"] == pytest.approx(last)
     assert rates == sorted(rates, reverse=True)
 
 
@@ -210,18 +215,18 @@ def test_an_episode_that_is_played_ends_by_the_name_that_was_given() -> None:
 
 def test_an_environment_shows_what_the_agent_sees_through_normalising_only() -> None:
     vector = DummyVecEnv([lambda: gym.make("CartPole-v1")])
-    assert sees_through(vector)
-    assert sees_through(VecNormalize(VecMonitor(vector)))
-    assert not sees_through(VecFrameStack(vector, 2))
-    assert not sees_through(VecNormalize(VecFrameStack(vector, 2)))
-    assert not sees_through(None)
+    assert observes_single_env(vector)
+    assert observes_single_env(VecNormalize(VecMonitor(vector)))
+    assert not observes_single_env(VecFrameStack(vector, 2))
+    assert not observes_single_env(VecNormalize(VecFrameStack(vector, 2)))
+    assert not observes_single_env(None)
 
 
 def test_an_agent_of_stacked_observations_is_not_played_in_an_environment_of_single_ones() -> None:
     stacked = VecFrameStack(make_vec_env("CartPole-v1", n_envs=1, seed=0), 2)
-    model, beside = learned(stacked, {"left": lambda seen: seen[4] < 0.0}, steps=200)
-    with pytest.raises(ValueError, match="no environment to be played in that shows what it sees"):
-        learn_after(model, {"left": lambda seen: seen[4] < 0.0}, steps=10, updates=1)
+    model, beside = learned(stacked, {"left": lambda obs: obs[4] < 0.0}, steps=200)
+    with pytest.raises(ValueError, match="no environment for rollouts with its observations"):
+        learn_after(model, {"left": lambda obs: obs[4] < 0.0}, steps=10, updates=1)
     with pytest.raises(ValueError, match="env="):
         beside.run.simulation(np.zeros(8, np.float32), rollouts=1)
 
@@ -233,7 +238,7 @@ def test_after_training_a_time_limit_is_what_the_agent_takes_it_for(terminal: bo
         gym.make("CartPole-v1", max_episode_steps=1), gamma=0.9,
         replay_buffer_kwargs={"handle_timeout_termination": not terminal},
     )  # fmt: skip
-    run = learn_after(model, CONCEPTS, steps=200, updates=400, learning_rate=1e-2, sizes=SMALL)
+    run = learn_after(model, CONCEPTS, steps=200, updates=400, settings=replace(SMALL, learning_rate=1e-2))
     ahead = run.intention(UPRIGHT).visits.sum()
     assert ahead == pytest.approx(1.0, abs=0.2) if terminal else ahead > 5.0
 

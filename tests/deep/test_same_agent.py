@@ -1,4 +1,4 @@
-"""The agent learns the same, to the bit, with beliefs beside it."""
+"""An agent with beliefs is bit-for-bit identical to one without."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Check
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Sizes, callback
+from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Sizes, callback
 
 CELLS = Bins((3, 3, 6, 3), bounds=[(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)])
 
 
-def beliefs(together: int = 1) -> BeliefCallback:
-    return BeliefCallback(CELLS, sizes=Sizes(joint=(16,)), together=together)
+def beliefs(batches: int = 1) -> BeliefCallback:
+    return BeliefCallback(CELLS, settings=BeliefSettings(sizes=Sizes(joint=(16,)), batches_per_update=batches))
 
 
 class Actions(BaseCallback):
@@ -85,7 +85,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_agent_is_the_same_to_the_bit(case: str, tmp_path: Path) -> None:
+def test_the_agent_is_bit_for_bit_identical(case: str, tmp_path: Path) -> None:
     beside = beliefs()
     with_beliefs = learned(beside, folder=tmp_path, **CASES[case])
     assert_same(with_beliefs, learned(None, **CASES[case]))
@@ -95,7 +95,7 @@ def test_the_agent_is_the_same_to_the_bit(case: str, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.zip"))  # checkpoints were written beside it
 
 
-def test_sampling_without_giving_the_dice_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampling_without_restoring_the_random_state_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callback.np.random, "set_state", lambda state: None)
     with_beliefs = learned(beliefs(), steps=800)
     monkeypatch.undo()
@@ -103,15 +103,15 @@ def test_sampling_without_giving_the_dice_back_is_noticed(monkeypatch: pytest.Mo
         assert_same(with_beliefs, learned(None, steps=800))
 
 
-def test_batches_learned_from_together_are_all_used() -> None:
-    beside = beliefs(together=3)
+def test_all_batches_of_an_update_are_used() -> None:
+    beside = beliefs(batches=3)
     model, actions = learned(beside, steps=800)
     assert_same((model, actions), learned(None, steps=800))
     assert beside.belief is not None
     assert beside.belief.tried.sum() == 16 * model._n_updates  # none is lost, not even at the end
     assert beside.belief.updates < 0.4 * model._n_updates
-    with pytest.raises(ValueError, match="together is 0"):
-        beliefs(together=0)
+    with pytest.raises(ValueError, match="batches_per_update is 0; it must be at least 1"):
+        beliefs(batches=0)
 
 
 def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch) -> None:

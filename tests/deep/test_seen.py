@@ -1,4 +1,4 @@
-"""What an agent saw, and where: observations that are numbers, environments that were changed, episodes that go on."""
+"""Observations that are integers, environments that were changed, episodes that continue."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_concepts_are_told_of_observations_that_are_numbers(taxi: wf.Run) -> Non
 
 @pytest.mark.parametrize("wrong", [500, -1, 3.5, np.nan])
 def test_what_is_no_observation_is_refused(taxi: wf.Run, wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"is no observation of Discrete\(500\)|NaN"):
+    with pytest.raises(ValueError, match=r"is not an observation of Discrete\(500\)|NaN"):
         taxi.intention(wrong)
 
 

@@ -207,7 +207,7 @@ def told_of(ours: Run, papers: Run | None) -> str:
 
 
 def beside_papers(numbers: Sequence[float | str]) -> str:
-    """A number, and that of the paper's head where it learned beside.
+    """A number, and that of the paper's head where it was trained.
 
     >>> beside_papers([0.1, 0.25])
     "10.0%; the paper's head: 25.0%"
@@ -234,7 +234,7 @@ def note(agents: DeepAgents, name: WorldName) -> str:
     )
     both = agents.both_heads or preset.both_heads
     beside = (
-        "learned beside the same agent, from the same batches"
+        "was trained alongside the same agent, on the same batches"
         if both
         else "takes over half as long again: --both-heads"
     )

@@ -1,4 +1,4 @@
-"""The paper's deep agents: Stable-Baselines3's DQN with a belief network beside it, in the paper's worlds."""
+"""The paper's deep agents: Stable-Baselines3's DQN with a belief network trained alongside, in the paper's worlds."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Preset:
     belief_falls: tuple[float, float] = (0.75, 1.0)  # and the beliefs': they can settle only when Q has
     paper_beliefs: bool = False  # the paper's belief network, or a smaller one
     loss: LossName = "squared"  # of amounts: Taxi is not random, so that both losses learn the same
-    both_heads: bool = True  # whether the paper's head learns beside too, since it costs little
+    both_heads: bool = True  # whether the paper's head is trained too, since it costs little
 
 
 #: The paper's networks, many environments, a GPU. What was seen while it explored stays in the buffer for long, so that Q is right in seldom
@@ -122,7 +122,7 @@ PRESETS: dict[PresetName, dict[WorldName, Preset]] = {
 class DeepAgents:
     """The deep agents behind the figures, each trained when it is first needed.
 
-    The faithful head learns beside each, and where that costs little (or with ``both_heads=True``) the paper's too, from the same
+    The faithful head is trained alongside each, and where that costs little (or with ``both_heads=True``) the paper's too, on the same
     batches. ``trained=False`` gives agents that learned from a single batch, on which every check must fail. ``tabular``: the
     agents that beliefs are held against.
     """
@@ -163,7 +163,7 @@ class DeepAgents:
 
     @property
     def taxi_regression(self) -> Run | None:
-        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        """The same DQN, explained by the paper's head; None: it was not trained."""
         return self._taxi.get("regression")
 
     @property
@@ -173,7 +173,7 @@ class DeepAgents:
 
     @property
     def cartpole_regression(self) -> Run | None:
-        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        """The same DQN, explained by the paper's head; None: it was not trained."""
         return self._cartpole.get("regression")
 
     def preset_of(self, name: WorldName) -> Preset:
@@ -241,12 +241,12 @@ def train_heads(
     device: str = "cpu",
     heard: Callable[[float], None] | None = None,
 ) -> dict[HeadName, Run]:
-    """One DQN, and a run for each head that learned beside it; ``heard`` is told what share of the steps is done."""
+    """One DQN, and a run for each head that was trained alongside it; ``heard`` is told what share of the steps is done."""
     from stable_baselines3 import DQN
     from stable_baselines3.common.callbacks import ConvertCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    from whatfor.deep import BeliefCallback, ClippedAdam, Sizes, States
+    from whatfor.deep import BeliefCallback, BeliefSettings, ClippedAdam, Sizes, States
     from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI
 
     env, world = (taxi_env, None) if name == "taxi" else (cartpole_env, cartpole())
@@ -254,15 +254,17 @@ def train_heads(
     beside = {
         head: BeliefCallback(
             States(TAXI if world is None else world.labels),
-            head=head,
-            sizes=papers if preset.paper_beliefs else Sizes(joint=(256, 128)),
-            reads="cell",
-            optimiser=ClippedAdam,
-            loss=preset.loss if head == "faithful" else "huber",
-            together=1,
-            learning_rate=held_then(preset.belief_rate, preset.belief_least, *preset.belief_falls),
             world="Taxi-v4" if world is None else world,
-            seed=seed,
+            settings=BeliefSettings(
+                head=head,
+                sizes=papers if preset.paper_beliefs else Sizes(joint=(256, 128)),
+                reads="cell",
+                optimiser=ClippedAdam,
+                loss=preset.loss if head == "faithful" else "huber",
+                batches_per_update=1,
+                learning_rate=held_then(preset.belief_rate, preset.belief_least, *preset.belief_falls),
+                seed=seed,
+            ),
         )
         for head in heads
     }
