@@ -24,7 +24,7 @@ QUESTIONS = ("intention", "contrast", "outcomes", "timeline", "provenance", "par
 def answers(scale: int) -> list[Row]:
     """Each question at random states that were met."""
     run = wf.train("Taxi-v4", CASES[0].learner, episodes=EPISODES, seed=0)
-    met = np.flatnonzero(run.audit.tried.all(axis=1))
+    met = np.flatnonzero(run.audit.tries.all(axis=1))
     states = np.random.default_rng(0).choice(met, size=ASKED // min(scale, 10), replace=False).tolist()
     rows = []
     for name in QUESTIONS:

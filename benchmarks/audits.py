@@ -59,7 +59,7 @@ def _pairs(audit: wf.Audit) -> Pairs:
     """Random states that were met, each with its best action."""
     met = np.flatnonzero(audit.ledger.tries().sum(axis=1))
     states = np.random.default_rng(0).choice(met, ASKED, replace=False)
-    best = audit.folded[0].argmax(axis=1)
+    best = audit.recomputed[0].argmax(axis=1)
     return [(int(state), int(best[state])) for state in states]
 
 
@@ -86,7 +86,7 @@ def _ms(what: str, seconds: np.ndarray, target: float | None) -> Row:
 
 def _read(few: wf.Audit, many: wf.Audit, pairs: Pairs) -> str:
     """How many lines a row reads, at the median."""
-    early, late = (int(np.median([audit.account(*pair).lines_read for pair in pairs])) for audit in (few, many))
+    early, late = (int(np.median([audit.account(*pair).updates_read for pair in pairs])) for audit in (few, many))
     return f"lines read: {late:,} of {len(many.ledger):,}, {early:,} of {len(few.ledger):,}"
 
 

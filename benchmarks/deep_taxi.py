@@ -16,6 +16,7 @@ import numpy as np
 import tyro
 
 from whatfor.beliefs import ExactBeliefs, value_iteration
+from whatfor.beliefs.distance import distance
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.paper.deep import PRINTED, job_left, values_off
 from whatfor.paper.deep_agents import PRESETS, Inputs, Preset, train_heads
@@ -41,9 +42,11 @@ def measured(run: Run) -> dict[str, Any]:
     observations = np.stack([np.asarray(belief.example(s)) for s in states])
     visits, earnings = belief.rows(observations, policy[states])
     rows = [at for at, s in enumerate(states) if s in set(ending)]
-    apart = np.array([exact.off(visits[at], states[at], int(policy[states[at]])) for at in rows] or [np.inf])
+    apart = np.array(
+        [distance(visits[at], exact.visits(states[at], int(policy[states[at]]))) for at in rows] or [np.inf]
+    )
     gaps = np.abs(earnings.sum(axis=(1, 2)) - run.values[states, policy[states]])
-    pairs = np.argwhere(belief.tried > 0)
+    pairs = np.argwhere(belief.tries > 0)
     sums = np.concatenate(
         [
             belief.rows(np.stack([np.asarray(belief.example(int(s))) for s, _ in part]), part[:, 1])[1].sum(axis=(1, 2))

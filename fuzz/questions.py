@@ -59,7 +59,7 @@ def summary(run: wf.Run, rng: random.Random, _: Path) -> None:
     run.values.sum()
     run.policy.sum()
     run.best(_state(run, rng))
-    run.tried_at(_state(run, rng))
+    run.tries_at(_state(run, rng))
     for state in range(min(3, run.labels.n_states)):
         print(run.labels.words(state))
 

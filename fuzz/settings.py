@@ -140,7 +140,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
     (("labels", "axes", "*", "start"), [-1, 1, 2**31, -(2**31), 2**62, 2**63 - 1]),
     (("labels", "axes", "*", "edges", "*"), FLOATS),
     (("labels", "endings", "*", "name"), TEXTS),
-    (("labels", "endings", "*", "said"), TEXTS),
+    (("labels", "endings", "*", "phrase"), TEXTS),
     (("labels", "endings", "*", "action"), [None, 0, 1, 100, -1]),
     (("labels", "endings", "*", "reward"), [None, *FLOATS]),
     (("labels", "marks", "*", "state"), [0, 1, 15]),

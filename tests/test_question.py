@@ -71,9 +71,9 @@ def test_every_question_is_a_method_and_documented(name):
     question = QUESTIONS[name]
     assert getattr(wf.Run, name) is question.ask
     assert question.answer.__name__ == name.capitalize()
-    assert question.says
+    assert question.summary
     assert f"run.{name}(" in (DOCS / "answers.md").read_text()
-    assert all(re.fullmatch(r"[a-z].*[^.]", one.says) for one in question.parameters), "goes on after a colon"
+    assert all(re.fullmatch(r"[a-z].*[^.]", one.help) for one in question.parameters), "goes on after a colon"
 
 
 def test_every_question_is_in_the_order_of_the_list():

@@ -57,8 +57,8 @@ def test_values_that_started_elsewhere_are_stated():
     learner = wf.QLearning(step_size=0.1, discount=0.9, initial=5.0)
     run = wf.train("FrozenLake-v1", learner, episodes=20, seed=0)
     why = run.intention(0)
-    assert why.from_start > 1.0
-    assert why.earnings.sum() + why.from_start == pytest.approx(why.value, abs=1e-12)
+    assert why.initial_share > 1.0
+    assert why.earnings.sum() + why.initial_share == pytest.approx(why.value, abs=1e-12)
     assert "left of the values it started with" in str(why)
 
 

@@ -48,7 +48,7 @@ def layout(why: Lead) -> Bars:
 )  # fmt: skip
 def ask(run: Run, state: State, action: Action | None = None, *, times: int) -> Lead:
     """By how much an action is better than the best of the others."""
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     worth = run.values_at(at).tolist()
     others = max(value for other, value in enumerate(worth) if other != chosen)
     return Lead(run.labels, at.index, chosen, times * (worth[chosen] - others))

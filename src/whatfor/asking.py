@@ -36,7 +36,7 @@ def asked_type(*, drawn: bool = False) -> Any:
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
-        says = f"{'Asks for' if first.asks else 'Of'} a {names}: {first.says}."
+        says = f"{'Asks for' if first.selects else 'Of'} a {names}: {first.help}."
         fields.append(_optional(flag, int if first.kind == "number" else str, says))
     if drawn:
         options = {name: shown for name, question in QUESTIONS.items() if (shown := _shows(question))}
@@ -64,7 +64,7 @@ def ask(run: Run, asked: Any) -> Explanation:
     """The answer to a question; a flag that belongs to one question need not name it."""
     flags = shared_flags()
     given = {flag: value for flag in flags if (value := getattr(asked, flag)) is not None}
-    implied = {question.name: flag for flag in given for question, one in flags[flag] if one.asks}
+    implied = {question.name: flag for flag in given for question, one in flags[flag] if one.selects}
     if len(implied) > 1:
         one, other = list(implied.values())[:2]
         raise ValueError(f"--{one} and --{other} are two questions; ask one at a time")
@@ -90,7 +90,7 @@ def ask(run: Run, asked: Any) -> Explanation:
 def _wanted(parameter: Parameter) -> str:
     """A flag that is missing, and what to say with it."""
     example = f'"{parameter.example}"' if " " in parameter.example else parameter.example
-    return f"--{parameter.shell}: {parameter.says}, e.g. --{parameter.shell} {example}"
+    return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
 
 
 def only_a_state(asked: Any) -> bool:

@@ -50,12 +50,12 @@ class Ending:
     name: str
     action: int | None = None
     reward: float | None = None
-    said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
+    phrase: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
     bad: bool = False  # nobody would act for its sake
 
     def __post_init__(self) -> None:
         check_plain("an ending's name", self.name)
-        check_plain(f"what ending {self.name!r} says", self.said)
+        check_plain(f"what ending {self.name!r} says", self.phrase)
         if self.action is not None:
             whole(f"the action of ending {self.name!r}", self.action)
         if self.reward is not None and not math.isfinite(self.reward):
@@ -74,10 +74,10 @@ class Milestone:
 
     axis: str
     value: str
-    said: str  # what the agent does then, with {axis} of the state before in it
+    phrase: str  # what the agent does then, with {axis} of the state before in it
 
     def __post_init__(self) -> None:
-        for text in (self.axis, self.value, self.said):
+        for text in (self.axis, self.value, self.phrase):
             check_plain("a word of a milestone", text)
 
 

@@ -12,7 +12,7 @@ import tyro
 
 from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
 from whatfor.signals import handling_signals, interruptible
-from whatfor.terminal import run_command, say
+from whatfor.terminal import run_command, print_safely
 from whatfor.text import file_name
 
 if TYPE_CHECKING:
@@ -111,11 +111,11 @@ def train(
         raise ValueError(f"{stopped} What there is was saved to {out}") from stopped
     run.save(out)
     last = run.history.returns[-100:]
-    say(run)
-    say(f"engine {run.engine}: {run.engine_reason}")
+    print_safely(run)
+    print_safely(f"engine {run.engine}: {run.engine_reason}")
     if len(last):
-        say(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
-    say(f"saved to {out}")
+        print_safely(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
+    print_safely(f"saved to {out}")
 
 
 def explain(run: tyro.conf.Positional[str], /, asked: Any, cells: str | None = None, json: bool = False) -> None:
@@ -132,7 +132,7 @@ def explain(run: tyro.conf.Positional[str], /, asked: Any, cells: str | None = N
     from whatfor.asking import ask
 
     answer = ask(_loaded(run, asked.as_of, cells), asked)
-    say(dumps(answer.to_json(), indent=2) if json else answer)
+    print_safely(dumps(answer.to_json(), indent=2) if json else answer)
 
 
 def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | None = None) -> None:
@@ -160,7 +160,7 @@ def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | N
     else:
         shown = {} if asked.show is None else {"show": asked.show}
         save(wf.draw(layout_of(ask(loaded, asked), **shown)), path)
-    say(f"drawn to {path}")
+    print_safely(f"drawn to {path}")
 
 
 def report(
@@ -191,9 +191,9 @@ def report(
         episodes=episodes,
         states=states,
         name=file_name(run),
-        heard=_heard("report"),
+        heard=_progress_bar("report"),
     )
-    say(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    print_safely(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def explore(
@@ -238,7 +238,7 @@ def _ending() -> Callable[..., None]:
     return end
 
 
-def _heard(what: str) -> Callable[[float], None] | None:
+def _progress_bar(what: str) -> Callable[[float], None] | None:
     """Shows on a terminal how far something is."""
     if not sys.stderr.isatty():
         return None
@@ -293,11 +293,11 @@ def paper(
     checks = [(figure.id, check) for figure in figures for check in figure.checks]
     for id, check in checks:
         if not check.met:
-            say(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
-    say(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
+            print_safely(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
+    print_safely(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
     for name, run in agents.made.items() if agents is not None else ():
         state = quote(run.labels.words(run.labels.index(EXAMPLES[name])))
-        say(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
+        print_safely(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
 
 
 def main() -> None:
@@ -309,7 +309,7 @@ def _command() -> None:
     if sys.argv[1:] == ["--version"]:
         from whatfor import __version__
 
-        say(f"whatfor {__version__}")
+        print_safely(f"whatfor {__version__}")
         return
     if not {"explain", "draw"}.isdisjoint(sys.argv[1:2]):  # other commands need not wait for the list of questions
         from whatfor.asking import asked_type

@@ -39,10 +39,10 @@ class Concept:
         return alike and np.array_equal(self.states, other.states)
 
 
-def judged(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
+def states_where(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
     """(S,) Where a condition holds, asked of every state's observation.
 
-    >>> judged(lambda seen: seen > 1, range(3)).tolist()
+    >>> states_where(lambda seen: seen > 1, range(3)).tolist()
     [False, False, True]
     """
     answers = []
@@ -54,10 +54,10 @@ def judged(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDAr
     return np.array(answers, np.bool_)
 
 
-def picked(what: Any, n_states: int) -> NDArray[np.bool_]:
+def states_in(what: Any, n_states: int) -> NDArray[np.bool_]:
     """(S,) States given as an array of True and False, or as a list, set or array of indices.
 
-    >>> picked({0, 2}, 3).tolist()
+    >>> states_in({0, 2}, 3).tolist()
     [True, False, True]
     """
     # A tuple is refused: it may be meant as an observation.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis, Ending, Mark, Milestone
 from whatfor.checks import whole
-from whatfor.concepts import Concept, judged, picked
+from whatfor.concepts import Concept, states_where, states_in
 from whatfor.limits import check_limit
 from whatfor.reading import Reader
 from whatfor.text import check_plain
@@ -137,18 +137,18 @@ class Labels:
             at = [axis.name for axis in self.axes].index(milestone.axis)
             axis = self.axes[at]
             if axis.word(after[at]) == milestone.value != axis.word(before[at]):
-                return self._filled(milestone.said, state)
+                return self._filled(milestone.phrase, state)
         return None
 
     def ending_is_bad(self, name: str) -> bool:
         """Whether nobody would act for the sake of an ending."""
         return any(ending.bad for ending in self.endings if ending.name == name)
 
-    def ending_said(self, name: str, state: int) -> str:
+    def ending_phrase(self, name: str, state: int) -> str:
         """What the agent does when an episode ends so in a state: "deliver at R"."""
-        said = next((ending.said for ending in self.endings if ending.name == name and ending.said), None)
-        if said is not None:
-            return self._filled(said, state)
+        phrase = next((ending.phrase for ending in self.endings if ending.name == name and ending.phrase), None)
+        if phrase is not None:
+            return self._filled(phrase, state)
         return {"timed out": "run out of time", "terminated": "be done"}.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
@@ -262,8 +262,8 @@ class Labels:
         if callable(what):
             name = getattr(what, "__name__", "<lambda>")
             seen = (self.observation(state) for state in range(self.n_states))
-            return Concept("the condition" if name == "<lambda>" else name, judged(what, seen))
-        return Concept("the given states", picked(what, self.n_states))
+            return Concept("the condition" if name == "<lambda>" else name, states_where(what, seen))
+        return Concept("the given states", states_in(what, self.n_states))
 
     def _whole(self, numbers: Sequence[Any]) -> None:
         """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""

@@ -23,7 +23,7 @@ from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
-from whatfor.training.places import env_again, place_again, place_of
+from whatfor.training.places import remake_env, remake_place, place_of
 from whatfor.training.session import Place, Session, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.gymnasium import time_limit
@@ -115,7 +115,7 @@ class Playing:
         if env is not None:
             return made(env) if isinstance(env, str) else env
         if self._env is None:
-            again = env_again(self.settings.get("environment", {}))
+            again = remake_env(self.settings.get("environment", {}))
             if self.agent is not None:
                 self.agent.check_env(again)
             self._env = again
@@ -132,7 +132,7 @@ class Playing:
         limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
         try:
             if env is None:
-                place = place_again(world, self.origin.table, **limits)
+                place = remake_place(world, self.origin.table, **limits)
             else:
                 place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), **limits)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:

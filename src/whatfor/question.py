@@ -33,10 +33,10 @@ class Parameter:
     """What one question takes besides a state and an action, as shell and page offer it."""
 
     name: str  # as the method calls it
-    says: str  # for help texts, after "Of a timeline: "
+    help: str  # for help texts, after "Of a timeline: "
     kind: Literal["number", "words", "action"] = "words"
     flag: str = ""  # its name in the shell, if that is another
-    asks: bool = False  # whether giving it asks this question
+    selects: bool = False  # whether giving it asks this question
     needed: bool = False
     example: str = ""
     #: Of a run, what a page offers and a report holds.
@@ -64,7 +64,7 @@ class Question:
     place: int = 50  # pages and lists have it after those with a smaller one
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """What it tells, in one line: the first of its documentation."""
         return (inspect.getdoc(self.ask) or self.title).splitlines()[0]
 

@@ -149,9 +149,9 @@ class Run:
             )
         return worth
 
-    def tried_at(self, state: State) -> NDArray[np.int64] | None:
+    def tries_at(self, state: State) -> NDArray[np.int64] | None:
         """(A,) How often each action was learned from in a state; None: nobody counted."""
-        counts = self.beliefs.tried
+        counts = self.beliefs.tries
         return None if counts is None else counts[self.situation(state).index]
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, env: Any = None) -> Evaluation:
@@ -168,7 +168,7 @@ class Run:
         """
         if self.playing.by_network:
             return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
-        return self.playing.episode(*self.asked(state), seed, env, enter)
+        return self.playing.episode(*self.resolve(state), seed, env, enter)
 
     def believing(self, beliefs: Beliefs) -> Run:
         """The same run, answered by other beliefs."""
@@ -207,7 +207,7 @@ class Run:
             raise ValueError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
         return QUESTIONS[question].ask(self, state, action, **parameters)
 
-    def asked(self, state: State, action: Action | None = None) -> tuple[Situation, int]:
+    def resolve(self, state: State, action: Action | None = None) -> tuple[Situation, int]:
         """The situation and the action that a question is about; by default, the best one."""
         at = self.situation(state)
         return at, self.best(at) if action is None else self.labels.action(action)

@@ -12,16 +12,16 @@ from contextlib import suppress
 from whatfor.text import printable
 
 
-def say(text: object) -> None:
+def print_safely(text: object) -> None:
     """Print a text; control characters are written as escapes.
 
-    >>> say("\\x1b[2Jgone")
+    >>> print_safely("\\x1b[2Jgone")
     \\x1b[2Jgone
     """
     print(printable(str(text)))
 
 
-def complain(text: object) -> None:
+def print_error(text: object) -> None:
     """Print a message to the error output."""
     if sys.stderr is not None:
         print(f"whatfor: {printable(str(text))}", file=sys.stderr)
@@ -31,7 +31,7 @@ def run_command(command: Callable[[], None]) -> None:
     """Run a command; what goes wrong with words and files gets one line and exit status 2, not a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # "?" for a character that the encoding lacks
-    warnings.showwarning = lambda message, *_, **__: complain(message)
+    warnings.showwarning = lambda message, *_, **__: print_error(message)
     try:
         try:
             command()
@@ -40,15 +40,15 @@ def run_command(command: Callable[[], None]) -> None:
     except BrokenPipeError:  # the reader of the output has gone, as head does
         sys.exit(1)
     except KeyboardInterrupt:
-        complain("interrupted")
+        print_error("interrupted")
         sys.exit(130)
     except OSError as error:
-        complain(describe(error))
+        print_error(describe(error))
         sys.exit(2)
     except Exception as error:
         if not isinstance(error, ValueError | ImportError) and not type(error).__module__.startswith("gymnasium"):
             raise
-        complain(error)
+        print_error(error)
         sys.exit(2)
 
 

@@ -115,7 +115,7 @@ def test_a_map_that_joins_late_hears_of_everything():
     run = wf.train(before, episodes=20, listeners=[late])
     for s, a in np.ndindex(run.values.shape):
         assert late.value(s, a) == run.values[s, a]
-        assert late.from_start(s, a) == pytest.approx(run.audit.account(s, a).from_start, abs=1e-12)
+        assert late.initial_share(s, a) == pytest.approx(run.audit.account(s, a).initial_share, abs=1e-12)
     other = wf.Run(labels=world.labels, values=run.values, beliefs=late)
     assert other.intention(0, 0).residual < 1e-12
     with pytest.raises(ValueError, match="it is another one"):
@@ -168,7 +168,7 @@ def test_random_start_is_off_at_first_and_converges_to_the_exact_visits():
     learned, zero = wf.BeliefMap.from_ledger(run.ledger, start=random), wf.BeliefMap.from_ledger(run.ledger)
     exact = wf.ExactBeliefs(world, run.policy, discount=0.8)
     for s, a in np.ndindex(shape):
-        left = (run.audit.account(s, a).left.ravel() @ random).reshape(shape)
+        left = (run.audit.account(s, a).initial_weights.ravel() @ random).reshape(shape)
         assert np.abs(learned.visits(s, a) - zero.visits(s, a) - left).max() < 1e-12, "what is left of it, exactly"
         assert np.abs(learned.visits(s, a) - exact.visits(s, a)).max() < 0.1, "at most the noise of the last visits"
 
@@ -190,7 +190,7 @@ def test_blackjack_shapes_stay_and_outcomes_are_chances():
     assert run.values.shape == (704, 2)
     row = run.audit.account(run.labels.index((17, 9, 0)), 1)
     chances = dict(zip(run.ledger.endings, row.endings, strict=True))
-    assert sum(chances.values()) + row.left.sum() + row.dropped == pytest.approx(1.0, abs=1e-12)
+    assert sum(chances.values()) + row.initial_weights.sum() + row.dropped == pytest.approx(1.0, abs=1e-12)
     assert abs(chances["bust"] - 9 / 13) < 0.05, "hitting at 17 busts with 9 cards of 13"
     assert row.total == pytest.approx(chances["won"] - chances["bust"] - chances["lost"], abs=1e-12)
 
@@ -244,12 +244,12 @@ def test_dense_maps_that_would_not_fit_are_refused():
 def test_long_ledgers_are_walked_and_the_error_is_stated():
     run = train_taxi(30_000)  # its own: it builds an index
     state = run.labels.index("taxi at row 0, column 3; passenger at Y; destination R")
-    assert run.audit.account(state, run.best(state)).lines_read == len(run.ledger), "one question is not worth an index"
+    assert run.audit.account(state, run.best(state)).updates_read == len(run.ledger), "one question is not worth an index"
     run.audit.build_index()
     walked = run.audit.account(state, run.best(state))
     exact = run.audit.account(state, run.best(state), method="scan")
-    assert walked.lines_read < len(run.ledger) / 20
-    assert exact.lines_read == len(run.ledger)
+    assert walked.updates_read < len(run.ledger) / 20
+    assert exact.updates_read == len(run.ledger)
     assert abs(walked.total - exact.total) <= walked.value_error + 1e-12 * exact.scale
     assert walked.value_error < 1e-9
     falling = wf.train(
@@ -260,5 +260,5 @@ def test_long_ledgers_are_walked_and_the_error_is_stated():
     )
     falling.audit.build_index()
     first = falling.audit.account(0, 0)
-    assert first.lines_read == len(falling.ledger), "with falling steps too much has weight: it reads everything"
+    assert first.updates_read == len(falling.ledger), "with falling steps too much has weight: it reads everything"
     assert first.value_error == 0.0

@@ -66,8 +66,8 @@ def test_help_is_printed_in_ascii_too():
 def test_terminal_escapes_are_shown(capsys):
     from whatfor import terminal
 
-    terminal.say("\x1b]0;owned\x07 two\nlines")
-    terminal.complain(ValueError("\x1b[2J\u202egone"))
+    terminal.print_safely("\x1b]0;owned\x07 two\nlines")
+    terminal.print_error(ValueError("\x1b[2J\u202egone"))
     assert capsys.readouterr() == ("\\x1b]0;owned\\x07 two\nlines\n", "whatfor: \\x1b[2J\\u202egone\n")
 
 

@@ -146,7 +146,7 @@ def test_an_observation_of_another_shape_is_no_cell() -> None:
 def test_a_pair_that_no_batch_held_is_a_guess_and_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
     _, callback = learned("FrozenLake-v1", steps=130)
     run = callback.run
-    state, action = (int(at) for at in np.argwhere(run.beliefs.tried[:15] == 0)[0])  # type: ignore[attr-defined]
+    state, action = (int(at) for at in np.argwhere(run.beliefs.tries[:15] == 0)[0])  # type: ignore[attr-defined]
     told = run.comparison(state, action, rollouts=10)
     assert told.verdict == "unjudged"
     assert "it expects nothing" not in str(told)
@@ -181,7 +181,7 @@ def test_visits_that_tell_another_story_than_earnings_are_told() -> None:
     run = lake()
     belief = run.beliefs
     assert run.trust is not None
-    pairs = [(s, a) for s, a in np.argwhere(belief.tried > 0)]  # type: ignore[attr-defined]
+    pairs = [(s, a) for s, a in np.argwhere(belief.tries > 0)]  # type: ignore[attr-defined]
     apart = [abs((belief.visits(s, a) * belief.rewards()).sum() - run.values[s, a]) for s, a in pairs]  # type: ignore[attr-defined]
     assert min(apart) <= run.trust.by_visits <= max(apart)  # type: ignore[operator]
 
@@ -232,7 +232,7 @@ def test_trust_measures_the_distance_to_exact_visits() -> None:
     run = lake()
     assert run.trust is not None
     exact = wf.ExactBeliefs(run.playing.place().world, run.policy, discount=0.9)
-    tried = run.beliefs.tried.any(axis=1)  # type: ignore[attr-defined]
+    tried = run.beliefs.tries.any(axis=1)  # type: ignore[attr-defined]
     apart = []
     for state in np.flatnonzero(tried).tolist():
         best = int(run.policy[state].argmax())

@@ -42,7 +42,7 @@ def test_both_heads_are_trained_alongside_the_same_agent(untrained):
     ):
         assert np.array_equal(ours.values, papers.values)
         assert (ours.beliefs.settings.head, papers.beliefs.settings.head) == ("faithful", "regression")
-        assert np.array_equal(ours.beliefs.tried, papers.beliefs.tried)
+        assert np.array_equal(ours.beliefs.tries, papers.beliefs.tries)
 
 
 def test_the_papers_head_is_left_out_where_it_costs_much():
@@ -202,7 +202,7 @@ class Knowing(ExactBeliefs):
         return Situation(index, index)
 
     def row(self, at, action):
-        return replace(super().row(at, action), tried=self.tried, trust=self.trust)
+        return replace(super().row(at, action), tries=self.tries, trust=self.trust)
 
     def values_at(self, at):
         return self.worth[at.index]
@@ -223,7 +223,7 @@ class Knowing(ExactBeliefs):
         return super().outcomes(state, action) if self.ends(state, action) else {}
 
     @property
-    def tried(self):
+    def tries(self):
         return np.repeat(job_left(self)[:, None].astype(np.int64), 6, axis=1)
 
 

@@ -71,8 +71,8 @@ def test_cells_are_of_what_the_environment_shows_where_the_agent_sees_it_normali
     batch = model.replay_buffer.sample(200, env=model.get_vec_normalize_env())
     assert (batch.observations[:, 2].abs() > 0.5).any()  # what the agent reads would be in the other cell
     lying = beside.belief.labels.index("lying")
-    assert beside.belief.tried[lying].sum() == 0
-    assert beside.belief.tried.sum() > 0
+    assert beside.belief.tries[lying].sum() == 0
+    assert beside.belief.tries.sum() > 0
 
 
 def test_returns_are_in_the_environments_own_rewards() -> None:
@@ -95,7 +95,7 @@ def test_a_run_stays_what_it_was_while_the_normaliser_goes_on_learning() -> None
 def test_after_training_earnings_are_in_the_units_of_q_too() -> None:
     model, _ = learned(normalised(), CONCEPTS, steps=300)
     run = learn_after(model, CONCEPTS, steps=100, updates=20, settings=SMALL)
-    tried = run.beliefs.tried > 0  # type: ignore[attr-defined]
+    tried = run.beliefs.tries > 0  # type: ignore[attr-defined]
     scale = reward_scale(model)
     assert abs(scale - 1.0) > 0.1
     np.testing.assert_allclose(run.beliefs.rewards()[tried], scale, rtol=1e-5)  # type: ignore[attr-defined]

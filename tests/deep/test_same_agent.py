@@ -91,7 +91,7 @@ def test_the_agent_is_bit_for_bit_identical(case: str, tmp_path: Path) -> None:
     assert_same(with_beliefs, learned(None, **CASES[case]))
     assert beside.belief is not None
     assert beside.belief.updates == with_beliefs[0]._n_updates
-    assert beside.belief.tried.sum() == 16 * with_beliefs[0]._n_updates
+    assert beside.belief.tries.sum() == 16 * with_beliefs[0]._n_updates
     assert list(tmp_path.glob("*.zip"))  # checkpoints were written beside it
 
 
@@ -108,7 +108,7 @@ def test_all_batches_of_an_update_are_used() -> None:
     model, actions = learned(beside, steps=800)
     assert_same((model, actions), learned(None, steps=800))
     assert beside.belief is not None
-    assert beside.belief.tried.sum() == 16 * model._n_updates  # none is lost, not even at the end
+    assert beside.belief.tries.sum() == 16 * model._n_updates  # none is lost, not even at the end
     assert beside.belief.updates < 0.4 * model._n_updates
     with pytest.raises(ValueError, match="batches_per_update is 0; it must be at least 1"):
         beliefs(batches=0)

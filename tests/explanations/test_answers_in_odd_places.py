@@ -171,7 +171,7 @@ def test_converged_values_have_no_spread_left():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = wf.train("Taxi-v4", learner, episodes=1_500, seed=0)
-        for state in np.flatnonzero(run.audit.tried.any(axis=1))[::20].tolist():
+        for state in np.flatnonzero(run.audit.tries.any(axis=1))[::20].tolist():
             assert np.isfinite(run.provenance(state).standard_error)
 
 
@@ -181,7 +181,7 @@ def test_labels_that_are_no_texts_are_refused():
         {"verbs": "ab"},
         {"verbs": [1, 2]},
         {"verbs": ["goes"]},
-        {"milestones": [{"axis": "x", "value": "y", "said": "z"}]},
+        {"milestones": [{"axis": "x", "value": "y", "phrase": "z"}]},
         {"marks": [{"state": 0, "letter": 1, "name": "x"}]},
         {"marks": [{"state": "0", "letter": "A", "name": "x"}]},
         {"marks": [{"state": 99, "letter": "A", "name": "x"}]},

@@ -144,7 +144,7 @@ def test_parts_collected_in_a_loop_of_ones_own():
     run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values()[0], ledger=ledger)
     split = run.parts(0, parts={"food": [4.0, 0.0], "work": [0.0, -1.0]})
     assert split.totals == {"food": 0.5, "work": -0.5}
-    assert (split.rest, split.from_start, split.value, split.residual) == (0.125, 0.625, 0.75, 0.0)
+    assert (split.rest, split.initial_share, split.value, split.residual) == (0.125, 0.625, 0.75, 0.0)
     assert "left of the values it started with" in str(split)
     assert str(run.parts(0, parts={})).splitlines()[1] == "    +0.125  covered by no part"
     empty = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.0]], ledger=wf.Ledger(n_states=1, n_actions=1))

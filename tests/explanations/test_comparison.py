@@ -46,7 +46,7 @@ def test_a_belief_is_any_table_plus_weighted_one_step_errors(learner, seed):
         weights = run.audit.weights(state, action)
         g, found, _ = ahead(ledger, np.arange(len(ledger)), table, None)
         errors = lines.reward + g * found - table[lines.cell]
-        left = run.audit.account(state, action, method="scan").left.ravel()
+        left = run.audit.account(state, action, method="scan").initial_weights.ravel()
         asked = table.reshape(ledger.n_tables, 5, 3)[:, state, action].mean()
         assert run.values[state, action] == pytest.approx(asked + weights @ errors - left @ table, abs=1e-9)
 
@@ -122,7 +122,7 @@ def test_rarely_tried_is_said_instead_of_judged():
 def test_never_tried_is_unknown():
     run = train_taxi(3)
     state, action = next(
-        (s, a) for s in range(500) for a in range(6) if run.audit.tried[s].any() and not run.audit.tried[s, a]
+        (s, a) for s in range(500) for a in range(6) if run.audit.tries[s].any() and not run.audit.tries[s, a]
     )
     told = run.comparison(state, action)
     assert told.verdict == "unknown"

@@ -90,7 +90,7 @@ def test_scrubbing_training_time(site: str, opened: Any, taxi: Run) -> None:
     episodes = int(re.findall(r"episode ([\d,]+)", page.locator("#when").inner_text())[0].replace(",", ""))
     before = taxi.as_of(episodes)
     assert int(points) == 9
-    tried = before.tried_at(START)
+    tried = before.tries_at(START)
     assert tried is not None
     assert values(page) == [
         text if n else "no experience" for text, n in zip(said(before.values_at(START), page), tried, strict=True)
@@ -372,7 +372,7 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     settled(page)
     assert page.locator("#answer-timeline .missing").inner_text() == "not in this report"
     before = taxi.as_of(10)
-    tried = before.tried_at(START)
+    tried = before.tries_at(START)
     assert tried is not None
     assert values(page) == [
         text if n else "no experience" for text, n in zip(said(before.values_at(START), page), tried, strict=True)
@@ -422,7 +422,7 @@ def test_a_server_says_what_it_does_not_understand(live: str, browser: Any, taxi
 
 def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -> None:
     early = taxi.as_of(1)
-    state = next(s for s in range(500) if early.tried_at(s).sum() == 0)  # type: ignore[union-attr]
+    state = next(s for s in range(500) if early.tries_at(s).sum() == 0)  # type: ignore[union-attr]
     page = opened(f"{live}#state={state}&as_of=1")
     assert values(page) == ["no experience"] * 6
     assert page.locator("#answer-intention .badge").inner_text() == "no experience"

@@ -62,7 +62,7 @@ def test_any_world_has_a_page(name: str, opened: Any, tmp_path: Path) -> None:
     state = run.labels.index(page.locator("#state").input_value())
     assert values(page) == [
         text if tries else "no experience"
-        for text, tries in zip(said(run.values[state], page), run.tried_at(state), strict=True)  # type: ignore[arg-type]
+        for text, tries in zip(said(run.values[state], page), run.tries_at(state), strict=True)  # type: ignore[arg-type]
     ]
     assert lead(page, "intention") == run.intention(state, _asked(page)).sentences()[0]
     assert page.locator("#answers .error").count() == 0

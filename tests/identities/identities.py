@@ -125,7 +125,7 @@ def kernels_are_the_oracle(case: Case) -> None:
         asked = {table * n_pairs + pair: 1 / ledger.n_tables for table in range(ledger.n_tables)}
         weights, left = oracle.backwards(lines, asked, ledger.n_cells)
         assert np.abs(row.visits.ravel() - by_table[pair]).max() <= EXACT * max(1.0, row.visits.sum())
-        assert np.abs(row.left.ravel() - left).max() <= EXACT
+        assert np.abs(row.initial_weights.ravel() - left).max() <= EXACT
         earned = np.bincount(lines.cell % n_pairs, weights=weights * lines.reward, minlength=n_pairs)
         assert np.abs(row.earnings.ravel() - earned).max() <= EXACT * max(1.0, row.scale)
         assert abs(row.scale - (weights * np.abs(lines.reward)).sum()) <= EXACT * max(1.0, row.scale)
@@ -138,7 +138,7 @@ def chances_and_what_is_left_sum_to_one(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
         row = run.audit.account(s, a, discount=1.0, method="scan")
-        assert abs(row.endings.sum() + row.left.sum() - 1.0) <= EXACT
+        assert abs(row.endings.sum() + row.initial_weights.sum() - 1.0) <= EXACT
 
 
 def walk_is_within_its_bound(case: Case) -> None:
@@ -389,7 +389,7 @@ def course_follows_what_is_likeliest(case: Case) -> None:
     discount = 1.0 if case.learner.discount == 0.0 else None  # nothing is carried on, yet what follows is known
     for state, action in pairs(run)[:6]:
         found = run.audit.reading(state, action).course
-        left = run.audit.account(state, action, discount=discount, method="scan").left.sum(axis=0).ravel()
+        left = run.audit.account(state, action, discount=discount, method="scan").initial_weights.sum(axis=0).ravel()
         weights = run.audit.weights(state, action, discount=discount)
         expected = oracle.course(run.ledger, weights, left, state, action)
         if expected is None:

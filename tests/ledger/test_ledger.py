@@ -52,13 +52,13 @@ def test_a_line_costs_16_bytes_while_its_numbers_stay_the_same():
 
 def test_prefixes_share_and_cuts_carry_their_start():
     ledger = small()
-    assert np.array_equal(ledger[:2].values(), wf.Audit(ledger).as_of(lines=2).folded)
+    assert np.array_equal(ledger[:2].values(), wf.Audit(ledger).as_of(updates=2).recomputed)
     assert ledger.until(1).n_episodes == 1
     assert np.shares_memory(ledger[:2].lines.cell, ledger.lines.cell)
     cut = ledger[2:]
     assert np.array_equal(cut.values(), ledger.values()), "what came before is its initial table"
     row = wf.Audit(cut, values=ledger.values()).account(1, 0)
-    assert (row.earnings.sum(), row.from_start) == (0.0, 0.5), "nothing of it was learned in this part"
+    assert (row.earnings.sum(), row.initial_share) == (0.0, 0.5), "nothing of it was learned in this part"
     with pytest.raises(ValueError, match="holds 3 episodes"):
         ledger.until(4)
 
@@ -91,10 +91,10 @@ def test_tables_that_did_not_start_at_zero():
     ledger.record(0, 1, 1.0, 2, 1, **STEP)
     row = wf.Audit(ledger).account(0, 1)
     assert row.earnings.sum() == 0.5
-    assert row.from_start == pytest.approx(0.5 * 1.0 + 0.5 * 0.9 * 5.0, abs=1e-15)
+    assert row.initial_share == pytest.approx(0.5 * 1.0 + 0.5 * 0.9 * 5.0, abs=1e-15)
     assert row.total == pytest.approx(ledger.values()[0, 0, 1], abs=1e-15)
     untried = wf.Audit(ledger).account(2, 0)
-    assert (untried.total, untried.left.sum()) == (4.0, 1.0)
+    assert (untried.total, untried.initial_weights.sum()) == (4.0, 1.0)
 
 
 def test_two_tables_and_a_lambda_return_by_hand():

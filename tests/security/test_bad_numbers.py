@@ -102,12 +102,12 @@ def test_a_ledgers_sizes_are_whole_numbers(name, count):
 
 def test_places_in_a_ledger_are_whole_numbers():
     ledger, audit = small(), wf.Audit(small())
-    for call in (ledger.until, ledger.episode, lambda x: audit.as_of(episodes=x), lambda x: audit.as_of(lines=x)):
+    for call in (ledger.until, ledger.episode, lambda x: audit.as_of(episodes=x), lambda x: audit.as_of(updates=x)):
         for wrong in (0.5, True, "1"):
             with pytest.raises(ValueError, match="must be a whole number"):
                 call(wrong)
     with pytest.raises(ValueError, match="lines is -1"):
-        audit.as_of(lines=-1)
+        audit.as_of(updates=-1)
 
 
 # -- beliefs ---------------------------------------------------------------------------------

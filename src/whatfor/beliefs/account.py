@@ -37,20 +37,20 @@ class Account:
     earnings: NDArray[np.float64]  # (S, A)
     endings: NDArray[np.float64]  # (endings,) weight of each way to end, as the ledger names them
     left: NDArray[np.float64]  # (tables, S, A) weight still on initial values
-    from_start: float  # the part of the value that is left of those
+    initial_share: float  # the part of the value that is left of those
     scale: float  # sum of |weight * reward|: what rounding is measured against
     dropped: float  # weight that an indexed walk left out; 0 after a scan
     value_error: float  # bounds on what that can have changed: the value,
     visits_error: float  # the sum of visits,
     earnings_error: float  # the sum of |earnings|
-    lines_read: int
+    updates_read: int
     tries: int  # how often the asked pair was updated
     now: float  # the part of its own visits that is the asked step itself; 1 once its initial value is forgotten
 
     @property
     def total(self) -> float:
         """What the explanation adds up to."""
-        return float(self.earnings.sum()) + self.from_start
+        return float(self.earnings.sum()) + self.initial_share
 
 
 class Walked(NamedTuple):
@@ -155,13 +155,13 @@ class AccountReader:
             earnings=sums.earnings.reshape(shape).sum(axis=0),
             endings=sums.endings,
             left=weight,
-            from_start=0.0 if ledger.initial is None else float((weight * ledger.initial).sum()),
+            initial_share=0.0 if ledger.initial is None else float((weight * ledger.initial).sum()),
             scale=sums.scale,
             dropped=sums.dropped,
             value_error=error[0],
             visits_error=error[1],
             earnings_error=error[2],
-            lines_read=sums.read,
+            updates_read=sums.read,
             tries=sum(tries for tries, _ in own),
             now=1.0 - sum(share for _, share in own) / len(own),
         )

@@ -79,12 +79,12 @@ class Audit(Beliefs):
             visits=account.visits,
             earnings=account.earnings,
             value=self.value(at.index, action),
-            initial=account.from_start,
-            unknown=float(account.left.sum()),
+            initial=account.initial_share,
+            unknown=float(account.initial_weights.sum()),
             now=account.now,
             endings={name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x},
-            endings_unknown=float(ends.left.sum()),
-            tried=self.tried,
+            endings_unknown=float(ends.initial_weights.sum()),
+            tries=self.tries,
             error=error,
             course=course,
             dropped=account.dropped,
@@ -101,19 +101,19 @@ class Audit(Beliefs):
 
     def value(self, state: int | Situation, action: int) -> float:
         """The learner's value where its table was given, else the one the ledger makes."""
-        table = self.folded if self.values is None else self.values
+        table = self.recomputed if self.values is None else self.values
         tables = table.reshape(-1, self.ledger.n_states * self.ledger.n_actions)
         return float(tables[:, self._cells(state, action)[0]].mean())
 
     # -- what it rests on ------------------------------------------------------------------
 
     @cached_property
-    def folded(self) -> NDArray[np.float64]:
+    def recomputed(self) -> NDArray[np.float64]:
         """(tables, S, A) The tables that the ledger's updates make."""
         return self.ledger.values()
 
     @cached_property
-    def tried(self) -> NDArray[np.int64]:
+    def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
 
@@ -122,7 +122,7 @@ class Audit(Beliefs):
         """The largest difference between the learner's table and the one the ledger makes."""
         if self.values is None:
             raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
-        made = self.folded if self.values.ndim == 3 else self.folded.mean(axis=0)
+        made = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
         return float(np.abs(made - self.values).max())
 
     def as_of(self, *, episodes: int | None = None, lines: int | None = None) -> Audit:
@@ -175,15 +175,15 @@ class Audit(Beliefs):
             account = self._reader.scan([cells], lines, weights)[0]
             used = np.flatnonzero(weights[:, 0] > SLIGHT)
             carried = weights[used, 0]
-        error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.folded.ravel())
-        left = account.left.sum(axis=0).ravel()
+        error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.recomputed.ravel())
+        left = account.initial_weights.sum(axis=0).ravel()
         if len(self.ledger) and not np.any(
             lines.discount
         ):  # nothing is carried on, but what follows is known all the same
             weights = self.weights(state, action, discount=1.0)
             used = np.flatnonzero(weights > SLIGHT)
             followed = self.account(state, action, discount=1.0, method="scan")
-            carried, left = weights[used], followed.left.sum(axis=0).ravel()
+            carried, left = weights[used], followed.initial_weights.sum(axis=0).ravel()
         return AuditReading(account, course(self.ledger, used, carried, left, state, action), error)
 
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
@@ -194,7 +194,7 @@ class Audit(Beliefs):
             del chances[names[ending_place(TERMINATED)]]
             chances |= self._by_last_step(at.index, action, labels)
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
-        return known, float(account.left.sum())
+        return known, float(account.initial_weights.sum())
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Ends that the world does not name, by the state, action and reward of their last step."""
@@ -214,7 +214,7 @@ class Audit(Beliefs):
         weights = self.weights(at.index, one) - self.weights(at.index, other)
         used = np.flatnonzero(np.abs(weights) > SLIGHT)
         lines = self.ledger.lines
-        return sampling_error(self.ledger, used, weights[used], lines.reward, self.folded.ravel())[0]
+        return sampling_error(self.ledger, used, weights[used], lines.reward, self.recomputed.ravel())[0]
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
@@ -246,7 +246,7 @@ class Audit(Beliefs):
         """
         lines, n_endings = absorbed(self.ledger, concepts), len(self.ledger.endings)
         account = self._reader.scan([self._cells(state, action)], lines, n_endings=n_endings + len(concepts))[0]
-        return account.endings[n_endings:], account.endings[:n_endings], float(account.left.sum())
+        return account.endings[n_endings:], account.endings[:n_endings], float(account.initial_weights.sum())
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
         """Several accounts by one pass over the ledger, each exact."""

@@ -71,7 +71,7 @@ class BeliefMap(Beliefs):
             visits=visits,
             earnings=self.earnings(at.index, action),
             value=self.value(at.index, action),
-            initial=self.from_start(at.index, action),
+            initial=self.initial_share(at.index, action),
             now=min(1.0, float(visits[at.index, action])),
         )
 
@@ -87,7 +87,7 @@ class BeliefMap(Beliefs):
         """The value that the updates make, the start of the tables included."""
         return float(self._row(2, state, action)[0, 0])
 
-    def from_start(self, state: int, action: int) -> float:
+    def initial_share(self, state: int, action: int) -> float:
         """The part of the value that is left of what the tables started with."""
         return float(self._row(3, state, action)[0, 0])
 

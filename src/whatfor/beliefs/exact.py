@@ -101,16 +101,6 @@ class ExactBeliefs(Beliefs):
         pair = state * self.labels.n_actions + action
         return np.asarray(self._onward[[pair]].todense()).ravel()
 
-    def off(self, visits: NDArray[np.float64], state: int, action: int) -> float:
-        """How far somebody's visits are from these, relative to all of them.
-
-        >>> exact = ExactBeliefs("FrozenLake-v1", np.full(16, 1), discount=0.9)
-        >>> exact.off(np.zeros((16, 4)), 0, 1)
-        1.0
-        """
-        true = self.visits(state, action)
-        return float(np.abs(visits - true).sum() / true.sum())
-
     def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Where the policy earns its value, on average."""
         return self.visits(state, action) * self.rewards

@@ -47,7 +47,7 @@ class Beliefs(ABC):
         return self.row(situation_of(state), action).value
 
     @property
-    def tried(self) -> NDArray[np.int64] | None:
+    def tries(self) -> NDArray[np.int64] | None:
         """(S, A) How often each pair was learned from; None: not counted."""
         return None
 

@@ -260,7 +260,7 @@ class BeliefNetwork(Beliefs):
             now=min(1.0, float(visits[at.index, action])),
             endings=endings,
             endings_unknown=max(0.0, 1.0 - sum(endings.values())),
-            tried=self.tried,
+            tries=self.tries,
             trust=self.trust,
         )
 
@@ -275,7 +275,7 @@ class BeliefNetwork(Beliefs):
         return np.asarray(earned - paid).reshape(self.labels.n_states, self.labels.n_actions)
 
     @property
-    def tried(self) -> NDArray[np.int64]:
+    def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was in a batch."""
         shape = (self.labels.n_states, self.labels.n_actions)
         return self.experience.count.cpu().numpy().astype(np.int64).reshape(shape)

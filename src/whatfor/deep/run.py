@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.trust import Trust
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.history import History
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.training.places import place_again, place_of, recipe_of
+from whatfor.training.places import remake_place, place_of, recipe_of
 from whatfor.training.session import Place
 from whatfor.worlds.stepping import TABLE
 
@@ -115,13 +116,13 @@ def measure_trust(
         sums = np.concatenate([earnings.sum(axis=(1, 2)) for _, earnings in rows])
         by_visits = np.concatenate([(visits * belief.rewards()).sum(axis=(1, 2)) for visits, _ in rows])
         values = np.asarray(belief.q_values(observations), np.float64)[np.arange(len(actions)), actions]
-    distance, states = distance_to_exact(belief, place, policy)
+    visits_distance, states = distance_to_exact(belief, place, policy)
     return Trust.of(
         belief.labels,
         sums,
         values,
         by_visits=float(np.abs(by_visits - values).mean()) if len(values) else None,
-        distance=distance,
+        distance=visits_distance,
         states=states,
         updates=belief.updates,
         discount=belief.discount,
@@ -153,13 +154,15 @@ def distance_to_exact(
     if place is None or place.world is None or place.world.arrays.kind != TABLE:
         return None, 0
     exact = ExactBeliefs(place.world, policy, discount=belief.discount)
-    visited, best = belief.tried.any(axis=1), policy.argmax(axis=1)
+    visited, best = belief.tries.any(axis=1), policy.argmax(axis=1)
     states = [state for state in np.flatnonzero(visited).tolist() if exact.ends(state, int(best[state]))][:MAX_STATES]
     if not states:
         return None, 0
     observations = np.stack([np.asarray(belief.example(state)) for state in states])
     believed = [visits for chunk in _chunks(observations, best[states]) for visits in belief.rows(*chunk)[0]]
-    distances = [exact.off(visits, state, int(best[state])) for visits, state in zip(believed, states, strict=True)]
+    distances = [
+        distance(visits, exact.visits(state, int(best[state]))) for visits, state in zip(believed, states, strict=True)
+    ]
     return float(np.mean(distances)), len(states)
 
 
@@ -180,7 +183,7 @@ def _place(belief: BeliefNetwork, env: Any, world: Any) -> Place | None:
         return None
     if place.world is None and world is None:  # e.g. because it renders, as those of Stable-Baselines3 do
         with suppress(ValueError, TypeError):
-            again = place_again(place.recipe, None, max_steps=place.max_steps, engine="auto")
+            again = remake_place(place.recipe, None, max_steps=place.max_steps, engine="auto")
             place = again if again.world is not None else place
     if place.labels == belief.labels:
         return place

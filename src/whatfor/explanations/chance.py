@@ -131,7 +131,7 @@ def layout(why: Chance) -> Bars:
         Parameter(
             "event",
             'what it might expect to come true, in words ("passenger aboard"), or how it ends ("delivered")',
-            asks=True,
+            selects=True,
             needed=True,
             example="passenger aboard",
             suggestions=lambda run: run.labels.ending_names,
@@ -151,5 +151,5 @@ def ask(run: Run, state: State, action: Action | None = None, *, event: Any, bef
         raise ValueError('event= says what the chance is of, e.g. event="row 1"')
     if other is not None and other.same_as(asked):
         raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     return Chance.after(run.audit, run.labels, at.index, chosen, event=asked, before=other)

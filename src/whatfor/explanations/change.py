@@ -126,7 +126,7 @@ def _times(run: Run) -> list[str]:
             "since",
             "after how many episodes to look",
             "number",
-            asks=True,
+            selects=True,
             needed=True,
             example="1000",
             suggestions=_times,
@@ -143,5 +143,5 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
     if before.labels != run.labels:
         raise ValueError("the two runs are not of the same world: their states or actions have other names")
-    now, then = run.expects(*run.asked(state, action)), before.expects(*before.asked(state, action))
+    now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
     return Change.of(now, then, another_run=before is since)

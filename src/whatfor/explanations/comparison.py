@@ -233,7 +233,7 @@ def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
     """Whether an action was tried too rarely: only its counts tell, since its value may be an unlucky impression."""
     if audit is None:
         return False
-    tries = audit.tried[state]
+    tries = audit.tries[state]
     return bool(tries[action] < FEW or (not greedy and tries[action] < SELDOM * tries.max()))
 
 
@@ -302,7 +302,7 @@ def ask(
     enter: Enter | None = None,
 ) -> Comparison:
     """What the agent expects against what its greedy policy leads to: simulated, and exact where the world is known."""
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
     if run.playing.by_network:

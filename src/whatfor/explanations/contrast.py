@@ -201,13 +201,13 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     answer=Contrast,
     layout=layout,
     needs=["two actions"],
-    parameters=(Parameter("instead", "another action to compare it with", "action", asks=True),),
+    parameters=(Parameter("instead", "another action to compare it with", "action", selects=True),),
     shows=("parts",),
     place=20,
 )
 def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
     """Why one action and not another; by default, the best against the second best."""
-    at, first = run.asked(state, chosen)
+    at, first = run.resolve(state, chosen)
     others = run.values_at(at).copy()
     others[first] = -np.inf
     second = int(others.argmax()) if instead is None else run.labels.action(instead)

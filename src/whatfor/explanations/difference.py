@@ -42,7 +42,7 @@ class Difference(Explanation):
         """Compare two intentions of one state."""
         gap = one.value - other.value
         parts = one.earnings - other.earnings
-        start = one.from_start - other.from_start
+        start = one.initial_share - other.initial_share
         return cls(
             labels=one.labels,
             state=one.state,

@@ -36,7 +36,7 @@ class Intention(Explanation):
     visits: NDArray[np.float64]  # (S, A) discounted as learned: the paper's belief map
     earnings: NDArray[np.float64]  # (S, A) where the value comes from
     values: NDArray[np.float64]  # (A,) of all actions here, from the learner's own table
-    from_start: float  # the part of the value that is left of what the tables started with
+    initial_share: float  # the part of the value that is left of what the tables started with
     residual: float | None  # |earnings + from_start - value|; None: the values are those of the source itself
     dropped: float = 0.0  # weight that an indexed walk left out; 0: exact
     visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
@@ -68,13 +68,13 @@ class Intention(Explanation):
             visits=row.visits,
             earnings=row.earnings,
             values=values,
-            from_start=row.initial,
+            initial_share=row.initial,
             residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])) if own else None,
             dropped=row.dropped,
             visits_error=row.visits_error,
             unknown=row.unknown,
             now=row.now,
-            tried=row.tried,
+            tried=row.tries,
             chances=None if row.endings is None else dict(row.endings),
             never_known=row.endings_unknown,
             course=row.course,
@@ -90,14 +90,14 @@ class Intention(Explanation):
     @property
     def tries(self) -> int | None:
         """How often this action was updated here; None: not counted."""
-        return None if self.tried is None else int(self.tried[self.state, self.action])
+        return None if self.tries is None else int(self.tries[self.state, self.action])
 
     @property
     def no_experience(self) -> NDArray[np.bool_] | None:
         """(S, A) Pairs without any update; all pairs, if this one has none. None: not counted."""
-        if self.tried is None:
+        if self.tries is None:
             return None
-        return np.ones_like(self.tried, np.bool_) if self.tries == 0 and self.trust is None else self.tried == 0
+        return np.ones_like(self.tries, np.bool_) if self.tries == 0 and self.trust is None else self.tries == 0
 
     @property
     def at_stake(self) -> float:
@@ -129,7 +129,7 @@ class Intention(Explanation):
         here, doing = self.labels.words(self.state), self.labels.doing(self.action)
         if self.trust is not None:
             return self._estimated(here, doing, self.trust)
-        if self.tried is not None and not self.tried[self.state].any():
+        if self.tries is not None and not self.tries[self.state].any():
             return [
                 f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
                 f"It has no expectation; {amount(self.value)} is the initial value."
@@ -156,7 +156,7 @@ class Intention(Explanation):
         quality = self._quality(float(np.abs(self.earnings).sum()))
         if self.dropped:
             quality += f"; weights of {self.dropped:.1e} in total were too small to follow"
-        return [*lines, f"In total {amount(self.earnings.sum() + self.from_start)}: {quality}."]
+        return [*lines, f"In total {amount(self.earnings.sum() + self.initial_share)}: {quality}."]
 
     def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
         """What a belief network estimates, and how far to trust it."""
@@ -195,7 +195,7 @@ class Intention(Explanation):
         rival = max(others, key=lambda a: float(self.values[a]))
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
-        if self.tried is not None and self.tried[self.state, rival] == 0:
+        if self.tries is not None and self.tries[self.state, rival] == 0:
             return f"{own}; {name!r}, next by value, was never tried."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
@@ -227,7 +227,7 @@ class Intention(Explanation):
             "value": self.value,
             "values": self.values.tolist(),
             "residual": self.residual,
-            "from_start": self.from_start,
+            "initial_share": self.initial_share,
             "dropped": self.dropped,
             "visits_error": self.visits_error,
             "unknown": self.unknown,
@@ -254,8 +254,8 @@ class Intention(Explanation):
             largest.append(
                 (f"at {count(others, 'other place')} it expects to pass" if others > 0 else "elsewhere", rest)
             )
-        if self.from_start:
-            largest.append(("left of the initial values", self.from_start))
+        if self.initial_share:
+            largest.append(("left of the initial values", self.initial_share))
         return largest
 
 
@@ -275,4 +275,4 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
 @question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
 def ask(run: Run, state: State, action: Action | None = None) -> Intention:
     """What the agent expects to follow; by default, its best action."""
-    return run.expects(*run.asked(state, action))
+    return run.expects(*run.resolve(state, action))

@@ -42,7 +42,7 @@ class Outcomes(Explanation):
     ) -> Outcomes:
         """How a source expects an action to end; ``estimate``: the intention of a network, whose residual is stated."""
         chances, unknown = beliefs.named_endings(at, action, labels)
-        tries = None if beliefs.tried is None else int(beliefs.tried[at.index, action])
+        tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         residual = None if estimate is None else estimate.residual
         return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, beliefs.trust)
@@ -106,7 +106,7 @@ def layout(why: Outcomes) -> Bars:
 @question("outcomes", "how it expects to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
 def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
     """How the agent expects the episode to end; by default, after its best action."""
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     estimate = None if run.trust is None else run.expects(at, chosen)
     source = run.beliefs if "endings" in run.beliefs.can else run.audit
     return Outcomes.of(source, run.labels, at, chosen, estimate=estimate)

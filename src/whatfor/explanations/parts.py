@@ -46,7 +46,7 @@ class Parts(Explanation):
     earnings: dict[str, NDArray[np.float64]]  # by part: (S, A), where it is expected to be earned
     totals: dict[str, float]  # by part: its share of the value
     rest: float  # the share of rewards that no part covers
-    from_start: float  # the part of the value that is left of initial values
+    initial_share: float  # the part of the value that is left of initial values
     scale: float  # sum of |weight * reward|: what rounding is measured against
     tries: int
     residual: float | None  # |totals + rest + from_start - value|; None: the value is the ledger's own
@@ -81,8 +81,8 @@ class Parts(Explanation):
             earnings[name] = earned.astype(np.float64).reshape(shape)
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
         rest = float(weights @ (rewards - covered))
-        residual = abs(sum(totals.values()) + rest + row.from_start - value) if own else None
-        return cls(labels, state, action, value, earnings, totals, rest, row.from_start, row.scale, row.tries, residual)
+        residual = abs(sum(totals.values()) + rest + row.initial_share - value) if own else None
+        return cls(labels, state, action, value, earnings, totals, rest, row.initial_share, row.scale, row.tries, residual)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -94,9 +94,9 @@ class Parts(Explanation):
         lines += [f"  {amount(total, signed=True):>8}  {name}" for name, total in order]
         rest = self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0
         lines.append(f"  {amount(rest, signed=True):>8}  covered by no part")
-        if self.from_start:
-            lines.append(f"  {amount(self.from_start, signed=True):>8}  left of the initial values")
-        total = sum(self.totals.values()) + self.rest + self.from_start
+        if self.initial_share:
+            lines.append(f"  {amount(self.initial_share, signed=True):>8}  left of the initial values")
+        total = sum(self.totals.values()) + self.rest + self.initial_share
         return [*lines, f"In total {amount(total)}: {self._quality(self.scale)}."]
 
     @property
@@ -106,7 +106,7 @@ class Parts(Explanation):
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
-        names = ("value", "totals", "rest", "from_start", "tries", "residual")
+        names = ("value", "totals", "rest", "initial_share", "tries", "residual")
         return {
             "question": "parts",
             "state": self.state,
@@ -190,7 +190,7 @@ def _amounts_by_function(
 
 def layout(why: Parts) -> Bars:
     """What each part of the reward adds to the value."""
-    more = {"what no part covers": why.rest, "left of the initial values": why.from_start}
+    more = {"what no part covers": why.rest, "left of the initial values": why.initial_share}
     totals = {**why.totals, **{name: amount for name, amount in more.items() if amount}}
     title = f"{why.labels.actions[why.action]}: what its value {amount(why.value)} is made of"
     return Bars(title, why.labels.words(why.state), tuple(totals), (Series("part", tuple(totals.values())),), "value")
@@ -203,6 +203,6 @@ def ask(run: Run, state: State, action: Action | None = None, *, parts: Mapping[
     ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
     of the ledger, or a function of (state, action, reward), all three as numbers.
     """
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     value = float(run.values[at.index, chosen])
     return Parts.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values, parts=parts)

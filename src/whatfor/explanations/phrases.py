@@ -45,7 +45,7 @@ def expectation(
 def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
     """By how it expects the episode to end."""
     if chances:
-        ways = [f"{labels.ending_said(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
+        ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
         rest = f", as far as it knows ({percent(unknown)} unknown)" if unknown >= 0.005 else ""
         return Expectation("to " + _and(ways) + rest)
     return Expectation()
@@ -91,7 +91,7 @@ def _milestones(labels: Labels, course: Course) -> list[tuple[int, str, float]]:
             found.append((step, phrase, 0.0))
     if course.ending is not None:
         last = len(course.pairs) - 1
-        found.append((last, labels.ending_said(course.ending, course.pairs[last][0]), course.rewards[last]))
+        found.append((last, labels.ending_phrase(course.ending, course.pairs[last][0]), course.rewards[last]))
     return found
 
 

@@ -45,7 +45,7 @@ class Provenance(Explanation):
     influence: NDArray[np.float64]  # (n,) weight times TD error at that moment: what deleting the update takes away
     episodes: NDArray[np.int64]  # (n,) in which the experience was made
     steps: NDArray[np.int64]  # (n,)
-    from_start: float  # the part of the value that is left of initial values
+    initial_share: float  # the part of the value that is left of initial values
     effective: float  # the effective number of updates: (sum of weights)^2 / sum of squares
     standard_error: float  # sampling error that the spread of the updates implies; too small for rarely tried actions
     stale: float  # share of the weight that flowed through actions the agent would no longer take
@@ -58,8 +58,8 @@ class Provenance(Explanation):
         lines, weights = audit.ledger.lines, audit.weights(state, action)
         episodes, steps = audit.ledger.made()
         used = np.flatnonzero(weights)
-        from_start = audit.account(state, action, method="scan").from_start
-        account = float(weights @ lines.reward) + from_start
+        initial_share = audit.account(state, action, method="scan").initial_share
+        account = float(weights @ lines.reward) + initial_share
         pairs = lines.cell % (labels.n_states * labels.n_actions)
         counts = np.maximum(np.bincount(pairs, minlength=labels.n_states * labels.n_actions), 1)
         mean = np.bincount(pairs, weights=lines.reward, minlength=len(counts)) / counts
@@ -73,9 +73,9 @@ class Provenance(Explanation):
             influence=weights * audit.errors,
             episodes=episodes,
             steps=steps,
-            from_start=from_start,
+            initial_share=initial_share,
             effective=effective(audit.ledger, used, weights[used]),
-            standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.folded.ravel())[0],
+            standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.recomputed.ravel())[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
             residual=abs(account - value) if own else None,
@@ -151,7 +151,7 @@ class Provenance(Explanation):
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
         order = np.argsort(-self.weights, kind="stable")[: np.count_nonzero(self.weights)]
-        names = ("effective", "standard_error", "stale", "luck", "from_start", "value", "residual")
+        names = ("effective", "standard_error", "stale", "luck", "initial_share", "value", "residual")
         return {
             "question": "provenance",
             "state": self.state,
@@ -175,7 +175,7 @@ def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
     """The share of the weight that looked ahead along actions which are no longer the best."""
     ledger = audit.ledger
     used = np.flatnonzero(weights)
-    values = audit.folded.sum(axis=0)
+    values = audit.recomputed.sum(axis=0)
     old = np.tile((values < values.max(axis=1, keepdims=True)).ravel().astype(np.float64), ledger.n_tables)
     discount, found, _ = ahead(ledger, used, old, None)
     passed = weights[used] * discount
@@ -226,6 +226,6 @@ def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
 )
 def ask(run: Run, state: State, action: Action | None = None) -> Provenance:
     """Which experience a value is made of; by default, that of the best action."""
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     value = float(run.values[at.index, chosen])
     return Provenance.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values)

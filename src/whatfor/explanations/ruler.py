@@ -56,9 +56,9 @@ class Ruler:
         amount = self.audit.ledger.lines.reward
         entries = None if self.exact is None else self.exact.table.reward
         spread = self._spread(
-            amount, entries, None, rate, (self.believed.from_start, self.audit.ledger.initial_tables())
+            amount, entries, None, rate, (self.believed.initial_share, self.audit.ledger.initial_tables())
         )
-        largest = float(np.abs(self.audit.folded).max(initial=0.0))
+        largest = float(np.abs(self.audit.recomputed).max(initial=0.0))
         small = SMALL * self.believed.at_stake + self.simulated.beyond * largest * (self.exact is None)
         small += self.believed.unknown * largest * (spread.true is None)
         return self._measure(
@@ -211,8 +211,8 @@ class Ruler:
 
     @cached_property
     def _left_as_learned(self) -> NDArray[np.float64]:
-        return self.audit.account(self.state, self.action, method="scan").left.ravel()
+        return self.audit.account(self.state, self.action, method="scan").initial_weights.ravel()
 
     @cached_property
     def _left_of_chances(self) -> NDArray[np.float64]:
-        return self.audit.account(self.state, self.action, discount=1.0, method="scan").left.ravel()
+        return self.audit.account(self.state, self.action, discount=1.0, method="scan").initial_weights.ravel()

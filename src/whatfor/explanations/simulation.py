@@ -173,4 +173,4 @@ def ask(
     ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
     """
     beliefs = run.playing.simulated(env, rollouts, seed, enter)
-    return Simulation.of(beliefs, *run.asked(state, action))
+    return Simulation.of(beliefs, *run.resolve(state, action))

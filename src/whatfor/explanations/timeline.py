@@ -124,5 +124,5 @@ def ask(
     run: Run, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
 ) -> Timeline:
     """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
-    at, chosen = run.asked(state, action)
+    at, chosen = run.resolve(state, action)
     return Timeline.of(run.audit, run.labels, at.index, chosen, horizon=horizon, discount=discount)

@@ -110,7 +110,7 @@ class Desk:
     def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
         key, index = key_of(self.run, state), run.situation(state).index
-        tried, (picture, places) = run.tried_at(state), picture_of(run.labels, index)
+        tried, (picture, places) = run.tries_at(state), picture_of(run.labels, index)
         return {
             "state": index,
             "key": key,
@@ -129,14 +129,14 @@ class Desk:
         parameters = [
             {
                 "name": one.name,
-                "says": one.says,
+                "says": one.help,
                 "kind": one.kind,
                 "needed": one.needed,
                 "suggestions": list(one.suggestions(self.run)),
             }
             for one in question.parameters
         ]
-        return {"title": question.title, "says": question.says, "parameters": parameters}
+        return {"title": question.title, "says": question.summary, "parameters": parameters}
 
     def _refused(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
@@ -157,7 +157,7 @@ class Desk:
                 raise ValueError(f"{key}= is for {' or '.join(takers)}, not for {name}")
             said[key] = _read(parameter, given[key], run)
         why = question.ask(run, state, action, **said)
-        tried = run.tried_at(state)
+        tried = run.tries_at(state)
         untried = tried is not None and bool((tried[list(why.actions)] == 0).any())
         return told(why, untried=untried)
 

@@ -146,7 +146,7 @@ def on_the_way(visits: NDArray[np.float64], here: int) -> int:
 
 def _off_exact(run: Run, why: Intention) -> float:
     exact = ExactBeliefs("Taxi-v4", run.policy, discount=1.0)
-    return exact.off(why.visits, why.state, why.action) if exact.ends(why.state, why.action) else np.inf
+    return distance(why.visits, exact.visits(why.state, why.action)) if exact.ends(why.state, why.action) else np.inf
 
 
 def _really_back(run: Run, shown: Contrast) -> int | None:

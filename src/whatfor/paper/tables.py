@@ -17,7 +17,7 @@ PAYS = {"won": 1.0, "drew": 0.0, "lost": -1.0, "bust": -1.0}
 def recovered(id: str, world: str, method: str, run: Run) -> Figure:
     """The learner's own table, and the one its beliefs add up to."""
     table = table_from_beliefs(run)
-    tried = run.audit.tried > 0
+    tried = run.audit.tries > 0
     off = float(np.abs(table - run.values).max())
     pictures: list[Picture] = []
     for name, numbers in (("learned", run.values), ("recovered", table)):
@@ -38,7 +38,7 @@ def recovered(id: str, world: str, method: str, run: Run) -> Figure:
 def table_from_beliefs(run: Run) -> NDArray[np.float64]:
     """(S, A) Beliefs times rewards: every step of CartPole pays 1, and Blackjack pays by its four outcomes."""
     table = np.zeros_like(run.values)
-    pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tried > 0)]
+    pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tries > 0)]
     pay = np.array([PAYS.get(name, 0.0) for name in run.audit.ledger.endings])
     for (state, action), row in zip(pairs, run.audit.accounts(pairs), strict=True):
         table[state, action] = row.endings @ pay if run.labels.kind == "blackjack" else row.visits.sum()
@@ -47,7 +47,7 @@ def table_from_beliefs(run: Run) -> NDArray[np.float64]:
 
 def _by_action(run: Run, numbers: NDArray[np.float64], title: str) -> list[Layout]:
     """A table as its world is best seen: all at once where actions have a place of their own, else action by action."""
-    unknown = run.audit.tried == 0
+    unknown = run.audit.tries == 0
     if run.labels.kind == "blackjack":
         return [map_of(run.labels, numbers, title=title, quantity="value", diverging=True, unknown=unknown)]
     shown: list[Layout] = []

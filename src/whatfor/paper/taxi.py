@@ -194,7 +194,7 @@ def spread(why: Intention) -> float:
 def search(run: Run) -> dict[str, list[Contrast]]:
     """All states where the second-best action is as good, leads back, or leads nowhere, by kind."""
     found: dict[str, list[Contrast]] = {"ambiguity": [], "bounce": [], "failure": []}
-    tried = run.beliefs.tried
+    tried = run.beliefs.tries
     assert tried is not None
     for state in np.flatnonzero((tried > 0).all(axis=1)).tolist():
         contrast = run.contrast(state)

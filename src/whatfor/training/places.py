@@ -109,7 +109,7 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
     return env if recipe["bins"] is None else binned(env, recipe["bins"], bounds)
 
 
-def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
+def remake_place(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
     """The place that a saved run was trained in."""
     kind = recipe.get("kind")
     if kind == "table" and table is not None:
@@ -121,10 +121,10 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
     if kind == "cartpole":
         bounds = [(float(low), float(high)) for low, high in recipe["bounds"]]
         return place_of(cartpole(recipe["bins"], bounds, recipe["max_steps"]), max_steps=max_steps, engine=engine)
-    return place_of(env_again(recipe), max_steps=max_steps, engine=engine)
+    return place_of(remake_env(recipe), max_steps=max_steps, engine=engine)
 
 
-def env_again(recipe: dict[str, Any]) -> Any:
+def remake_env(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
     # "module:id" would import code that a file names, and so would Gymnasium's adapters of old environments
     if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"] and not recipe["id"].startswith("GymV2"):

@@ -90,7 +90,7 @@ def labels_of(edges: Sequence[NDArray[np.float64]]) -> Labels:
     for name, row in zip(NAMES, edges, strict=True):
         shown, unit = (np.degrees(row), "°") if name == "pole" else (row, "")
         axes.append(Axis(name, len(row) - 1, interval_words(shown, unit), edges=tuple(float(x) for x in row)))
-    endings = (Ending("fell", said="let the pole fall or leave the track", bad=True),)
+    endings = (Ending("fell", phrase="let the pole fall or leave the track", bad=True),)
     verbs = ("pushes left", "pushes right")
     return Labels(tuple(axes), ACTIONS, TEMPLATE, endings, "cartpole", "bins", verbs)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 
 MOVES = ("up", "right", "down", "left")
-GOAL = (Ending("reached the goal", said="reach the goal"),)
+GOAL = (Ending("reached the goal", phrase="reach the goal"),)
 
 
 def labels(core: CliffWalkingEnv) -> Labels:

@@ -42,8 +42,8 @@ def _endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
     if paid[b"H"] & paid[b"G"]:
         return ()
     return tuple(
-        Ending(name, None, reward, said, bad=tile == b"H")
-        for tile, name, said in names
+        Ending(name, None, reward, phrase, bad=tile == b"H")
+        for tile, name, phrase in names
         for reward in sorted(paid[tile])
     )
 

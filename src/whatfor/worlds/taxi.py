@@ -29,7 +29,7 @@ LABELS = Labels(
     ),
     actions=("south", "north", "east", "west", "pick up", "drop off"),
     template="taxi at row {row}, column {column}; passenger {passenger}; destination {destination}",
-    endings=(Ending("delivered", said="deliver at {destination}"),),
+    endings=(Ending("delivered", phrase="deliver at {destination}"),),
     kind="taxi",
     verbs=("moves south", "moves north", "moves east", "moves west", "picks up", "drops off"),
     milestones=(Milestone("passenger", "aboard", "pick up the passenger {passenger}"),),
