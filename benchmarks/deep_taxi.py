@@ -18,7 +18,7 @@ import tyro
 from whatfor.beliefs import ExactBeliefs, value_iteration
 from whatfor.beliefs.distance import distance
 from whatfor.deep.belief import BeliefNetwork
-from whatfor.paper.deep import PRINTED, job_left, values_off
+from whatfor.paper.deep import PRINTED_CASES, is_unfinished, value_errors
 from whatfor.paper.deep_agents import PRESETS, Inputs, Preset, train_heads
 from whatfor.paper.taxi import Case
 from whatfor.runs import Run
@@ -32,11 +32,11 @@ def measured(run: Run) -> dict[str, Any]:
     belief = run.beliefs
     assert isinstance(belief, BeliefNetwork)
     best = value_iteration("Taxi-v4", discount=1.0)
-    states = np.flatnonzero(job_left(run)).tolist()  # 400
+    states = np.flatnonzero(is_unfinished(run)).tolist()  # 400
     starts = [s for s in states if run.labels.values(s)[2] != ABOARD]  # 300: the passenger waits
     policy = run.values.argmax(axis=1)
     exact = ExactBeliefs("Taxi-v4", policy, discount=1.0)
-    ending = [s for s in states if exact.ends(s, int(policy[s]))]
+    ending = [s for s in states if exact.has_finite_visits(s, int(policy[s]))]
     returns = [exact.value(s, int(policy[s])) if s in set(ending) else -np.inf for s in starts]
     off = np.abs(run.values[states].max(axis=1) - best[states].max(axis=1))
     observations = np.stack([np.asarray(belief.example(s)) for s in states])
@@ -54,7 +54,7 @@ def measured(run: Run) -> dict[str, Any]:
         ]
     )
     values = run.values[pairs[:, 0], pairs[:, 1]]
-    printed = {case.kind: _off(run, case) for case in PRINTED}
+    printed = {case.kind: _off(run, case) for case in PRINTED_CASES}
     return {
         "delivers_from": int(sum(s in set(ending) for s in starts)),
         "mean_return": float(np.mean(returns))
@@ -74,7 +74,7 @@ def measured(run: Run) -> dict[str, Any]:
 
 
 def _off(run: Run, case: Case) -> dict[str, float]:
-    of_best, of_other = values_off(run, case)
+    of_best, of_other = value_errors(run, case)
     return {
         "mean_error_of_best": float(of_best.mean()),
         "most_error_of_best": float(of_best.max()),

@@ -1,4 +1,4 @@
-"""Ask a reinforcement-learning agent what its action was for, and get an answer that adds up to its Q-value."""
+"""Explain a reinforcement-learning agent's actions by what it expects to follow; every explanation adds up to the Q-value."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         linear,
         visit_count,
     )
-    from whatfor.learning import TrainingStopped, train
+    from whatfor.trainer import TrainingStopped, train
     from whatfor.ledger import Ledger
     from whatfor.pictures import animate, draw
     from whatfor.runs import Run
@@ -44,17 +44,17 @@ _MODULES = {
     "Run": "whatfor.runs",
     "Sarsa": "whatfor.learners",
     "SimulatedBeliefs": "whatfor.beliefs",
-    "TrainingStopped": "whatfor.learning",
+    "TrainingStopped": "whatfor.trainer",
     "animate": "whatfor.pictures",
     "draw": "whatfor.pictures",
     "exponential": "whatfor.learners",
     "linear": "whatfor.learners",
     "load": "whatfor.saving",
-    "train": "whatfor.learning",
+    "train": "whatfor.trainer",
     "visit_count": "whatfor.learners",
 }
 
-__all__ = [  # the names above, and the modules that hold what is needed less often
+__all__ = [  # the names above, and modules of names that are needed less often
     "Audit",
     "BeliefMap",
     "Concept",

@@ -1,4 +1,4 @@
-"""The flags of all questions, read off the list of questions; and the answer to what they ask."""
+"""The command-line flags of all questions, built from their definitions, and the answer that given flags select."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, get_args, g
 
 import tyro
 
-import whatfor.explanations  # noqa: F401 - fills the list of questions
+import whatfor.explanations  # noqa: F401 - registers the questions
 from whatfor.question import QUESTIONS, Parameter, Question
 
 if TYPE_CHECKING:
@@ -18,59 +18,61 @@ if TYPE_CHECKING:
 
 @cache
 def shared_flags() -> dict[str, list[tuple[Question, Parameter]]]:
-    """By flag, the questions that take it."""
-    found: dict[str, list[tuple[Question, Parameter]]] = {}
+    """For each flag, the questions that take it."""
+    takers: dict[str, list[tuple[Question, Parameter]]] = {}
     for question in QUESTIONS.values():
         for parameter in question.parameters:
-            found.setdefault(parameter.shell, []).append((question, parameter))
-    return found
+            takers.setdefault(parameter.shell, []).append((question, parameter))
+    return takers
 
 
-def asked_type(*, drawn: bool = False) -> Any:
-    """The flags of all questions, as a type that the command line is made of; ``drawn``: also which picture."""
+def flags_type(*, drawn: bool = False) -> Any:
+    """A dataclass of the flags of all questions, for tyro; with ``drawn``, also the flag that selects a picture."""
     fields: list[Any] = [
         ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.")),
         _optional("action", str, "The action, by name or number; by default the best."),
-        _optional("question", Literal[tuple(QUESTIONS)], "What to ask; by default the intention."),
+        _optional("question", Literal[tuple(QUESTIONS)], "The question; by default the intention."),
     ]
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
-        says = f"{'Asks for' if first.selects else 'Of'} a {names}: {first.help}."
-        fields.append(_optional(flag, int if first.kind == "number" else str, says))
+        help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
+        fields.append(_optional(flag, int if first.kind == "number" else str, help))
     if drawn:
-        options = {name: shown for name, question in QUESTIONS.items() if (shown := _shows(question))}
-        every = tuple(dict.fromkeys(one for shown in options.values() for one in shown))
-        says = "; ".join(f"of a {name}, {', '.join(shown)}" for name, shown in options.items())
-        fields.append(_optional("show", Literal[every], f"Which picture: {says}."))
-    fields.append(_optional("as_of", int, "Ask it as it was after so many episodes."))
-    return Annotated[make_dataclass("Asked", fields, frozen=True), tyro.conf.arg(name="")]
+        options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
+        every = tuple(dict.fromkeys(one for pictures in options.values() for one in pictures))
+        help = "; ".join(f"for {name}: {', '.join(pictures)}" for name, pictures in options.items())
+        fields.append(_optional("show", Literal[every], f"Which picture; {help}."))
+    fields.append(_optional("as_of", int, "Ask the agent as it was after this many episodes."))
+    return Annotated[make_dataclass("Flags", fields, frozen=True), tyro.conf.arg(name="")]
 
 
-def _shows(question: Question) -> tuple[str, ...]:
+def _pictures(question: Question) -> tuple[str, ...]:
     hints = get_type_hints(question.layout)
     return get_args(hints["show"]) if "show" in hints else ()
 
 
-def _flag(kind: Any, says: str) -> Any:
-    return Annotated[kind, tyro.conf.arg(help=says)]
+def _flag(kind: Any, help: str) -> Any:
+    return Annotated[kind, tyro.conf.arg(help=help)]
 
 
-def _optional(name: str, kind: Any, says: str) -> tuple[str, Any, Any]:
-    return name, _flag(kind | None if isinstance(kind, type) else Optional[kind], says), field(default=None)  # noqa: UP045
+def _optional(name: str, kind: Any, help: str) -> tuple[str, Any, Any]:
+    return name, _flag(kind | None if isinstance(kind, type) else Optional[kind], help), field(default=None)  # noqa: UP045
 
 
-def ask(run: Run, asked: Any) -> Explanation:
-    """The answer to a question; a flag that belongs to one question need not name it."""
+def answer(run: Run, asked: Any) -> Explanation:
+    """The answer to the question that the flags select; some flags select their question without --question."""
     flags = shared_flags()
     given = {flag: value for flag in flags if (value := getattr(asked, flag)) is not None}
     implied = {question.name: flag for flag in given for question, one in flags[flag] if one.selects}
     if len(implied) > 1:
         one, other = list(implied.values())[:2]
-        raise ValueError(f"--{one} and --{other} are two questions; ask one at a time")
+        raise ValueError(f"--{one} and --{other} select different questions; give one of them")
     for name, flag in implied.items():
         if asked.question not in (None, name):
-            raise ValueError(f"--{flag} asks for a {name}; it does not go with --question {asked.question}")
+            raise ValueError(
+                f"--{flag} selects the question {name}; it cannot be combined with --question {asked.question}"
+            )
     question = QUESTIONS[next(iter(implied), asked.question or "intention")]
     parameters: dict[str, Any] = {}
     for flag, value in given.items():
@@ -78,22 +80,22 @@ def ask(run: Run, asked: Any) -> Explanation:
         if question.name not in takers:
             taker, _ = next(iter(takers.values()))
             if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
-                raise ValueError(f"--{flag} needs {_wanted(first)}")
+                raise ValueError(f"--{flag} needs {_missing_flag(first)}")
             raise ValueError(f"--{flag} is for --question {' or '.join(takers)}, not for {question.name}")
         parameters[takers[question.name][1].name] = value
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
-            raise ValueError(f"--question {question.name} needs {_wanted(parameter)}")
+            raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
     return question.ask(run, asked.state, asked.action, **parameters)
 
 
-def _wanted(parameter: Parameter) -> str:
-    """A flag that is missing, and what to say with it."""
+def _missing_flag(parameter: Parameter) -> str:
+    """A missing flag, its help and an example."""
     example = f'"{parameter.example}"' if " " in parameter.example else parameter.example
     return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
 
 
-def only_a_state(asked: Any) -> bool:
-    """Whether nothing is asked about but the intentions in a state."""
+def is_plain_intention(asked: Any) -> bool:
+    """Whether the flags ask for the intention in a state and nothing else."""
     given = (value for name, value in vars(asked).items() if name not in ("state", "question", "as_of"))
     return asked.question in (None, "intention") and all(value is None for value in given)

@@ -1,4 +1,4 @@
-"""What labels are made of: axes, endings, milestones and marks."""
+"""The parts of labels: axes, endings, milestones and marks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from whatfor.text import check_plain
 
 @dataclass(frozen=True)
 class Axis:
-    """One number that a state is made of."""
+    """One component of a state."""
 
     name: str
     size: int
-    values: tuple[str, ...] = ()  # words of each value; none: the number itself
+    values: tuple[str, ...] = ()  # a word for each value; empty: the number itself
     start: int = 0  # the observation's smallest value
-    edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
+    edges: tuple[float, ...] = ()  # the size + 1 edges of the bins of a continuous quantity
 
     def __post_init__(self) -> None:
         for text in (self.name, *self.values):
@@ -45,17 +45,17 @@ class Axis:
 
 @dataclass(frozen=True)
 class Ending:
-    """A name for how episodes end, by the last action and its reward (None: any)."""
+    """A named way for an episode to end, recognised by its last action and reward (None: any)."""
 
     name: str
     action: int | None = None
     reward: float | None = None
-    phrase: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
-    bad: bool = False  # nobody would act for its sake
+    phrase: str = ""  # what the agent does, with {axis} for values of the last state: "deliver at {destination}"
+    bad: bool = False  # whether it is never a goal
 
     def __post_init__(self) -> None:
         check_plain("an ending's name", self.name)
-        check_plain(f"what ending {self.name!r} says", self.phrase)
+        check_plain(f"the phrase of ending {self.name!r}", self.phrase)
         if self.action is not None:
             whole(f"the action of ending {self.name!r}", self.action)
         if self.reward is not None and not math.isfinite(self.reward):
@@ -64,17 +64,17 @@ class Ending:
             )
 
     def fits(self, action: int, reward: float) -> bool:
-        """Whether an episode that ended so has this name."""
+        """Whether an episode with this last action and reward ended in this way."""
         return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """Something worth a word on the way: an axis comes to a value."""
+    """An event worth mentioning on the way: an axis takes a value."""
 
     axis: str
     value: str
-    phrase: str  # what the agent does then, with {axis} of the state before in it
+    phrase: str  # what the agent does, with {axis} for values of the state before
 
     def __post_init__(self) -> None:
         for text in (self.axis, self.value, self.phrase):
@@ -83,12 +83,12 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Mark:
-    """A letter for a state that is something special, for maps."""
+    """A letter that marks a special state on maps."""
 
     state: int
     letter: str
     name: str  # what it is: "hole"
-    closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
+    closed: bool = False  # whether no action is ever taken here, so that missing experience is expected
 
     def __post_init__(self) -> None:
         whole("the state of a mark", self.state)

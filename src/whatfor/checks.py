@@ -1,4 +1,4 @@
-"""Numbers as they must be before compiled code reads them: whole numbers, flags, and numbers in a range."""
+"""Validation of whole numbers, finite numbers and flags, before compiled code reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def whole(what: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """A whole number from ``low`` to ``high``; floats and booleans are refused, also where they have a whole value.
+    """Validate a whole number from ``low`` to ``high``; floats and booleans are rejected, even with a whole value.
 
     >>> whole("episodes", 3)
     3
@@ -32,7 +32,7 @@ def whole(what: str, value: Any, low: int | None = None, high: int | None = None
 
 
 def number(what: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number from ``low`` to ``high``.
+    """Validate a finite number from ``low`` to ``high``.
 
     >>> number("discount", float("nan"), 0, 1)
     Traceback (most recent call last):
@@ -50,7 +50,7 @@ def number(what: str, value: object, low: float = -math.inf, high: float = math.
 
 
 def flag(what: str, value: Any) -> bool:
-    """True or False; nothing else stands for them.
+    """Validate a boolean; other types are rejected.
 
     >>> flag("terminated", "False")
     Traceback (most recent call last):
@@ -64,7 +64,7 @@ def flag(what: str, value: Any) -> bool:
 
 
 def flags(what: str, values: Any) -> NDArray[np.bool_]:
-    """An array of True and False; in an array, 0 and 1 count as well.
+    """Validate an array of booleans; 0 and 1 are accepted too.
 
     >>> flags("terminated", [[False, True]]).tolist()
     [[False, True]]
@@ -76,7 +76,7 @@ def flags(what: str, values: Any) -> NDArray[np.bool_]:
 
 
 def array_of(what: str, values: Any, kinds: str, are: str) -> NDArray[Any]:
-    """Values as an array, whose type is of one of some kinds (``numpy.dtype.kind``).
+    """Convert values to an array, and check that its ``dtype.kind`` is one of ``kinds``.
 
     >>> array_of("next_state", [0, 0.7], "iu", "whole numbers")
     Traceback (most recent call last):

@@ -46,20 +46,20 @@ def train(
     Args:
         env: A Gymnasium id such as Taxi-v4, or one of the paper's worlds: blackjack, cartpole, chain.
         out: The folder to save the run in.
-        learner: How it learns.
+        learner: The learning rule.
         episodes: How many episodes to play.
         seed: The same seed gives the same run.
         step_size: A number, or "visit-count".
-        discount: How much the future counts.
+        discount: The discount factor.
         exploration: A number, "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)".
         lambda_: λ, for lambda-returns only.
         bins: For continuous observations: bins for each number, or one count for all.
-        bounds: Where the bins lie: low and high of each number, one after the other.
-        max_steps: The longest an episode may get.
+        bounds: The range of the bins: low and high of each number in turn.
+        max_steps: The most steps in an episode.
         time_limit: Bootstrap through a time limit, or treat it as an end.
-        engine: What steps the world.
+        engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
-        replace: Replace the run that the folder holds.
+        replace: Replace the run in the folder.
     """
     from pathlib import Path
 
@@ -67,8 +67,8 @@ def train(
     from whatfor.folder import holds_run
     from whatfor.pictures.files import check_writable
 
-    if holds_run(Path(out)) and not replace:  # before the work, not after it
-        raise ValueError(f"{out} holds a run already; choose another folder, or add --replace")
+    if holds_run(Path(out)) and not replace:  # checked before training
+        raise ValueError(f"{out} already contains a run; choose another folder, or add --replace")
     check_writable(out)
 
     kinds: dict[str, Callable[..., Any]] = {
@@ -78,13 +78,13 @@ def train(
         "monte-carlo": wf.MonteCarlo,
         "lambda-returns": wf.LambdaReturns,
     }
-    more = {"lambda_": lambda_} if learner == "lambda-returns" else {}
+    extra = {"lambda_": lambda_} if learner == "lambda-returns" else {}
     agent = kinds[learner](
-        step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **more
+        step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **extra
     )
     if env in OWN_WORLDS:
         if option:
-            raise ValueError(f"--option is for Gymnasium environments; {env} has none")
+            raise ValueError(f"--option is for Gymnasium environments; {env} has no options")
         world = getattr(wf.worlds, env)()
     else:
         world = environment_in(env, option)
@@ -108,7 +108,7 @@ def train(
             stopped.run.save(out)
         except wf.FolderError as error:
             raise ValueError(f"{stopped}. {error}") from stopped
-        raise ValueError(f"{stopped} What there is was saved to {out}") from stopped
+        raise ValueError(f"{stopped} The run so far was saved to {out}") from stopped
     run.save(out)
     last = run.history.returns[-100:]
     print_safely(run)
@@ -119,47 +119,47 @@ def train(
 
 
 def explain(run: tyro.conf.Positional[str], /, asked: Any, cells: str | None = None, json: bool = False) -> None:
-    """Say what a saved agent expects of an action, why it takes it and not another, or whether it expects something.
+    """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
         run: The folder of a saved run.
         asked: The question.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
-    from whatfor.asking import ask
+    from whatfor.asking import answer
 
-    answer = ask(_loaded(run, asked.as_of, cells), asked)
-    print_safely(dumps(answer.to_json(), indent=2) if json else answer)
+    explanation = answer(_load(run, asked.as_of, cells), asked)
+    print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
 def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | None = None) -> None:
-    """Draw what a saved agent expects of an action, or another answer; a .gif shows a whole greedy episode.
+    """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
         asked: The question.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     import whatfor as wf
-    from whatfor.asking import ask, only_a_state
-    from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
+    from whatfor.asking import answer, is_plain_intention
+    from whatfor.pictures.files import ANIMATION_SUFFIXES, PICTURE_SUFFIXES, check_path, save
     from whatfor.question import layout_of
 
-    path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
-    loaded = _loaded(run, asked.as_of, cells)
-    if path.suffix.lower() in ANIMATED:
-        if not only_a_state(asked):
+    path = check_path(out, (*PICTURE_SUFFIXES, *ANIMATION_SUFFIXES))  # checked before the work starts
+    loaded = _load(run, asked.as_of, cells)
+    if path.suffix.lower() in ANIMATION_SUFFIXES:
+        if not is_plain_intention(asked):
             raise ValueError(
                 "a .gif shows the intentions along a greedy episode; leave out --action and other questions"
             )
         wf.animate([loaded.intention(*step) for step in loaded.episode(asked.state)], path)
     else:
-        shown = {} if asked.show is None else {"show": asked.show}
-        save(wf.draw(layout_of(ask(loaded, asked), **shown)), path)
+        options = {} if asked.show is None else {"show": asked.show}
+        save(wf.draw(layout_of(answer(loaded, asked), **options)), path)
     print_safely(f"drawn to {path}")
 
 
@@ -171,22 +171,22 @@ def report(
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
     cells: str | None = None,
 ) -> None:
-    """Write a page to question a saved agent with: one HTML file that opens from disk and needs no network.
+    """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
 
     Args:
         run: The folder of a saved run.
         out: The file to write, ending in .html.
         episodes: How many greedy episodes to show, each from another start.
-        states: A state to begin an episode in, instead of the starts; may be given several times.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
-    from whatfor.pictures.files import checked
+    from whatfor.pictures.files import check_path
 
-    checked(out, SUFFIXES)  # told before the work, not after it
+    check_path(out, SUFFIXES)  # told before the work, not after it
     target = write(
-        _loaded(run, None, cells),
+        _load(run, None, cells),
         out,
         episodes=episodes,
         states=states,
@@ -204,27 +204,27 @@ def explore(
     browser: bool = True,
     cells: str | None = None,
 ) -> None:
-    """Question a saved agent on a live page: any state, any time of training.
+    """Serve a live page about a saved agent: any state, at any time in training.
 
     Args:
         run: The folder of a saved run.
-        host: Where to listen; by default only this machine can reach it.
+        host: The address to listen on; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
-    end_once = _ending()
+    end_once = _exit_once()
     with handling_signals(end_once):
         from whatfor.explorer.server import explore as serve
 
-        serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        serve(_load(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
         with suppress(OSError, ValueError):  # the output may be closed
             print(end="", flush=True)
-        end_once()  # while signals still lead there: whoever presses Ctrl-C once more interrupts nothing
+        end_once()  # while the signal handlers are still installed: another Ctrl-C interrupts nothing
 
 
-def _ending() -> Callable[..., None]:
-    """A function that ends the process, saying so once, however often a signal interrupts it with another call."""
+def _exit_once() -> Callable[..., None]:
+    """A function that exits the process and prints a message once, even if signals call it again meanwhile."""
     begun: list[bool] = []
 
     def end(*_: object) -> None:
@@ -239,17 +239,17 @@ def _ending() -> Callable[..., None]:
 
 
 def _progress_bar(what: str) -> Callable[[float], None] | None:
-    """Shows on a terminal how far something is."""
+    """A function that prints progress on a terminal; None if there is no terminal."""
     if not sys.stderr.isatty():
         return None
     return lambda share: print(f"\r{what}: {share:.0%}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
 
 
-def _loaded(run: str, as_of: int | None, cells: str | None) -> Run:
+def _load(run: str, as_of: int | None, cells: str | None) -> Run:
     import whatfor as wf
 
-    found = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
-    return found if as_of is None else found.as_of(as_of)
+    loaded = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
+    return loaded if as_of is None else loaded.as_of(as_of)
 
 
 def paper(
@@ -261,16 +261,16 @@ def paper(
     inputs: Literal["one-hot", "raw"] | None = None,
     both_heads: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
-    """Make the paper's figures again, from training to picture, and check what it says of them.
+    """Reproduce the paper's figures, from training to picture, and check the paper's claims about them.
 
     Args:
         out: The folder for the pictures and their index.html: out/paper by default, or out/paper-deep.
         only: A figure's id, such as 7 or S4; may be given several times. By default all.
-        deep: The figures of deep agents (4D, 6, S11, A6) instead of tabular ones. Training takes minutes; the agents are saved beside.
+        deep: The figures of deep agents (4D, 6, S11, A6) instead of tabular ones. Training takes minutes; the agents are saved in the same folder.
         preset: With --deep: small (the default) for some minutes on a CPU, full for the paper's networks on a GPU.
-        device: With --deep: where to train; auto (the default) takes a GPU where there is one.
-        inputs: With --deep: what networks read of a state: its one-hot code (the default), or its raw numbers, as the paper's.
-        both_heads: With --deep: beside every agent, the paper's own belief network too, to compare; otherwise only where that costs little.
+        device: With --deep: the device to train on; auto (the default) uses a GPU if there is one.
+        inputs: With --deep: the networks' input: the one-hot code of a state (the default), or its raw numbers, as in the paper.
+        both_heads: With --deep: also train the paper's own belief network alongside every agent, for comparison; by default only where that costs little.
     """
     from pathlib import Path
     from shlex import quote
@@ -284,18 +284,18 @@ def paper(
             if given:
                 raise ValueError(f"--{name} is for deep agents: add --deep")
     target = Path(out or ("out/paper-deep" if deep else "out/paper"))
-    check_writable(target)  # before the work, not after it
+    check_writable(target)  # checked before the work starts
     agents = None
     if deep:
-        given_or: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
-        agents = DeepAgents(preset or "small", **given_or)
+        options: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
+        agents = DeepAgents(preset or "small", **options)
     figures = reproduce(target, only, agents=agents)
     checks = [(figure.id, check) for figure in figures for check in figure.checks]
     for id, check in checks:
         if not check.met:
             print_safely(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
     print_safely(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
-    for name, run in agents.made.items() if agents is not None else ():
+    for name, run in agents.runs.items() if agents is not None else ():
         state = quote(run.labels.words(run.labels.index(EXAMPLES[name])))
         print_safely(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
 
@@ -311,13 +311,13 @@ def _command() -> None:
 
         print_safely(f"whatfor {__version__}")
         return
-    if not {"explain", "draw"}.isdisjoint(sys.argv[1:2]):  # other commands need not wait for the list of questions
-        from whatfor.asking import asked_type
+    if not {"explain", "draw"}.isdisjoint(sys.argv[1:2]):  # other commands start faster without the questions
+        from whatfor.asking import flags_type
 
-        explain.__annotations__["asked"], draw.__annotations__["asked"] = asked_type(), asked_type(drawn=True)
+        explain.__annotations__["asked"], draw.__annotations__["asked"] = flags_type(), flags_type(drawn=True)
     commands: dict[str, Callable[..., None]] = {
         **{command.__name__: interruptible(command) for command in (train, explain, draw, report)},
-        "explore": explore,  # which says itself what signals do
+        "explore": explore,  # handles signals itself
         "paper": interruptible(paper),
     }
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from whatfor.labels import MOST_AXES, Labels
+from whatfor.labels import MAX_AXES, Labels
 from whatfor.limits import check_limit
 from whatfor.text import MAX_LENGTH, UNSAFE
 
@@ -43,7 +43,7 @@ class Open(Struct, frozen=True):
 class Binned(Strict, frozen=True):
     """How continuous observations were put into bins."""
 
-    bins: Positive | Annotated[list[Positive], Meta(max_length=MOST_AXES)] | None
+    bins: Positive | Annotated[list[Positive], Meta(max_length=MAX_AXES)] | None
     bounds: Bounds | None
 
     def __post_init__(self) -> None:

@@ -41,7 +41,7 @@ class Explanation(ABC):
         return (self.action,)
 
     @property
-    def at_stake(self) -> float:
+    def magnitude(self) -> float:
         """The sum of the sizes of all terms: the scale for a residual."""
         return 0.0
 
@@ -50,7 +50,7 @@ class Explanation(ABC):
         if self.residual is None:
             return None
         about = "how far the parts are from the agent's own value"
-        if self.residual <= ROUNDING * max(1.0, self.at_stake):
+        if self.residual <= ROUNDING * max(1.0, self.magnitude):
             return Badge("exact", "exact", about)
         return Badge("off", f"off by {self.residual:.2g}", about)
 

@@ -1,4 +1,4 @@
-"""Files read and written with care: no links and pipes are followed, and a file is written as a whole or not at all."""
+"""Safe file access: reads do not follow links or pipes, and writes are atomic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """A file opened for reading; links, pipes and devices raise ``OSError``, so that nothing blocks or leads elsewhere."""
+    """Open a file for reading; links, pipes and devices raise ``OSError``."""
     handle = os.open(path, _READ)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -25,9 +25,9 @@ def open_regular(path: Path) -> IO[bytes]:
 
 @contextmanager
 def replacing(path: Path, part: Path | None = None) -> Iterator[Path]:
-    """A file to write, in the same folder, which takes the place of ``path`` when all has gone well.
+    """Yield a temporary file in the same folder; it replaces ``path`` if no exception is raised.
 
-    ``part``: its name until then; several processes may replace one file at once if each has another.
+    ``part``: the name of the temporary file. Processes that replace the same file at once need different ones.
     """
     fresh = part or path.with_name(f".whatfor-{uuid4().hex}")
     try:
@@ -36,7 +36,7 @@ def replacing(path: Path, part: Path | None = None) -> Iterator[Path]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from error  # the file that was asked for
+        raise OSError(error.errno, error.strerror, str(path)) from error  # name the requested file
     finally:
         with suppress(OSError):
             fresh.unlink()

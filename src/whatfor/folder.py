@@ -27,7 +27,7 @@ from whatfor.text import one_line
 
 FORMAT = 4
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
-PART = f".{MANIFEST}.part"
+MANIFEST_PART = f".{MANIFEST}.part"
 #: A file of a run: what it holds, and random digits.
 RUN_FILE = re.compile(r"(run|arrays|ledger|belief)-[0-9a-f]{16}\.(json|npz|safetensors)")
 #: Manifests and journals are short; documents hold names and settings.
@@ -35,7 +35,7 @@ MAX_MANIFEST_BYTES, MAX_DOCUMENT_BYTES = 1 << 20, 1 << 28
 #: Characters of an error's message.
 MAX_MESSAGE = 1_000
 #: How long a save waits for another one, in seconds.
-PATIENCE = 30.0
+LOCK_SECONDS = 30.0
 #: How often a reader starts again when the run is replaced while it reads.
 MAX_READS = 50
 
@@ -120,12 +120,12 @@ def _locked(folder: Path) -> Iterator[None]:
     """Wait until no other save is at work in a folder."""
     if (folder / LOCK).is_symlink() or ((folder / LOCK).exists() and not (folder / LOCK).is_file()):
         raise FolderError(f"{folder / LOCK} is not a plain file: delete it, or choose another folder")
-    lock = FileLock(folder / LOCK, timeout=PATIENCE)
+    lock = FileLock(folder / LOCK, timeout=LOCK_SECONDS)
     try:
         lock.acquire()
     except Timeout:
         raise FolderError(
-            f"another save to {folder} has been going on for {PATIENCE:g} seconds; wait for it to end, or choose another folder"
+            f"another save to {folder} has been going on for {LOCK_SECONDS:g} seconds; wait for it to end, or choose another folder"
         ) from None
     try:
         yield
@@ -145,13 +145,13 @@ def _replace_run(folder: Path, contents: Contents) -> None:
         _write_file(folder / JOURNAL, _dumped(sorted({*names.values(), *before})))
         files = {name: _write_entry(folder / names[name], write) for name, (_, write) in writers.items()}
         switched = _dumped({"format": FORMAT, "files": files})
-        _write_file(folder / PART, switched)
-        os.replace(folder / PART, folder / MANIFEST)
+        _write_file(folder / MANIFEST_PART, switched)
+        os.replace(folder / MANIFEST_PART, folder / MANIFEST)
         _flush_folder(folder)
     except BaseException:
         manifest = folder / MANIFEST
         if not (manifest.is_file() and manifest.read_bytes() == switched):  # Ctrl-C may come just after the switch
-            _remove(folder, {*names.values(), PART})
+            _remove(folder, {*names.values(), MANIFEST_PART})
             _remove(folder, {JOURNAL})
         raise
     if _remove(folder, before):  # else the next save tries again
@@ -217,7 +217,7 @@ def _remove(folder: Path, names: set[str]) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    return name in (JOURNAL, LOCK, PART) or RUN_FILE.fullmatch(name) is not None
+    return name in (JOURNAL, LOCK, MANIFEST_PART) or RUN_FILE.fullmatch(name) is not None
 
 
 # -- reading -----------------------------------------------------------------------------------

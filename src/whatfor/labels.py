@@ -24,15 +24,15 @@ from whatfor.text import check_plain
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
 #: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
-BUILT_IN = 1_000
+MAX_BUILT_IN_STATES = 1_000
 #: NumPy finds places in arrays of no more.
-MOST_AXES = 63
+MAX_AXES = 63
 #: The names of the two endings every world has.
 ENDINGS = ("timed out", "terminated")
 #: The action of an ending that goes by another condition than action and reward.
 NO_ACTION = -1
 #: What ``Labels.observed`` may be: what the world shows.
-OBSERVED = ("index", "tuple", "array", "bins")
+OBSERVATION_KINDS = ("index", "tuple", "array", "bins")
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ class Labels:
     def __post_init__(self) -> None:
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
-        if len(self.axes) > MOST_AXES:
-            raise ValueError(f"there are {len(self.axes):,} axes; a world has at most {MOST_AXES}")
+        if len(self.axes) > MAX_AXES:
+            raise ValueError(f"there are {len(self.axes):,} axes; a world has at most {MAX_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
-        if self.n_states > BUILT_IN:
+        if self.n_states > MAX_BUILT_IN_STATES:
             check_limit("states", self.n_states, "this world")
-        if self.observed not in OBSERVED:
+        if self.observed not in OBSERVATION_KINDS:
             raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):
             raise ValueError("bins have edges: give them to each axis, Axis(name, size, edges=(...))")
@@ -79,7 +79,7 @@ class Labels:
             if milestone.axis not in names:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
         for mark in self.marks:
-            self.checked(mark.state)
+            self.check_state(mark.state)
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -111,7 +111,7 @@ class Labels:
 
     def values(self, index: int) -> tuple[int, ...]:
         """The state as one number an axis, each counted from 0."""
-        return tuple(int(at) for at in np.unravel_index(self.checked(index), self.shape))
+        return tuple(int(at) for at in np.unravel_index(self.check_state(index), self.shape))
 
     def last_step(self, state: int, action: int, reward: float) -> str:
         """A name for an end that the world does not name: its last step."""
@@ -126,11 +126,11 @@ class Labels:
         words = {axis.name: axis.word(at) for axis, at in zip(self.axes, self.values(index), strict=True)}
         return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
 
-    def doing(self, action: int) -> str:
+    def action_phrase(self, action: int) -> str:
         """What "it" does by an action: "moves south"."""
         return self.verbs[action] if self.verbs else f"takes {self.actions[action]!r}"
 
-    def reached(self, state: int, following: int) -> str | None:
+    def milestone_phrase(self, state: int, following: int) -> str | None:
         """What worth a word happens between two states, if anything does."""
         before, after = self.values(state), self.values(following)
         for milestone in self.milestones:
@@ -180,7 +180,7 @@ class Labels:
                 raise ValueError(
                     f"state {observation} is out of range: the world shows {start} to {start + self.n_states - 1}"
                 )
-            return self.checked(int(observation) - start)
+            return self.check_state(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
             raise ValueError(
@@ -273,7 +273,7 @@ class Labels:
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
                 raise ValueError(f"{number} is not a whole number. {self.example()}")
 
-    def checked(self, index: int) -> int:
+    def check_state(self, index: int) -> int:
         """The index itself, if there is such a state."""
         index = whole("a state's index", index)
         if not 0 <= index < self.n_states:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from whatfor.labels import Labels
-from whatfor.layouts.facets import MOST_FACETS, by_axes, facets_here
+from whatfor.layouts.facets import MAX_GRIDS, by_axes, facets_here
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels
 from whatfor.worlds.adapter import Cells, Places, cells_of
 from whatfor.worlds.known import look_of
 
 #: States of one axis: so many in a row, and no more in all can be pointed at.
-ROW, MOST_CELLS = 10, 200
+STATES_PER_ROW, MAX_ROW_STATES = 10, 200
 Facets = Literal["all", "here"]
 
 
@@ -78,7 +78,7 @@ def places_of(labels: Labels, state: int) -> Places:
     states, leads = np.arange(labels.n_states).reshape(labels.shape), labels.shape[:-2]
     if len(labels.axes) == 2:
         return cells_of(states)
-    if len(labels.axes) > 2 and math.prod(leads) <= MOST_FACETS:
+    if len(labels.axes) > 2 and math.prod(leads) <= MAX_GRIDS:
         return tuple(cells_of(states[lead]) for lead in product(*(range(size) for size in leads)))
     return None
 
@@ -100,12 +100,12 @@ def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:
         return panel, None if places is None else places[at]
     if not isinstance(shown, Bars):
         return shown, places
-    return _in_rows(labels, state) if len(labels.axes) == 1 and labels.n_states <= MOST_CELLS else (None, None)
+    return _in_rows(labels, state) if len(labels.axes) == 1 and labels.n_states <= MAX_ROW_STATES else (None, None)
 
 
 def _in_rows(labels: Labels, state: int) -> tuple[Grid, Cells]:
     """The states of a single axis, ten in a row."""
-    width = min(ROW, labels.n_states)
+    width = min(STATES_PER_ROW, labels.n_states)
     rows = range(0, labels.n_states, width)
     places = tuple(tuple(at if at < labels.n_states else -1 for at in range(row, row + width)) for row in rows)
     axis, columns = labels.axes[0], tuple(str(i) for i in range(width))

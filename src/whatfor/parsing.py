@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from whatfor.vocabulary import PART, Vocabulary, ends
+from whatfor.vocabulary import WORD_CHARACTER, Vocabulary, ends
 
 # Possessive only after single characters: before Python 3.11.5, possessive groups match wrongly.
 _NUMBER = r"-?\d++(?:\.\d++)?(?:[eE][-+]?\d++)?"
 _NUMBERS = re.compile(rf"[\s(\[]*+({_NUMBER}(?:[\s,]++{_NUMBER})*)[\s)\]]*+")
-_INTEGER = re.compile(rf"-?[0-9]++(?!{PART})")
+_INTEGER = re.compile(rf"-?[0-9]++(?!{WORD_CHARACTER})")
 _BEFORE = re.compile(r"[^\w.-]")
 #: What may stand between a name and its value: "row 1", "row=1", "row: 1", "passenger at Y".
 _BETWEEN = "(?P<before> ?(?P<sign>[=:]?) ?(?P<at>at )?)"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent
-from whatfor.beliefs.simulated import LONGEST, AgentPlayer, SimulatedBeliefs
+from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
 from whatfor.history import Episode, Evaluation
@@ -22,19 +22,19 @@ from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
-from whatfor.limits import check_limit
+from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.training.places import remake_env, remake_place, place_of
 from whatfor.training.session import Place, Session, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.gymnasium import time_limit
-from whatfor.worlds.making import made
+from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World
 
 #: Discounted below this, what follows does not matter.
-NEGLIGIBLE = 1e-6
+MIN_DISCOUNT = 1e-6
 #: An episode that was not played to its end.
 CUT = "cut"
 
@@ -86,12 +86,12 @@ class Playing:
         return None if self.beliefs is None else self.beliefs.actor
 
     @property
-    def by_network(self) -> bool:
+    def plays_network(self) -> bool:
         """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
         return self.agent is not None and not (self.agent.whole and "world" in self.settings)
 
     @property
-    def limit_ends(self) -> bool:
+    def limit_is_terminal(self) -> bool:
         """Whether it learned that its time limit is an end."""
         return self.settings.get("time_limit") == "terminal"
 
@@ -113,7 +113,7 @@ class Playing:
     def environment(self, env: Any = None) -> Any:
         """The environment a network plays in: the given one, its own, or one like it."""
         if env is not None:
-            return made(env) if isinstance(env, str) else env
+            return make_env(env) if isinstance(env, str) else env
         if self._env is None:
             again = remake_env(self.settings.get("environment", {}))
             if self.agent is not None:
@@ -147,7 +147,7 @@ class Playing:
         return place
 
     @property
-    def origin_now(self) -> Origin:
+    def current_origin(self) -> Origin:
         """What the run came from, with what has been made again since."""
         return replace(self.origin, place=self._place, env=self._env)
 
@@ -161,14 +161,14 @@ class Playing:
     def simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
-        if self.by_network:
+        if self.plays_network:
             assert self.beliefs is not None
             scale = float(self.settings.get("reward_scale", 1.0))
             return SimulatedBeliefs(self.environment(env), self.beliefs, **more, reward_scale=scale)
         place = self.place(env)
         longest = place.max_steps
-        if not self.limit_ends and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
-            longest = max(longest, min(LONGEST, math.ceil(math.log(NEGLIGIBLE) / math.log(max(self.discount, 1e-3)))))
+        if not self.limit_is_terminal and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
+            longest = max(longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3)))))
         world = place.env if place.world is None or (enter and place.env is not None) else place.world
         return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=longest, **more)
 
@@ -177,10 +177,10 @@ class Playing:
         world, ledger = self.place(env).world, self.ledger
         if world is None or world.arrays.kind != TABLE:
             return None
-        if self.limit_ends and (ledger is None or ledger.timed_out.any()):  # a table knows no limit
+        if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table knows no limit
             return None
         exact = ExactBeliefs(world, greedy_policy(self.values), discount=self.discount)
-        return exact if exact.ends(state, action) else None
+        return exact if exact.has_finite_visits(state, action) else None
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy from where episodes begin."""
@@ -188,8 +188,8 @@ class Playing:
             raise ValueError(f"episodes is {episodes}; play at least one")
         check_limit("rollouts", episodes, "this evaluation")
         seed = whole("seed", seed, 0)
-        if self.by_network:
-            played = self._network_played(env, episodes, seed)
+        if self.plays_network:
+            played = self._play_network(env, episodes, seed)
             return Evaluation.of(np.add.reduceat(played.reward, played.first[:-1]), played.lengths)
         place = self.place(env)
         rule = QLearning().rule(self.labels.n_states, self.labels.n_actions, None, recording=False)
@@ -201,38 +201,38 @@ class Playing:
             raise error
         return Evaluation.of(greedy.returns, greedy.lengths)
 
-    def _network_played(self, env: Any, episodes: int, seed: int) -> Rollouts:
+    def _play_network(self, env: Any, episodes: int, seed: int) -> Rollouts:
         """The network at play, from the start of episodes."""
         assert self.agent is not None
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
-        limit = time_limit(place) or LONGEST
+        limit = time_limit(place) or MAX_EPISODE_STEPS
         return AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
 
     def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One episode of a network; ``at=None``: where its environment begins."""
         assert self.agent is not None
         player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
-        return observed_episode(player, self.environment(env))
+        return play_episode(player, self.environment(env))
 
     def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode of a table."""
         simulated = self.simulated(env, 1, seed, enter)
-        return first_episode(simulated.rollouts(at, action), simulated.labels, limit_ends=self.limit_ends)
+        return first_episode(simulated.rollouts(at, action), simulated.labels, limit_is_terminal=self.limit_is_terminal)
 
 
-def first_episode(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Episode:
-    """The first of some rollouts; ``limit_ends``: whether one that was cut ran out of time, or only out of what matters."""
+def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool) -> Episode:
+    """The first of some rollouts; ``limit_is_terminal``: whether one that was cut ran out of time, or only out of what matters."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-    names = [ENDINGS[0] if limit_ends else CUT, ENDINGS[1], *labels.ending_names]
+    names = [ENDINGS[0] if limit_is_terminal else CUT, ENDINGS[1], *labels.ending_names]
     steps = [(labels.observation(state), action) for state, action in pairs]
     return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 
 
-def observed_episode(player: AgentPlayer, env: Any) -> Episode:
+def play_episode(player: AgentPlayer, env: Any) -> Episode:
     """An episode with the very observations that an agent acted on."""
-    steps = list(play(player, [env], rollouts=1, max_steps=LONGEST))
-    cut = len(steps) == LONGEST and steps[-1].ending == TIMED_OUT
+    steps = list(play(player, [env], rollouts=1, max_steps=MAX_EPISODE_STEPS))
+    cut = len(steps) == MAX_EPISODE_STEPS and steps[-1].ending == TIMED_OUT
     names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]
     return Episode(
         [(np.asarray(one.observation), one.action) for one in steps],

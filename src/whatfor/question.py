@@ -85,7 +85,7 @@ def question(
     def registered(ask: Callable[Concatenate[Run, _Given], _Answer]) -> Callable[Concatenate[Run, _Given], _Answer]:
         @functools.wraps(ask)
         def asked(run: Run, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
-            if (why := lacking(run, QUESTIONS[name])) is not None:
+            if (why := why_not(run, QUESTIONS[name])) is not None:
                 raise ValueError(f"{name} {why}")
             return ask(run, *args, **kwargs)
 
@@ -99,17 +99,17 @@ def question(
     return registered
 
 
-def lacking(run: Run, asked: Question) -> str | None:
+def why_not(run: Run, asked: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as can be told without playing."""
     if "two actions" in asked.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
     missing = ("updates" in asked.needs and run.ledger is None) or (
         "endings" in asked.needs and run.ledger is None and "endings" not in run.beliefs.can
     )
-    return without_ledger(run) if missing else None
+    return no_ledger_reason(run) if missing else None
 
 
-def without_ledger(run: Run) -> str:
+def no_ledger_reason(run: Run) -> str:
     """What is said where a run has no ledger."""
     if run.agent is None:
         return "needs the ledger, and this run has none: train with record=True, or pass ledger= to Run"

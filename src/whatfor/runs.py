@@ -23,7 +23,7 @@ from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
-from whatfor.question import QUESTIONS, Action, State, without_ledger
+from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count
 from whatfor.worlds.adapter import Enter
 
@@ -166,7 +166,7 @@ class Run:
 
         Of a network, ``state=None`` is where its environment begins.
         """
-        if self.playing.by_network:
+        if self.playing.plays_network:
             return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
         return self.playing.episode(*self.resolve(state), seed, env, enter)
 
@@ -178,7 +178,7 @@ class Run:
         """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
         earlier = self._need_ledger("looking back").until(episodes)
         history = History(self.history.returns[: int(episodes)], self.history.lengths[: int(episodes)])
-        origin = replace(self.playing.origin_now, learner=None, snapshot=None, own_values=False)
+        origin = replace(self.playing.current_origin, learner=None, snapshot=None, own_values=False)
         return self._like(
             values=earlier.values(), ledger=earlier, beliefs=None, history=history, stopped=None, origin=origin
         )
@@ -253,5 +253,5 @@ class Run:
 
     def _need_ledger(self, what: str) -> Ledger:
         if self.ledger is None:
-            raise ValueError(f"{what} {without_ledger(self)}")
+            raise ValueError(f"{what} {no_ledger_reason(self)}")
         return self.ledger

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whatfor import document, folder
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
-from whatfor.kernels.recursion import GOES_ON, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
@@ -229,7 +229,7 @@ def _snapshot_in(held: Group, labels: Labels, tables: NDArray[np.float64], ledge
         "pair": _within("pair", held["pair"], 0, pairs),
         "next_state": _within("next_state", _array(held, "next_state", np.int32, 1, stored), 0, n_states),
         "reward": _finite("reward", _array(held, "reward", np.float64, 1, stored)),
-        "ending": _within("ending", _array(held, "ending", np.int32, 1, stored), ending_place(names - 1), GOES_ON + 1),
+        "ending": _within("ending", _array(held, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1),
     }
 
 
@@ -251,7 +251,7 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
             "ending",
             _array(arrays, "table_ending", np.int32, 1, len(chance)),
             ending_place(len(ENDINGS) + len(labels.ending_names) - 1),
-            GOES_ON + 1,
+            NOT_ENDED + 1,
         ),
         start,
         guide_to(start),

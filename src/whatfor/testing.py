@@ -17,12 +17,12 @@ from whatfor.worlds.steppers import WorldStepper
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
-STATES, ACTIONS, EPISODES, LIMIT = 5, 3, 40, 8
+N_STATES, N_ACTIONS, N_EPISODES, MAX_EPISODE_LENGTH = 5, 3, 40, 8
 #: Identities hold to this, relative to the sum of |weight * reward|.
 EXACT = 1e-12
 
 
-def random_world(seed: int, *, states: int = STATES, actions: int = ACTIONS, noisy: bool = True) -> World:
+def random_world(seed: int, *, states: int = N_STATES, actions: int = N_ACTIONS, noisy: bool = True) -> World:
     """A small random world; ``noisy``: the reward is drawn, else a function of state and action.
 
     >>> random_world(0).labels.n_states
@@ -52,7 +52,7 @@ def check_learner(learner: Any, *, seed: int = 0) -> None:
     assert not lacking, f"a learner needs {', '.join(lacking)}: see whatfor.learners.Learner"
     agent, ledger, played = _trained(learner, seed)
     assert ledger is not None
-    shape = (learner.n_tables, STATES, ACTIONS)
+    shape = (learner.n_tables, N_STATES, N_ACTIONS)
     assert np.shape(agent.tables) == shape, (
         f"agent.tables has shape {np.shape(agent.tables)}; it must be {shape}: (tables, states, actions)"
     )
@@ -94,13 +94,13 @@ def _trained(
     ledger = None
     if record:
         ledger = Ledger(
-            STATES, ACTIONS, n_tables=learner.n_tables, initial=getattr(learner, "initial", None), order=learner.order
+            N_STATES, N_ACTIONS, n_tables=learner.n_tables, initial=getattr(learner, "initial", None), order=learner.order
         )
-    agent = learner.start(STATES, ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
-    epsilons = explorations(learner.exploration, 0, EPISODES)
-    played = Progress.nothing(EPISODES)
+    agent = learner.start(N_STATES, N_ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
+    epsilons = explorations(learner.exploration, 0, N_EPISODES)
+    played = Progress.nothing(N_EPISODES)
     stepper = _Checking(random_world(seed), seed)
-    play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends), played, lambda: None)
+    play_python(stepper, agent, Plan(epsilons, MAX_EPISODE_LENGTH, time_out_ends), played, lambda: None)
     settle: Callable[[], None] = getattr(agent, "settle", lambda: None)
     settle()
     return agent, ledger, played
@@ -112,7 +112,7 @@ class _Checking(WorldStepper):
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """As any step, after a look at the action."""
         assert isinstance(action, (int, np.integer)), f"the agent chose {action!r}; an action is an int"
-        assert 0 <= action < ACTIONS, f"the agent chose action {action}; there are 0 to {ACTIONS - 1}"
+        assert 0 <= action < N_ACTIONS, f"the agent chose action {action}; there are 0 to {N_ACTIONS - 1}"
         return super().step(action)
 
 

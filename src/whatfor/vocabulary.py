@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 #: What a word consists of, and so what must not follow it: "3" is not found in "3.5", "4" not in "4°".
-PART = r"[\w.°]"
-_PART = re.compile(PART)
+WORD_CHARACTER = r"[\w.°]"
+_WORD_CHARACTER = re.compile(WORD_CHARACTER)
 _TOKEN = re.compile(r"[\w.]++°?|.", re.DOTALL)
-_JOINED = re.compile(rf"(?<=[\w.]){PART}")
+_JOINED = re.compile(rf"(?<=[\w.]){WORD_CHARACTER}")
 
 
 class Vocabulary:
@@ -106,4 +106,4 @@ def ends(text: str, at: int) -> bool:
     >>> ends("row 3, column 4.5", 5), ends("row 3, column 4.5", 15)
     (True, False)
     """
-    return _PART.match(text, at) is None
+    return _WORD_CHARACTER.match(text, at) is None

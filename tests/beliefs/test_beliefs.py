@@ -62,7 +62,7 @@ def test_loops_without_a_discount_are_found_and_named():
         both.visits(3, 1)
     assert wf.ExactBeliefs(world, half, discount=0.5).value(2, 0) == pytest.approx(2.0)
     with pytest.raises(ValueError, match="no finite values"):
-        value_iteration(world, discount=1.0, most=1000)
+        value_iteration(world, discount=1.0, max_sweeps=1000)
 
 
 def test_exact_outcomes_name_the_chance_to_go_on_for_ever():

@@ -50,7 +50,7 @@ def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, st
     code, said, _ = whatfor("explain", taxi[0], "--state", state, *(() if action is None else ("--action", action)))
     assert code == 0
     first, second, *rest = said.splitlines()
-    assert first.startswith(f"In '{run.labels.words(68)}', it {run.labels.doing(chosen)}")
+    assert first.startswith(f"In '{run.labels.words(68)}', it {run.labels.action_phrase(chosen)}")
     assert second.startswith(f"That is worth {run.values[68, chosen]:.4f} to it; ")
     later = run.audit.visits(68, chosen)
     later[68, chosen] = 0.0

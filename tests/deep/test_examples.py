@@ -135,7 +135,7 @@ def test_answers_of_the_own_loop_hold_together(own, looped):
     seen = torch.tensor([[0.0, 0.0, 0.1, 0.5]])
     assert why.values == pytest.approx(network(seen)[0].detach().numpy(), rel=1e-6), "the agent's own values"
     assert why.residual == pytest.approx(abs(why.earnings.sum() - why.value), abs=1e-9)
-    assert sum(why.chances.values()) + why.never_known == pytest.approx(1.0, abs=1e-6)
+    assert sum(why.chances.values()) + why.endings_unknown == pytest.approx(1.0, abs=1e-6)
     assert set(why.chances) <= {"the pole fell", "it left the track", "terminated"}
     assert "own loop" in repr(run)
 

@@ -13,10 +13,10 @@ from whatfor.beliefs import ExactBeliefs, Situation, value_iteration
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.paper import DEEP_FIGURES, FIGURES, DeepAgents, reproduce
-from whatfor.paper.deep import distance, job_left, on_the_way
-from whatfor.paper.taxi import START, back_after
+from whatfor.paper.deep import distance, is_unfinished, states_on_route
+from whatfor.paper.taxi import TAXI_START, back_after
 
-STATES = {"taxi": START, "cartpole": 79}
+STATES = {"taxi": TAXI_START, "cartpole": 79}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def untrained():
 def test_no_check_is_met_by_an_agent_that_learned_from_one_batch(untrained, id):
     figure = DEEP_FIGURES[id](untrained)
     assert figure.id == id
-    assert figure.says
+    assert figure.claim
     assert figure.checks
     assert "Deviations: " in figure.note
     assert [check for check in figure.checks if check.met] == []
@@ -74,7 +74,7 @@ def test_a_saved_agent_answers_the_same_number_by_number(tmp_path, name, inputs)
 
 def test_raw_inputs_are_the_numbers_of_a_state():
     run = DeepAgents(trained=False, device="cpu", inputs="raw").taxi
-    state = run.labels.index(START)
+    state = run.labels.index(TAXI_START)
     assert run.beliefs.example(state).tolist() == list(run.labels.values(state))
 
 
@@ -87,9 +87,9 @@ def test_a_folder_with_a_page_and_a_run(tmp_path, untrained):
     assert "tabular figures" not in page
     for picture in re.findall(r"<img src='([^']+)'", page):
         assert (tmp_path / "new" / picture).is_file()
-    assert wf.load(tmp_path / "new" / "taxi").intention(START).value == untrained.taxi.intention(START).value
+    assert wf.load(tmp_path / "new" / "taxi").intention(TAXI_START).value == untrained.taxi.intention(TAXI_START).value
     fresh = DeepAgents(trained=False, device="cpu")
-    fresh.heard = lambda name, share: heard.append((name, share))
+    fresh.on_progress = lambda name, share: heard.append((name, share))
     assert fresh.taxi.labels.kind == "taxi"
     assert heard[-1] == ("taxi", 1.0)
     assert [share for _, share in heard] == sorted(share for _, share in heard)
@@ -101,7 +101,7 @@ def test_a_folder_that_holds_other_things_is_refused_before_the_work(tmp_path):
     agents = DeepAgents(trained=False, device="cpu")
     with pytest.raises(ValueError, match="holds other things"):
         reproduce(tmp_path, agents=agents, progress=False)
-    assert agents.made == {}
+    assert agents.runs == {}
 
 
 def test_unknown_figures_get_a_list(tmp_path, whatfor, untrained):
@@ -126,10 +126,10 @@ def test_the_command(whatfor, tmp_path, monkeypatch):
     assert code == 0
     *_, summary, hint = said.splitlines()
     assert summary == f"0 of 8 checks met; see {tmp_path / 'index.html'}"
-    assert hint == f"to ask this agent: whatfor explain {tmp_path / 'taxi'} --state '{START}'"
-    code, said, _ = whatfor("explain", tmp_path / "taxi", "--state", START)
+    assert hint == f"to ask this agent: whatfor explain {tmp_path / 'taxi'} --state '{TAXI_START}'"
+    code, said, _ = whatfor("explain", tmp_path / "taxi", "--state", TAXI_START)
     assert code == 0
-    assert START in said
+    assert TAXI_START in said
 
 
 @pytest.mark.parametrize("option", [("--preset", "small"), ("--device", "cpu"), ("--inputs", "raw"), ("--both-heads",)])
@@ -176,12 +176,12 @@ def test_measures_of_the_figures():
     one, two = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
     assert distance(one, one) == 0.0
     assert distance(one, two) == 0.5
-    assert on_the_way(one - np.array([[0.9, 0.0], [0.4, 0.0]]), here=0) == 1
-    assert on_the_way(one, here=1) == 1
+    assert states_on_route(one - np.array([[0.9, 0.0], [0.4, 0.0]]), here=0) == 1
+    assert states_on_route(one, here=1) == 1
 
 
 def test_jobs_that_are_left(untrained):
-    assert int(job_left(untrained.taxi).sum()) == 400
+    assert int(is_unfinished(untrained.taxi).sum()) == 400
 
 
 class Knowing(ExactBeliefs):
@@ -216,15 +216,15 @@ class Knowing(ExactBeliefs):
     def cells_of(self, observations):
         return observations
 
-    def ended(self, observation, action, reward):
+    def ending_name(self, observation, action, reward):
         return self.labels.ending(action, reward)
 
     def outcomes(self, state, action):
-        return super().outcomes(state, action) if self.ends(state, action) else {}
+        return super().outcomes(state, action) if self.has_finite_visits(state, action) else {}
 
     @property
     def tries(self):
-        return np.repeat(job_left(self)[:, None].astype(np.int64), 6, axis=1)
+        return np.repeat(is_unfinished(self)[:, None].astype(np.int64), 6, axis=1)
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def knowing(untrained):
     dice = np.random.default_rng(0)
     belief.worth = belief.worth + dice.uniform(-0.01, 0.01, belief.worth.shape)
     ExactBeliefs.__init__(belief, "Taxi-v4", belief.worth.argmax(axis=1), discount=1.0)  # the future of these values
-    left = job_left(belief)
+    left = is_unfinished(belief)
     belief.trust = Trust.of(
         belief.labels, belief.worth[left].ravel(), belief.worth[left].ravel(), distance=0.0, states=400, updates=1, discount=1.0
     )  # fmt: skip

@@ -115,7 +115,7 @@ def test_numbers_in_words_are_an_observation_everywhere() -> None:
 
 
 def test_an_environment_that_fails_when_it_is_tried_is_compared_as_it_is() -> None:
-    from whatfor.worlds.making import changed
+    from whatfor.worlds.making import changed_setting
 
     class Fails(gym.Env[int, int]):
         observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
@@ -127,6 +127,6 @@ def test_an_environment_that_fails_when_it_is_tried_is_compared_as_it_is() -> No
             raise RuntimeError("no simulator here")
 
     one = Fails()
-    assert changed(one, Fails()) is None
+    assert changed_setting(one, Fails()) is None
     one.level = 2
-    assert changed(one, Fails()) == "level"
+    assert changed_setting(one, Fails()) == "level"

@@ -65,7 +65,7 @@ def test_bars_of_belief_and_reality_are_as_long_as_the_chances(site: str, opened
     bars = page.locator("#answer-comparison figure >> nth=2 >> svg").evaluate(BARS)
     unit = assert_drawn(bars, {f"{end.name}, believed": end.believed, f"{end.name}, actual": end.actual})
     zero = bars[0]["ends"][0]
-    reach = [zero + unit * (end.believed - end.reach), zero + unit * (end.believed + end.reach)]
+    reach = [zero + unit * (end.believed - end.tolerance), zero + unit * (end.believed + end.tolerance)]
     np.testing.assert_allclose(bars[0]["whisker"], reach, rtol=1e-4)
 
 

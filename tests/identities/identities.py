@@ -216,7 +216,7 @@ def contrast_parts_sum_to_the_gap(case: Case) -> None:
     run = case.run()
     for s in range(run.labels.n_states):
         contrast = run.contrast(s)
-        assert contrast.residual <= EXACT * max(contrast.at_stake, 1e-3)
+        assert contrast.residual <= EXACT * max(contrast.magnitude, 1e-3)
         both = contrast.gained + contrast.shared, contrast.lost + contrast.shared
         assert np.abs(both[0] - contrast.chosen.visits).max() <= EXACT * max(1.0, both[0].sum())
         assert np.abs(both[1] - contrast.instead.visits).max() <= EXACT * max(1.0, both[1].sum())
@@ -228,8 +228,8 @@ def reasons_are_enough_and_none_too_many(case: Case) -> None:
     for s in range(run.labels.n_states):
         contrast = run.contrast(s)
         amounts = [amount for *_, amount in contrast.reasons]
-        against = contrast.parts[contrast.parts < 0].sum() + min(contrast.start_part, 0.0)
-        if contrast.gap > EXACT * contrast.at_stake and contrast.start_part <= 0.0:
+        against = contrast.parts[contrast.parts < 0].sum() + min(contrast.initial_part, 0.0)
+        if contrast.gap > EXACT * contrast.magnitude and contrast.initial_part <= 0.0:
             assert amounts, "the better action has reasons"
         if amounts:
             assert sum(amounts) + against > 0.0
@@ -419,7 +419,7 @@ def errors_are_added_up_by_episode(case: Case) -> None:
     """Against the readable version, for every learner: an experience counts where it was made, however often it is replayed."""
     run = case.run()
     ledger = run.ledger
-    episodes, tables = ledger.made()[0], ledger.values().ravel()
+    episodes, tables = ledger.episodes_and_steps()[0], ledger.values().ravel()
     for s, a in pairs(run):
         expected = oracle.standard_error(ledger.lines, run.audit.weights(s, a), tables, episodes)
         scale = run.audit.account(s, a, method="scan").scale + np.abs(tables).max()

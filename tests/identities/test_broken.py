@@ -184,20 +184,20 @@ BROKEN = {
     ),
     "errors of different episodes are added up before they are squared": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.made(used)[0], errors)",
+        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
         "together = np.atleast_1d(errors.sum())",
         ["the_spread_of_equal_experiences_is_their_standard_error", "errors_are_added_up_by_episode"],
     ),
     "errors of one episode are squared before they are added up": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.made(used)[0], errors)",
+        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
         "together = errors",
         ["the_spread_of_equal_experiences_is_their_standard_error", "errors_are_added_up_by_episode"],
     ),
     "an experience counts wherever it is replayed": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.made(used)[0], errors)",
-        "together = summed_by(ledger.applied(used), errors)",
+        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = summed_by(ledger.update_episodes(used), errors)",
         ["errors_are_added_up_by_episode"],
     ),
     "under replay an episode starts at the line with the number of its first experience": (

@@ -52,7 +52,7 @@ def test_importing_writes_and_deletes_nothing(tmp_path):
     for number in range(20):
         (tmp_path / FOLDER / f"kernels-{number:016x}").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    in_process("import whatfor, whatfor.learning, whatfor.beliefs", NUMBA_CACHE_DIR=tmp_path)
+    in_process("import whatfor, whatfor.trainer, whatfor.beliefs", NUMBA_CACHE_DIR=tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -13,13 +13,13 @@ from whatfor.layouts import Bars, Board, Grid, Lines, Panels, Series
 from whatfor.maps import map_of
 from whatfor.worlds.blackjack import LABELS as BLACKJACK
 from whatfor.worlds.gymnasium import labels_of
-from whatfor.worlds.making import made as made_env
+from whatfor.worlds.making import make_env
 from whatfor.worlds.taxi import ABOARD
 from whatfor.worlds.taxi import LABELS as TAXI
 
 CARTPOLE = wf.worlds.cartpole().labels
-LAKE = labels_of(made_env("FrozenLake-v1", {}))
-CLIFF = labels_of(made_env("CliffWalking-v1", {}))
+LAKE = labels_of(make_env("FrozenLake-v1", {}))
+CLIFF = labels_of(make_env("CliffWalking-v1", {}))
 
 
 def numbers_of(layout):
@@ -267,7 +267,7 @@ def test_layouts_go_through_json(kind, layout):
 @pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])
 def test_letters_stand_where_the_world_has_them_and_ends_are_not_hatched(world):
     """From the environment's own table: nobody acts in a hole, at the goal, or in the abyss."""
-    env = made_env(world, {}).unwrapped
+    env = make_env(world, {}).unwrapped
     labels = labels_of(env)
     entered = {to for by in env.P.values() for entries in by.values() for _, to, _, ended in entries if not ended}
     closed = set(range(labels.n_states)) - entered

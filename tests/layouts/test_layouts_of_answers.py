@@ -70,9 +70,9 @@ def test_walls_are_gymnasiums(taxi):
 
 def test_where_nothing_was_tried_nothing_is_shown_as_zero(taxi):
     why = taxi.intention(START)
-    assert np.all(layout_of(replace(why, tried=np.zeros((500, 6), np.int64))).unknown)
-    assert not np.any(layout_of(replace(why, tried=np.ones((500, 6), np.int64))).unknown)
-    assert layout_of(replace(why, tried=None)).unknown is None
+    assert np.all(layout_of(replace(why, tries_by_pair=np.zeros((500, 6), np.int64))).unknown)
+    assert not np.any(layout_of(replace(why, tries_by_pair=np.ones((500, 6), np.int64))).unknown)
+    assert layout_of(replace(why, tries_by_pair=None)).unknown is None
 
 
 def test_a_world_of_one_axis_is_shown_by_its_most_expected_pairs(chain):
@@ -123,7 +123,7 @@ def test_the_parts_of_a_gap_are_one_signed_map(world, request):
     parts = layout_of(why, show="parts")
     leaves = parts.panels if isinstance(parts, Panels) else [parts]
     assert all(leaf.diverging for leaf in leaves)
-    assert sum(numbers_of(parts)) + why.start_part == pytest.approx(why.gap)
+    assert sum(numbers_of(parts)) + why.initial_part == pytest.approx(why.gap)
 
 
 def test_a_contrast_here_says_what_it_leaves_out(cartpole):

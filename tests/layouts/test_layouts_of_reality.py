@@ -62,8 +62,8 @@ def test_endings_have_the_whiskers_that_noise_explains(blackjack):
     ):
         measure = by_name[name]
         assert (number, real) == (measure.believed, measure.actual)
-        assert low == max(0.0, measure.believed - measure.reach)
-        assert high == min(1.0, measure.believed + measure.reach)
+        assert low == max(0.0, measure.believed - measure.tolerance)
+        assert high == min(1.0, measure.believed + measure.tolerance)
 
 
 def test_a_change_has_five_panels(taxi):

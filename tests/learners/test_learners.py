@@ -155,8 +155,8 @@ def test_replay_knows_when_it_was_made_and_when_applied():
     run = wf.train(
         wf.testing.random_world(2), wf.QLearning(exploration=1.0), episodes=30, seed=0, replay=wf.Replay(batch=2)
     )
-    made, _ = run.ledger.made()
-    applied = run.ledger.applied()
+    made, _ = run.ledger.episodes_and_steps()
+    applied = run.ledger.update_episodes()
     assert (made <= applied).all()
     assert (made < applied).any()
     assert len(run.ledger) == 2 * run.history.lengths.sum()
@@ -172,7 +172,7 @@ def test_small_fixed_buffer_is_collected_first_and_never_changes():
     origins = run.ledger.origins
     assert set(origins) == set(range(25)), "all of the first 25 experiences and nothing else"
     steps = np.cumsum(run.history.lengths)
-    first_applied = run.ledger.applied([0])[0]
+    first_applied = run.ledger.update_episodes([0])[0]
     assert steps[first_applied] >= 25, "learning began when the buffer was full"
 
 

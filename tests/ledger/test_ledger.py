@@ -32,7 +32,7 @@ def test_an_update_reads_back_as_it_was_written():
 def test_episodes_steps_and_endings():
     ledger = small()
     assert ledger.episode_starts.tolist() == [0, 2, 3]
-    episodes, steps = ledger.made()
+    episodes, steps = ledger.episodes_and_steps()
     assert episodes.tolist() == [0, 0, 1, 2]
     assert steps.tolist() == [0, 1, 0, 0]
     assert ledger.ended.tolist() == [False, True, False, True]
@@ -234,8 +234,8 @@ def test_replay_in_an_own_loop_says_what_was_made_when():
     ledger.new_episode(experiences=5)
     ledger.record(1, 0, 1.0, None, origin=4, **STEP)
     ledger.record(1, 0, 1.0, None, origin=6, **STEP)
-    assert [episodes.tolist() for episodes in ledger.made()] == [[0, 0, 1], [0, 4, 1]]
-    assert ledger.applied().tolist() == [0, 1, 1]
+    assert [episodes.tolist() for episodes in ledger.episodes_and_steps()] == [[0, 0, 1], [0, 4, 1]]
+    assert ledger.update_episodes().tolist() == [0, 1, 1]
     with pytest.raises(ValueError, match="experiences="):
         ledger.new_episode()
     with pytest.raises(ValueError, match="origin is -5; it must be a whole number from 0"):

@@ -9,7 +9,7 @@ from PIL import Image
 from whatfor import value_iteration
 from whatfor.paper import FIGURES, reproduce, taxi
 from whatfor.paper.agents import Agents
-from whatfor.paper.taxi import PRINTED, value_after
+from whatfor.paper.taxi import PRINTED_VALUES, value_after
 
 #: What the paper says and these agents do not show, each with a note on the page.
 DEVIATIONS = {
@@ -43,7 +43,7 @@ def test_what_the_paper_says_is_met(agents, id, monkeypatch):
     monkeypatch.setattr(taxi, "search", cache(taxi.search))
     figure = FIGURES[id](agents)
     assert figure.id == id
-    assert figure.says
+    assert figure.claim
     assert figure.pictures
     assert figure.checks
     assert [check.what.split(":")[0] for check in figure.checks if not check.met] == DEVIATIONS.get(id, [])
@@ -58,7 +58,7 @@ def test_no_check_is_met_by_an_agent_that_never_played(untrained, id):
 
 def assert_cases_are_what_they_are_called(run):
     found = taxi.search(run)
-    assert {kind: len(cases) > 0 for kind, cases in found.items()} == dict.fromkeys(PRINTED, True)
+    assert {kind: len(cases) > 0 for kind, cases in found.items()} == dict.fromkeys(PRINTED_VALUES, True)
     table = run.playing.place().env.unwrapped.P
     for case in found["failure"]:
         assert table[case.state][case.instead.action][0][1] == case.state, "the world leaves the taxi where it is"

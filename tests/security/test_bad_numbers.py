@@ -181,7 +181,7 @@ def test_an_action_is_an_index_or_a_name(action):
 @pytest.mark.parametrize("index", [1.7, 1.0, True, -1, 3, None, "1"])
 def test_a_checked_index_is_a_whole_number(index):
     with pytest.raises(ValueError, match=r"must be a whole number|out of range"):
-        LABELS.checked(index)
+        LABELS.check_state(index)
 
 
 @pytest.mark.parametrize("seen", [1.7, True, math.nan, math.inf, np.bool_(True), None, -1])

@@ -255,7 +255,7 @@ def test_settings_that_a_document_cannot_hold_are_not_saved(tmp_path):
 
 def test_a_save_waits_for_another_one_and_says_so_when_it_takes_too_long(run, kept, monkeypatch):
     """attack 7."""
-    monkeypatch.setattr(folders, "PATIENCE", 0.2)
+    monkeypatch.setattr(folders, "LOCK_SECONDS", 0.2)
     later = wf.train(run, episodes=5)
     with folders._locked(kept), pytest.raises(wf.FolderError, match=r"another save to .* wait for it to end"):
         later.save(kept)
@@ -264,7 +264,7 @@ def test_a_save_waits_for_another_one_and_says_so_when_it_takes_too_long(run, ke
     assert_same(wf.load(kept), later)
 
 
-@pytest.mark.parametrize("name", [folders.PART, folders.JOURNAL, folders.LOCK])
+@pytest.mark.parametrize("name", [folders.MANIFEST_PART, folders.JOURNAL, folders.LOCK])
 def test_links_and_pipes_in_a_folder_are_not_written_through(kept, tmp_path, name):
     precious = tmp_path / "precious"
     precious.write_text("precious")

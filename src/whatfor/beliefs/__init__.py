@@ -1,8 +1,8 @@
-"""Sources of one noun: what is expected to follow a state and an action."""
+"""Sources of beliefs: what is expected to follow a state and an action."""
 
 from whatfor.beliefs.account import Account
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.beside import BeliefMap
+from whatfor.beliefs.belief_map import BeliefMap
 from whatfor.beliefs.exact import ExactBeliefs, value_iteration
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.row import Row

@@ -1,4 +1,4 @@
-"""What one value is made of, read off a ledger: by a scan of all updates, or by a walk along an index."""
+"""The account of one value: its visits, earnings and endings, computed from a ledger by a full scan or an indexed walk."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from whatfor.kernels.recursion import LedgerLines
 from whatfor.kernels.walk import index_by_cell, lines_before, walk
 from whatfor.ledger import Ledger
 
-#: Ledgers shorter than this are scanned: that is as quick as walking, and exact.
-SHORT = 200_000
-#: So many questions are answered by scanning a long ledger: the index takes longer to build than that.
+#: Shorter ledgers are scanned: a scan is as quick as a walk there, and exact.
+MIN_WALK_UPDATES = 200_000
+#: Questions answered by scanning a long ledger before its index is built, which takes longer than these scans.
 SCANS_BEFORE_INDEX = 4
-#: A walk over more than this share of the updates gives up; a scan is quicker.
-WORTHWHILE = 1 / 16
-#: After so many walks that gave up, no more are tried.
-MAX_LOST = 3
-#: So many accounts are computed by one scan: their weights must stay in the cache.
+#: The largest share of the updates that a walk reads before it gives up; beyond it a scan is quicker.
+MAX_WALK_SHARE = 1 / 16
+#: After this many walks that gave up, only scans are used.
+MAX_FAILED_WALKS = 3
+#: Accounts computed by one scan; their weights must fit in the processor cache.
 ROWS_PER_SCAN = 64
 
 
 @dataclass(frozen=True)
 class Account:
-    """What one value is made of, by the ledger: all numbers that the reading of it gives."""
+    """One value, decomposed by the ledger's updates."""
 
     visits: NDArray[np.float64]  # (S, A)
     earnings: NDArray[np.float64]  # (S, A)
-    endings: NDArray[np.float64]  # (endings,) weight of each way to end, as the ledger names them
-    left: NDArray[np.float64]  # (tables, S, A) weight still on initial values
-    initial_share: float  # the part of the value that is left of those
-    scale: float  # sum of |weight * reward|: what rounding is measured against
-    dropped: float  # weight that an indexed walk left out; 0 after a scan
-    value_error: float  # bounds on what that can have changed: the value,
-    visits_error: float  # the sum of visits,
-    earnings_error: float  # the sum of |earnings|
+    endings: NDArray[np.float64]  # (endings,) weight of each ending, in the order of ``ledger.endings``
+    initial_weights: NDArray[np.float64]  # (tables, S, A) weight still on initial values
+    initial_share: float  # the part of the value that still comes from initial values
+    scale: float  # sum of |weight * reward|: the scale for rounding errors
+    dropped: float  # weight that an indexed walk dropped; 0 after a scan
+    value_error: float  # bounds on the effect of the dropped weight: on the value,
+    visits_error: float  # on the sum of visits,
+    earnings_error: float  # on the sum of |earnings|
     updates_read: int
-    tries: int  # how often the asked pair was updated
-    now: float  # the part of its own visits that is the asked step itself; 1 once its initial value is forgotten
+    tries: int  # updates of the asked state-action pair
+    now: float  # the weight of the asked step in its own visits: 1 less the weight on its initial value
 
     @property
     def total(self) -> float:
-        """What the explanation adds up to."""
+        """The sum of the earnings and the initial share: the value by this account."""
         return float(self.earnings.sum()) + self.initial_share
 
 
-class Walked(NamedTuple):
-    """An account, and the updates that carry weight in it."""
+class WalkResult(NamedTuple):
+    """An account, the updates that carry weight in it, and their weights."""
 
     account: Account
     used: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Walked(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What a scan or a walk adds up for one value, by cell."""
+    """The sums of a scan or a walk for one value, by cell."""
 
     visits: NDArray[np.float64]
     earnings: NDArray[np.float64]
@@ -74,17 +74,17 @@ class _Sums(NamedTuple):
 
 
 class AccountReader:
-    """Reads accounts off one ledger; ``cells`` are the places of a pair in the ledger's tables, one in each."""
+    """Computes accounts from one ledger; ``cells`` are the indices of a state-action pair, one in each of its tables."""
 
     def __init__(self, ledger: Ledger, tolerance: float) -> None:
         self.ledger = ledger
         self.tolerance = tolerance
         self.scans = 0
-        self._lost = 0  # walks that had to give up: too many updates carried weight
+        self._failed_walks = 0  # walks that gave up because too many updates carried weight
         self._peaks: dict[tuple[str, float | None], float] = {}
 
     def lines_at(self, discount: float | None) -> LedgerLines:
-        """The ledger's columns, with another discount if one is given."""
+        """The ledger's columns, with ``discount`` in place of the recorded one if it is given."""
         if discount is None:
             return self.ledger.lines
         number("discount", discount, 0, 1)
@@ -95,9 +95,9 @@ class AccountReader:
         cells: Sequence[NDArray[np.int64]],
         lines: LedgerLines,
         weights: NDArray[np.float64] | None = None,
-        n_endings: int | None = None,  # where the lines have more of them than the ledger
+        n_endings: int | None = None,  # if the lines have more endings than the ledger
     ) -> list[Account]:
-        """Accounts of several values by one scan, each exact; ``weights``, (n, values), is filled."""
+        """Exact accounts of several values by one scan; fills ``weights``, (n, values)."""
         rows, n_cells = len(cells), self.ledger.n_cells
         left = np.zeros((n_cells, rows))
         for row, own in enumerate(cells):
@@ -116,30 +116,30 @@ class AccountReader:
         ]
 
     def walk(
-        self, cells: NDArray[np.int64], lines: LedgerLines, discount: float | None, *, patient: bool = False
-    ) -> Walked | None:
-        """The account by a walk along the index; None if too many updates carry weight and it is not ``patient``."""
+        self, cells: NDArray[np.int64], lines: LedgerLines, discount: float | None, *, give_up: bool = True
+    ) -> WalkResult | None:
+        """The account by a walk along the index; with ``give_up``, None if too many updates carry weight."""
         n_cells = self.ledger.n_cells
         left, visits, earnings = np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells)
         endings, place = np.zeros(len(self.ledger.endings)), np.zeros(n_cells, np.int64)
         left[cells] = 1.0 / len(cells)
-        limit = len(self.ledger) if patient else int(len(self.ledger) * WORTHWHILE)
+        limit = int(len(self.ledger) * MAX_WALK_SHARE) if give_up else len(self.ledger)
         used, weights = np.empty(limit + 1, np.int64), np.empty(limit + 1)
         first, order = self.index
         dropped, spread, read = walk(
             lines, first, order, cells, left, place, visits, earnings, endings, used, weights, self.tolerance, limit
         )
         if read > limit:
-            self._lost += 1
+            self._failed_walks += 1
             return None
         account = self._account(cells, _Sums(visits, earnings, endings, left, spread, read, dropped), discount)
-        return Walked(account, used[:read], weights[:read])
+        return WalkResult(account, used[:read], weights[:read])
 
     @property
-    def worth_walking(self) -> bool:
+    def walk_is_quicker(self) -> bool:
         """Whether a walk is likely to be quicker than a scan."""
         indexed = self.indexed or self.scans >= SCANS_BEFORE_INDEX
-        return indexed and self._lost < MAX_LOST and len(self.ledger) > SHORT
+        return indexed and self._failed_walks < MAX_FAILED_WALKS and len(self.ledger) > MIN_WALK_UPDATES
 
     def _account(self, cells: NDArray[np.int64], sums: _Sums, discount: float | None) -> Account:
         ledger = self.ledger
@@ -154,7 +154,7 @@ class AccountReader:
             visits=sums.visits.reshape(shape).sum(axis=0),
             earnings=sums.earnings.reshape(shape).sum(axis=0),
             endings=sums.endings,
-            left=weight,
+            initial_weights=weight,
             initial_share=0.0 if ledger.initial is None else float((weight * ledger.initial).sum()),
             scale=sums.scale,
             dropped=sums.dropped,
@@ -167,7 +167,7 @@ class AccountReader:
         )
 
     def _updates_of(self, cell: int) -> tuple[int, float]:
-        """How often a cell was updated, and the share of its initial value that its updates left."""
+        """The number of updates of a cell, and the weight that they leave on its initial value."""
         lines, n = self.ledger.lines, len(self.ledger)
         if self.indexed:
             first, order = self.index
@@ -177,11 +177,11 @@ class AccountReader:
         steps = lines.step_size if len(lines.step_size) == 1 else lines.step_size[own]
         return len(own), float((1.0 - steps[0]) ** len(own)) if len(steps) == 1 else float(np.prod(1.0 - steps))
 
-    # -- what a walk needs -----------------------------------------------------------------
+    # -- the index of a walk ---------------------------------------------------------------
 
     @cached_property
     def index(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The updates of each cell: where they start, and which they are."""
+        """The updates by cell: where those of each cell start in the order, and the order."""
         lines = self.ledger.lines
         first = np.zeros(self.ledger.n_cells + 1, np.int64)
         wide = len(lines.cell) > np.iinfo(np.int32).max
@@ -191,22 +191,22 @@ class AccountReader:
 
     @property
     def indexed(self) -> bool:
-        """Whether the index was built."""
+        """Whether the index has been built."""
         return "index" in self.__dict__
 
     def share_index(self, earlier: AccountReader) -> None:
-        """Give the index to a reader of an earlier point of training; a walk passes over later updates."""
+        """Share the index with a reader of an earlier point of training; a walk skips later updates."""
         if self.indexed:
             earlier.__dict__["index"] = self.index
 
     def build_index(self) -> None:
-        """Build what a walk needs, now rather than at the first question."""
+        """Build the index now instead of at the first question that needs it."""
         for quantity in ("value", "visits", "earnings"):
             self._peak(quantity, None)
         _ = self.index
 
     def _peak(self, quantity: str, discount: float | None) -> float:
-        """The largest |value|, sum of visits or sum of |earnings| that a cell ever held."""
+        """The largest |value|, sum of visits or sum of |earnings| of any cell at any time."""
         if (quantity, discount) not in self._peaks:
             lines = self.lines_at(discount)
             amount = {"value": lines.reward, "visits": np.ones(1), "earnings": np.abs(lines.reward)}[quantity]
@@ -215,6 +215,6 @@ class AccountReader:
                 if quantity == "value"
                 else np.zeros((self.ledger.n_cells, 1))
             )
-            start = float(np.abs(tables).max())
-            self._peaks[quantity, discount] = max(start, fold(lines, amount, tables, np.zeros(1), np.empty(0)))
+            initial = float(np.abs(tables).max())
+            self._peaks[quantity, discount] = max(initial, fold(lines, amount, tables, np.zeros(1), np.empty(0)))
         return self._peaks[quantity, discount]

@@ -1,4 +1,4 @@
-"""Backwards: what one value is made of, computed from the ledger when somebody asks."""
+"""Audit: beliefs computed on demand from the ledger of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
-from whatfor.beliefs.arrivals import absorbed
+from whatfor.beliefs.arrivals import absorb_concepts
 from whatfor.beliefs.course import Course, course
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
@@ -25,27 +25,27 @@ from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
 
-#: Weights below this are dropped by the indexed walk; what that may change is stated with the answer.
+#: Weights below this are dropped by the indexed walk; each account bounds the effect.
 TOLERANCE = 1e-15
 
-#: Lines with less weight than this do not change which way is the likeliest.
-SLIGHT = 1e-12
+#: Updates with less weight than this are left out of courses and standard errors.
+MIN_WEIGHT = 1e-12
 
 Method = Literal["auto", "scan", "walk"]
 
 
 class AuditReading(NamedTuple):
-    """All that one answer about a value needs."""
+    """The account of a value, the likeliest course after it, and its standard error."""
 
     account: Account
     course: Course
-    error: float  # the standard error that the spread of its experiences implies
+    error: float  # the standard error, from the spread of the experiences
 
 
 class Audit(Beliefs):
-    """Beliefs read off a ledger, one row at a time.
+    """Beliefs computed from a ledger, one row at a time.
 
-    ``values`` is the learner's own table, (S, A) or (tables, S, A): what ``residual`` compares with.
+    ``values`` is the learner's own table, (S, A) or (tables, S, A); ``residual`` compares the ledger with it.
 
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
@@ -57,7 +57,7 @@ class Audit(Beliefs):
     """
 
     def __init__(self, ledger: Ledger, values: ArrayLike | None = None, *, tolerance: float = TOLERANCE) -> None:
-        self.ledger = ledger.continued()  # as it is now, whatever is appended later
+        self.ledger = ledger.continued()  # fixed: later updates of the given ledger do not appear in it
         self.tolerance = number("tolerance", tolerance, 0, 1)
         shape = (ledger.n_tables, ledger.n_states, ledger.n_actions)
         self.values: NDArray[np.float64] | None = None if values is None else np.array(values, dtype=np.float64)
@@ -72,7 +72,7 @@ class Audit(Beliefs):
     can: ClassVar[frozenset[Capability]] = frozenset({"endings", "updates"})
 
     def row(self, at: Situation, action: int) -> Row:
-        """What is expected to follow, by one reading of the ledger; endings by another, without a discount."""
+        """The expected future by one pass over the ledger; endings by another, without a discount."""
         account, course, error = self.reading(at.index, action)
         ends = self.account(at.index, action, discount=1.0)
         return Row(
@@ -92,24 +92,24 @@ class Audit(Beliefs):
         )
 
     def visits(self, state: int | Situation, action: int, discount: float | None = None) -> NDArray[np.float64]:
-        """(S, A) Expected visits, discounted as learned, or by another discount: 1 gives plain chances."""
+        """(S, A) Expected visits, discounted as learned, or with another discount; 1 counts visits without one."""
         return self.account(state, action, discount=discount).visits
 
     def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
-        """(S, A) Where the value is expected to be earned; with what is left of the start, sums to the value."""
+        """(S, A) Where the value is expected to be earned; with the initial share, sums to the value."""
         return self.account(state, action).earnings
 
     def value(self, state: int | Situation, action: int) -> float:
-        """The learner's value where its table was given, else the one the ledger makes."""
+        """The learner's own value if its table was given, else the value recomputed from the ledger."""
         table = self.recomputed if self.values is None else self.values
         tables = table.reshape(-1, self.ledger.n_states * self.ledger.n_actions)
         return float(tables[:, self._cells(state, action)[0]].mean())
 
-    # -- what it rests on ------------------------------------------------------------------
+    # -- the tables ------------------------------------------------------------------------
 
     @cached_property
     def recomputed(self) -> NDArray[np.float64]:
-        """(tables, S, A) The tables that the ledger's updates make."""
+        """(tables, S, A) The tables that the ledger's updates give."""
         return self.ledger.values()
 
     @cached_property
@@ -119,20 +119,20 @@ class Audit(Beliefs):
 
     @property
     def residual(self) -> float:
-        """The largest difference between the learner's table and the one the ledger makes."""
+        """The largest difference between the learner's table and the one recomputed from the ledger."""
         if self.values is None:
             raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
-        made = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
-        return float(np.abs(made - self.values).max())
+        tables = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
+        return float(np.abs(tables - self.values).max())
 
-    def as_of(self, *, episodes: int | None = None, lines: int | None = None) -> Audit:
-        """The audit of an earlier point of training.
+    def as_of(self, *, episodes: int | None = None, updates: int | None = None) -> Audit:
+        """The audit after the first ``episodes`` or ``updates`` of training.
 
-        The learner's table of then is not kept, so ``value`` is the one the ledger makes.
+        The learner's table at that time was not kept, so ``value`` is recomputed from the ledger.
         """
-        if (episodes is None) == (lines is None):
-            raise ValueError("say how far back with one of episodes= or lines=")
-        earlier = self.ledger.until(episodes) if episodes is not None else self.ledger[: whole("lines", lines, 0)]
+        if (episodes is None) == (updates is None):
+            raise ValueError("pass one of episodes= or updates=")
+        earlier = self.ledger.until(episodes) if episodes is not None else self.ledger[: whole("updates", updates, 0)]
         audit = Audit(earlier, tolerance=self.tolerance)
         self._reader.share_index(audit._reader)
         return audit
@@ -142,52 +142,50 @@ class Audit(Beliefs):
     def account(
         self, state: int | Situation, action: int, *, discount: float | None = None, method: Method = "auto"
     ) -> Account:
-        """What the value of a state and action is made of.
+        """The account of the value of a state-action pair.
 
-        ``method``: "scan" reads every line and is exact; "walk" uses an index by cell, drops tiny
-        weights and states what that may change; "auto" takes what is quicker.
+        ``method``: "scan" reads every update and is exact; "walk" uses an index, drops tiny weights and bounds the
+        error that this causes; "auto" uses the quicker of the two.
         """
         if method not in ("auto", "scan", "walk"):
             raise ValueError(f"method is 'auto', 'scan' or 'walk', not {method!r}")
         cells, lines = self._cells(state, action), self.lines_at(discount)
-        if method == "walk" or (method == "auto" and self._reader.worth_walking):
-            walked = self._reader.walk(cells, lines, discount, patient=method == "walk")
+        if method == "walk" or (method == "auto" and self._reader.walk_is_quicker):
+            walked = self._reader.walk(cells, lines, discount, give_up=method == "auto")
             if walked is not None:
                 return walked.account
         self._reader.scans += 1
         return self._reader.scan([cells], lines)[0]
 
     def weights(self, state: int, action: int, *, discount: float | None = None) -> NDArray[np.float64]:
-        """(n,) The weight of every line in the value of a pair: weights times rewards sum to it, less what is left of the start."""
+        """(n,) The weight of every update in the value of a pair; weights times rewards and the initial share sum to the value."""
         weights = np.zeros((len(self.ledger), 1))
         self._reader.scan([self._cells(state, action)], self.lines_at(discount), weights)
         return weights[:, 0]
 
     def reading(self, state: int, action: int) -> AuditReading:
-        """What a value is made of, the likeliest course that follows, and its standard error, by one reading of the ledger."""
+        """The account of a value, the likeliest course after it, and its standard error, by one pass over the ledger."""
         cells, lines = self._cells(state, action), self.ledger.lines
-        walked = self._reader.walk(cells, lines, None) if self._reader.worth_walking else None
+        walked = self._reader.walk(cells, lines, None) if self._reader.walk_is_quicker else None
         if walked is not None:
             account, used, carried = walked
         else:
             self._reader.scans += 1
             weights = np.zeros((len(self.ledger), 1))
             account = self._reader.scan([cells], lines, weights)[0]
-            used = np.flatnonzero(weights[:, 0] > SLIGHT)
+            used = np.flatnonzero(weights[:, 0] > MIN_WEIGHT)
             carried = weights[used, 0]
         error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.recomputed.ravel())
         left = account.initial_weights.sum(axis=0).ravel()
-        if len(self.ledger) and not np.any(
-            lines.discount
-        ):  # nothing is carried on, but what follows is known all the same
+        if len(self.ledger) and not np.any(lines.discount):  # discount 0: the course is still known
             weights = self.weights(state, action, discount=1.0)
-            used = np.flatnonzero(weights > SLIGHT)
+            used = np.flatnonzero(weights > MIN_WEIGHT)
             followed = self.account(state, action, discount=1.0, method="scan")
             carried, left = weights[used], followed.initial_weights.sum(axis=0).ravel()
         return AuditReading(account, course(self.ledger, used, carried, left, state, action), error)
 
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
-        """The weights of last steps, without a discount, are chances; ends without a name are told by their last step."""
+        """Undiscounted weights of last steps are probabilities; an ending without a name is described by its last step."""
         account, names = self.account(at.index, action, discount=1.0, method="scan"), self.ledger.endings
         chances = dict(zip(names, account.endings.tolist(), strict=True))
         if chances[names[ending_place(TERMINATED)]] > 0.0:
@@ -197,7 +195,7 @@ class Audit(Beliefs):
         return known, float(account.initial_weights.sum())
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
-        """Ends that the world does not name, by the state, action and reward of their last step."""
+        """Endings without a name, described by the state, action and reward of the last step."""
         lines, weights = self.ledger.lines, self.weights(state, action, discount=1.0)
         last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
         pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
@@ -210,15 +208,15 @@ class Audit(Beliefs):
         return chances
 
     def gap_error(self, at: Situation, one: int, other: int) -> float:
-        """The standard error of the gap between two actions' values; what both rest on does not count."""
+        """The standard error of the gap between two actions' values; weight that they share cancels."""
         weights = self.weights(at.index, one) - self.weights(at.index, other)
-        used = np.flatnonzero(np.abs(weights) > SLIGHT)
+        used = np.flatnonzero(np.abs(weights) > MIN_WEIGHT)
         lines = self.ledger.lines
         return sampling_error(self.ledger, used, weights[used], lines.reward, self.recomputed.ravel())[0]
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
-        """(n,) The TD error of every update at the moment it was made: its target less the value it found."""
+        """(n,) The TD error of every update: its target less the value before the update."""
         tables, errors = self.ledger.initial_tables().reshape(-1, 1), np.empty(len(self.ledger))
         fold(self.ledger.lines, self.ledger.lines.reward, tables, np.zeros(1), errors)
         return errors
@@ -226,7 +224,7 @@ class Audit(Beliefs):
     def visits_by_depth(
         self, state: int, action: int, horizon: int, *, discount: float | None = None
     ) -> NDArray[np.float64]:
-        """(horizon + 1, S, A) Expected visits by steps ahead; the last slice is all that lies beyond the horizon."""
+        """(horizon + 1, S, A) Expected visits by steps ahead; the last slice sums all later steps."""
         ledger, cells, horizon = self.ledger, self._cells(state, action), whole("horizon", horizon, 0)
         check_limit(
             "bytes", 16 * ledger.n_cells * (horizon + 1), f"a horizon of {horizon:,} steps (a shorter one needs less)"
@@ -240,16 +238,16 @@ class Audit(Beliefs):
     def arrivals(
         self, state: int, action: int, concepts: Sequence[Concept]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Chances, after this step, that each concept is the first of them to be true, and of every ending before any is.
+        """The probability that each concept is the first to be reached, and of every ending before any is reached.
 
-        The third number is the weight left on the values the tables started with; together they are 1.
+        The third number is the weight on initial values: unknown. All of them sum to 1.
         """
-        lines, n_endings = absorbed(self.ledger, concepts), len(self.ledger.endings)
+        lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings)
         account = self._reader.scan([self._cells(state, action)], lines, n_endings=n_endings + len(concepts))[0]
         return account.endings[n_endings:], account.endings[:n_endings], float(account.initial_weights.sum())
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
-        """Several accounts by one pass over the ledger, each exact."""
+        """Several exact accounts by one pass over the ledger."""
         lines, rows = self.lines_at(discount), ROWS_PER_SCAN
         cells = [self._cells(state, action) for state, action in pairs]
         return [one for i in range(0, len(cells), rows) for one in self._reader.scan(cells[i : i + rows], lines)]
@@ -260,9 +258,9 @@ class Audit(Beliefs):
         return (np.arange(ledger.n_tables) * ledger.n_states + state) * ledger.n_actions + action
 
     def lines_at(self, discount: float | None) -> LedgerLines:
-        """The ledger's columns, with another discount if one is given."""
+        """The ledger's columns, with ``discount`` in place of the recorded one if it is given."""
         return self._reader.lines_at(discount)
 
     def build_index(self) -> None:
-        """Build what a walk needs, now rather than at the first question."""
+        """Build the index now instead of at the first question that needs it."""
         self._reader.build_index()

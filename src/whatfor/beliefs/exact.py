@@ -12,16 +12,16 @@ from whatfor.beliefs.protocol import Beliefs, Capability, situation_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import number
-from whatfor.kernels.recursion import GOES_ON, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table
 from whatfor.labels import ENDINGS, Labels
 
 #: What ``outcomes`` calls the chance that an episode goes on for ever.
-NEVER = "never ends"
+NEVER_ENDS = "never ends"
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnownWorld(Protocol):
     """A world whose table of transitions is known."""
 
     @property
@@ -33,7 +33,7 @@ class Known(Protocol):
         """What may follow each state and action."""
 
 
-class Expected(NamedTuple):
+class ExpectedAmount(NamedTuple):
     """What a policy leads to, for something that adds up; each (S, A)."""
 
     mean: NDArray[np.float64]
@@ -54,7 +54,7 @@ class ExactBeliefs(Beliefs):
     """
 
     def __init__(self, world: Any, policy: ArrayLike, *, discount: float) -> None:
-        world = known(world)
+        world = known_world(world)
         check_discount(discount)
         self.labels = world.labels
         self.discount = discount
@@ -79,7 +79,7 @@ class ExactBeliefs(Beliefs):
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
-        index, action = self.labels.checked(situation_of(state).index), self.labels.action(action)
+        index, action = self.labels.check_state(situation_of(state).index), self.labels.action(action)
         arriving, endless = self._arriving(index, action), self._endless
         if endless is not None and arriving[endless].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & endless)[0]))
@@ -90,10 +90,10 @@ class ExactBeliefs(Beliefs):
         visits[index, action] += 1.0
         return visits
 
-    def ends(self, state: int, action: int) -> bool:
+    def has_finite_visits(self, state: int, action: int) -> bool:
         """Whether the visits are finite: with a discount, or where the policy is sure to come to an end."""
         endless = self._endless
-        arriving = self._arriving(self.labels.checked(state), self.labels.action(action))
+        arriving = self._arriving(self.labels.check_state(state), self.labels.action(action))
         return endless is None or not arriving[endless].any()
 
     def _arriving(self, state: int, action: int) -> NDArray[np.float64]:
@@ -122,9 +122,9 @@ class ExactBeliefs(Beliefs):
         >>> ExactBeliefs(lake, policy=[1], discount=1.0).outcomes(0, 0)
         {'never ends': 0.75, 'terminated': 0.25}
         """
-        pair = self.labels.checked(state) * self.labels.n_actions + self.labels.action(action)
+        pair = self.labels.check_state(state) * self.labels.n_actions + self.labels.action(action)
         chances = np.append(self._ending[pair], 0.0) + self._onward[[pair]] @ self._ends
-        names = (*ENDINGS, *self.labels.ending_names, NEVER)
+        names = (*ENDINGS, *self.labels.ending_names, NEVER_ENDS)
         ordered = sorted(zip(names, chances.ravel().tolist(), strict=True), key=lambda item: -item[1])
         return {name: chance for name, chance in ordered if chance > 0.0}
 
@@ -133,11 +133,11 @@ class ExactBeliefs(Beliefs):
         """(entries,) The pair, state * A + action, that each entry of the table belongs to."""
         return entries_of(self.table)[0]
 
-    def expected(self, amount: NDArray[np.float64], discount: float | None = None) -> Expected:
+    def expected(self, amount: NDArray[np.float64], discount: float | None = None) -> ExpectedAmount:
         """What adds up after every pair if the policy follows, where each entry of the table adds ``amount``."""
         discount = self.discount if discount is None else discount
         pairs, chances = entries_of(self.table)
-        n_pairs, goes_on = self.policy.size, self.table.ending == GOES_ON
+        n_pairs, goes_on = self.policy.size, self.table.ending == NOT_ENDED
 
         def mean(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
             summed = np.bincount(pairs, weights=chances * numbers, minlength=n_pairs)
@@ -148,7 +148,7 @@ class ExactBeliefs(Beliefs):
         means = mean(follows)
         starts = self.table.first[:-1]
         span = np.maximum.reduceat(follows, starts) - np.minimum.reduceat(follows, starts)
-        return Expected(means, np.maximum(mean(follows**2) - means**2, 0.0), span.reshape(self.policy.shape))
+        return ExpectedAmount(means, np.maximum(mean(follows**2) - means**2, 0.0), span.reshape(self.policy.shape))
 
     @cached_property
     def _ending(self) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.flo
     from scipy import sparse
 
     pairs, chances = entries_of(table)
-    goes_on = table.ending == GOES_ON
+    goes_on = table.ending == NOT_ENDED
     shape = (len(table.first) - 1, len(table.start))
     onward = sparse.csr_array((chances[goes_on], (pairs[goes_on], table.next_state[goes_on])), shape=shape)
     rewards = np.bincount(pairs, weights=chances * table.reward, minlength=shape[0])
@@ -237,14 +237,14 @@ def entries_of(table: Table) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return np.repeat(np.arange(len(counts)), counts), chances
 
 
-def known(world: Any) -> Known:
+def known_world(world: Any) -> KnownWorld:
     """The world itself, or the known world behind a Gymnasium environment."""
-    if isinstance(world, Known):
+    if isinstance(world, KnownWorld):
         return world
     from whatfor.worlds.gymnasium import twin
-    from whatfor.worlds.making import made
+    from whatfor.worlds.making import make_env
 
-    return twin(made(world) if isinstance(world, str) else world)
+    return twin(make_env(world) if isinstance(world, str) else world)
 
 
 def check_discount(discount: float) -> None:
@@ -253,7 +253,7 @@ def check_discount(discount: float) -> None:
 
 
 def value_iteration(
-    world: Any, *, discount: float, tolerance: float = 1e-13, most: int = 100_000
+    world: Any, *, discount: float, tolerance: float = 1e-13, max_sweeps: int = 100_000
 ) -> NDArray[np.float64]:
     """(S, A) The values of the best policy, by value iteration.
 
@@ -261,18 +261,18 @@ def value_iteration(
     >>> value_iteration(chain(), discount=1.0)[0].tolist()
     [2.0, 2.0]
     """
-    world = known(world)
+    world = known_world(world)
     check_discount(discount)
     onward, rewards = transition_matrix(world.table, world.labels.n_actions)
     values = np.zeros(rewards.shape)
-    for _ in range(most):
+    for _ in range(max_sweeps):
         better: NDArray[np.float64] = rewards + discount * (onward @ values.max(axis=1)).reshape(rewards.shape)
         change = np.abs(better - values).max()
         values = better
         if change <= tolerance * max(1.0, np.abs(values).max()):
             return values
     raise ValueError(
-        f"values still moved by {change:.3g} after {most} sweeps; without a discount a world that never ends has no finite values"
+        f"values still moved by {change:.3g} after {max_sweeps} sweeps; without a discount a world that never ends has no finite values"
     )
 
 

@@ -42,7 +42,7 @@ def sampling_error(
     """
     g, found, _ = ahead(ledger, used, table, discount)
     errors = weights * (amount[used] + g * found - table[ledger.lines.cell[used]])
-    together = summed_by(ledger.made(used)[0], errors)
+    together = summed_by(ledger.episodes_and_steps(used)[0], errors)
     largest = float(np.abs(together).max(initial=0.0))
     if largest == 0.0:
         return 0.0, 0.0
@@ -67,7 +67,7 @@ def by_experience(
 
 def effective_episodes(ledger: Ledger, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """As ``effective``, counting episodes."""
-    return _as_many(summed_by(ledger.made(used)[0], weights))
+    return _as_many(summed_by(ledger.episodes_and_steps(used)[0], weights))
 
 
 def _as_many(weights: NDArray[np.float64]) -> float:

@@ -93,7 +93,7 @@ class ObservationAgent(Protocol):
     def check_env(self, env: Any) -> None:
         """Raise ``ValueError`` unless an environment has the observations and actions of this agent."""
 
-    def ended(self, observation: Any, action: int, reward: float) -> str | None:
+    def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of an episode's end, where there is one."""
 
 

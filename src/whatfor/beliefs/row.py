@@ -24,7 +24,7 @@ class Row:
     now: float = 1.0  # the part of its own visits that is the asked step itself: 1 less the share of its initial value
     endings: Mapping[str, float] | None = None  # the chance of every way to end, without a discount
     endings_unknown: float = 0.0  # chance that still rests on initial values
-    tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was learned from
+    tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated
     error: float | None = None  # the standard error of the value, from the spread of its experiences
     course: Course | None = None  # the likeliest way on
     trust: Trust | None = None  # how far an estimate can be trusted; None: it is no estimate

@@ -14,23 +14,21 @@ from whatfor.beliefs.protocol import Beliefs, ObservationAgent, situation_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import number, whole
-from whatfor.kernels.recursion import GOES_ON
-from whatfor.limits import check_limit
+from whatfor.kernels.recursion import NOT_ENDED
+from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.worlds.adapter import Enter, NoTwin
-from whatfor.worlds.gymnasium import entering, entering_observation, labels_of, time_limit, twin
-from whatfor.worlds.making import copies, made
+from whatfor.worlds.gymnasium import enter_of, enter_observation_of, labels_of, time_limit, twin
+from whatfor.worlds.making import copies, make_env
 from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World, ending_code
 
-#: The longest a rollout may get where nothing else limits it.
-LONGEST = 10_000
 #: So many environments are played side by side, so that a network is asked for all of them at once.
-SIDE_BY_SIDE = 64
+MAX_ENVS = 64
 #: So many rows are kept; asked again, they are not played again.
-KEPT = 64
+MAX_CACHED_ROWS = 64
 
 
 class SimulatedBeliefs(Beliefs):
@@ -68,15 +66,15 @@ class SimulatedBeliefs(Beliefs):
         if self._agent is None:
             self._world, self._env = _playable(world, enter)
             self.labels = labels_of(self._env) if self._world is None else self._world.labels
-            self._enter = enter or (entering(self._env, self.labels) if self._world is None else None)
+            self._enter = enter or (enter_of(self._env, self.labels) if self._world is None else None)
             self.policy = chances_of(policy, self.labels)  # type: ignore[arg-type]
         else:
-            self._world, self._env = None, made(world) if isinstance(world, str) else world
+            self._world, self._env = None, make_env(world) if isinstance(world, str) else world
             self.labels = self._agent.labels
-            self._enter = enter or entering_observation(self._env)
+            self._enter = enter or enter_observation_of(self._env)
         self.shape = (self.labels.n_states, self.labels.n_actions)
         own = time_limit(self._env) if self._world is None else self._world.max_steps
-        self.max_steps = max_steps or own or LONGEST
+        self.max_steps = max_steps or own or MAX_EPISODE_STEPS
         self.discount = discount
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
@@ -122,9 +120,9 @@ class SimulatedBeliefs(Beliefs):
     def rollouts(self, state: int | Situation, action: int) -> Rollouts:
         """The rollouts behind a row; asked again, they are not played again."""
         at, action = situation_of(state), self.labels.action(action)
-        self.labels.checked(at.index)
+        self.labels.check_state(at.index)
         if (at, action) not in self._kept:
-            if len(self._kept) >= KEPT:
+            if len(self._kept) >= MAX_CACHED_ROWS:
                 del self._kept[next(iter(self._kept))]
             self._kept[at, action] = self._played(at, action)
         return self._kept[at, action]
@@ -186,7 +184,7 @@ class AgentPlayer:
         observation, _ = env.reset(seed=int(self.generator.integers(2**31)))
         if self.at is None:
             return observation, None
-        (self.enter or entering_observation(env))(env, self.at, self.generator)
+        (self.enter or enter_observation_of(env))(env, self.at, self.generator)
         return self.at.observation, self.action
 
     def states(self, observations: Sequence[Any]) -> Sequence[int]:
@@ -202,13 +200,13 @@ class AgentPlayer:
     def step(self, env: Any, action: int) -> tuple[Any, float, int, bool]:
         """One step, with the agent's own names of endings."""
         observation, reward, terminated, truncated, _ = env.step(action)
-        name = self.agent.ended(observation, action, float(reward)) if terminated else None
-        ending = ending_code(self.agent.labels, name) if terminated else GOES_ON
+        name = self.agent.ending_name(observation, action, float(reward)) if terminated else None
+        ending = ending_code(self.agent.labels, name) if terminated else NOT_ENDED
         return observation, float(reward), ending, bool(truncated)
 
     def roll_out(self, env: Any, *, rollouts: int, max_steps: int) -> Rollouts:
         """Play in copies of an environment, where it can be copied."""
-        envs = copies(env, min(SIDE_BY_SIDE, rollouts))
+        envs = copies(env, min(MAX_ENVS, rollouts))
         try:
             steps = play(self, envs, rollouts=rollouts, max_steps=max_steps)
             return Rollouts.of(steps, rollouts, self.agent.labels.n_actions)
@@ -223,7 +221,7 @@ def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
         if enter is not None:
             raise ValueError("enter= is for environments; a whatfor world can be put into any state as it is")
         return world, None
-    env = made(world) if isinstance(world, str) else world
+    env = make_env(world) if isinstance(world, str) else world
     if enter is not None:
         return None, env
     try:
@@ -240,4 +238,4 @@ def _never_left(world: World, state: int) -> bool:
     pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
     reached = (table.next_state == state) & (pairs // world.labels.n_actions != state)
     starts = np.diff(table.start, prepend=0.0)[state] > 0.0
-    return bool(reached.any() and not starts and (table.ending[reached] != GOES_ON).all())
+    return bool(reached.any() and not starts and (table.ending[reached] != NOT_ENDED).all())

@@ -43,7 +43,7 @@ class Trust(Explanation):
         None  # mean |visits times mean rewards - Q|: whether visits agree with Q too; None: not checked
     )
     impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
-    source: str = "learned beside"  # or "evaluated": from rollouts of the agent as it is, after training
+    source: str = "trained alongside"  # or "evaluated": from rollouts of the agent as it is, after training
 
     @classmethod
     def of(cls, labels: Labels, sums: NDArray[np.float64], values: NDArray[np.float64], **more: Any) -> Self:

@@ -23,7 +23,7 @@ from whatfor.deep.document import Activation
 from whatfor.deep.network import AgentCopy
 from whatfor.deep.normalising import LiveNormaliser, Normaliser
 from whatfor.deep.tensors import check_same
-from whatfor.worlds.making import changed
+from whatfor.worlds.making import changed_setting
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -122,7 +122,7 @@ def recreate(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, An
     with contextlib.suppress(gym.error.Error, TypeError, ValueError, AttributeError):
         if spec is not None:
             new = gym.make(spec)
-            if env is None or changed(env, new) is None:
+            if env is None or changed_setting(env, new) is None:
                 return new
     with contextlib.suppress(Exception):  # copying a third-party environment may raise anything
         return copy.deepcopy(env)

@@ -193,7 +193,7 @@ class BeliefNetwork(Beliefs):
             )
         return self.partition.index(observations)
 
-    def ended(self, observation: Any, action: int, reward: float) -> str | None:
+    def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of an episode's ending; None: it has none."""
         return self.partition.ending_name(np.asarray(observation), action, reward)
 

@@ -155,7 +155,7 @@ def distance_to_exact(
         return None, 0
     exact = ExactBeliefs(place.world, policy, discount=belief.discount)
     visited, best = belief.tries.any(axis=1), policy.argmax(axis=1)
-    states = [state for state in np.flatnonzero(visited).tolist() if exact.ends(state, int(best[state]))][:MAX_STATES]
+    states = [state for state in np.flatnonzero(visited).tolist() if exact.has_finite_visits(state, int(best[state]))][:MAX_STATES]
     if not states:
         return None, 0
     observations = np.stack([np.asarray(belief.example(state)) for state in states])

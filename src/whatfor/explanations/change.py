@@ -54,7 +54,7 @@ class Change(Difference):
                 return [
                     f"In {here!r}, {labels.actions[which.action]!r} was never tried {when}: there is nothing to compare."
                 ]
-        doing, other = labels.doing(self.after.action), labels.actions[self.before.action]
+        doing, other = labels.action_phrase(self.after.action), labels.actions[self.before.action]
         if self.same_action:
             lines = [f"In {here!r}, it {doing} {now} as {then}, {self._reasons()}."]
         else:

@@ -15,7 +15,7 @@ from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.explanation import MIN_SHOWN, Badge, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure
-from whatfor.explanations.ruler import Ruler
+from whatfor.explanations.ruler import MeasureBuilder
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.facets import side_by_side
@@ -89,7 +89,7 @@ class Comparison(Explanation):
             )
         else:
             assert policy is not None
-            ruler = Ruler(audit, believed, simulated, exact, policy)
+            ruler = MeasureBuilder(audit, believed, simulated, exact, policy)
             rate = RATE / 2.0 / (1 + len(audit.ledger.endings))
             measures = [ruler.value(rate), *ruler.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
@@ -106,7 +106,7 @@ class Comparison(Explanation):
             distance=distance(believed.visits, actual),
             tries=believed.tries,
             episodes=None if audit is None else ruler.episodes,
-            unknown=None if audit is None else believed.never_known,
+            unknown=None if audit is None else believed.endings_unknown,
             greedy=greedy,
             rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
@@ -273,9 +273,9 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     if why.verdict == "unknown":
         return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
-    judged = all(math.isfinite(measure.reach) for measure in ends)  # the sampling error of a network is unknown
-    low = tuple(max(0.0, measure.believed - measure.reach) for measure in ends) if judged else None
-    high = tuple(min(1.0, measure.believed + measure.reach) for measure in ends) if judged else None
+    judged = all(math.isfinite(measure.tolerance) for measure in ends)  # the sampling error of a network is unknown
+    low = tuple(max(0.0, measure.believed - measure.tolerance) for measure in ends) if judged else None
+    high = tuple(min(1.0, measure.believed + measure.tolerance) for measure in ends) if judged else None
     axis = "chance; whiskers: what noise explains" if judged else "chance"
     series = (Series("believed", believed, low, high), actual)
     return Bars(title, caption, tuple(measure.name for measure in ends), series, axis)
@@ -305,7 +305,7 @@ def ask(
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
-    if run.playing.by_network:
+    if run.playing.plays_network:
         return Comparison.of(None, believed, simulated, None, greedy=chosen == run.best(at))
     audit, policy = run.audit if "updates" in run.beliefs.can else None, run.policy
     exact = run.playing.exact(env, at.index, chosen)

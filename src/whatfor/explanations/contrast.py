@@ -81,8 +81,8 @@ class Contrast(Difference):
 
     def _adds_up(self) -> str:
         """How far the parts are from the gap between the agent's own values."""
-        total = float(self.parts.sum()) + self.start_part
-        return f"The parts sum to {amount(total, signed=True)}: {self._quality(self.at_stake, 'difference between the values')}."
+        total = float(self.parts.sum()) + self.initial_part
+        return f"The parts sum to {amount(total, signed=True)}: {self._quality(self.magnitude, 'difference between the values')}."
 
     def _hedges(self, trust: Trust) -> list[str]:
         """How far both sides of a network's estimate are from the agent's own values."""
@@ -118,7 +118,7 @@ class Contrast(Difference):
             return lines + self._less(better, worse)
         decides = self._one_cost() if better is self.one and not hedged else ""
         expected = expecting(why._replace(reason=why.reason and not decides), hedged)
-        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{decides}{expected}."]
+        lines = [f"In {here!r}, it {self.labels.action_phrase(better.action)} rather than {name!r}{decides}{expected}."]
         return lines + self._less(better, worse)
 
     def _less(self, better: Intention, worse: Intention) -> list[str]:
@@ -131,9 +131,9 @@ class Contrast(Difference):
                 f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."
             )
         for which in (better, worse):
-            if which.never_known >= 0.5:
+            if which.endings_unknown >= 0.5:
                 lines.append(
-                    f"It has learned little about how {self.labels.actions[which.action]!r} ends ({percent(which.never_known)} unknown)."
+                    f"It has learned little about how {self.labels.actions[which.action]!r} ends ({percent(which.endings_unknown)} unknown)."
                 )
             if which.tries is not None and 1.0 - which.now >= 0.05:
                 lines.append(
@@ -145,7 +145,7 @@ class Contrast(Difference):
     def _one_cost(self) -> str:
         """A single cost that the better action avoids, larger than all it expects to earn and pay; empty: there is none."""
         state, action, saved = next(iter(self.reasons), (0, 0, 0.0))
-        if saved <= self.one.at_stake or self.one.earnings[state, action] > 0.0:
+        if saved <= self.one.magnitude or self.one.earnings[state, action] > 0.0:
             return ""
         return f" because that saves it {amount(saved)} at {self._pair(state, action)!r}"
 

@@ -33,7 +33,7 @@ class Difference(Explanation):
     lost: NDArray[np.float64]  # (S, A) visits that only the other expects
     shared: NDArray[np.float64]  # (S, A) visits that both expect
     parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
-    start_part: float  # the part of the gap that is left of initial values
+    initial_part: float  # the part of the gap that is left of initial values
     residual: float | None  # |parts + start_part - gap|; None: one of the values is not the agent's own
     noise: float | None  # the standard error of the gap; None: unknown
 
@@ -53,7 +53,7 @@ class Difference(Explanation):
             lost=np.maximum(other.visits - one.visits, 0.0),
             shared=np.minimum(one.visits, other.visits),
             parts=parts,
-            start_part=start,
+            initial_part=start,
             residual=None if None in (one.residual, other.residual) else abs(float(parts.sum()) + start - gap),
             noise=noise,
             **more,
@@ -65,7 +65,7 @@ class Difference(Explanation):
 
         Empty where the one is not the better one.
         """
-        against = float(self.parts[self.parts < 0].sum()) + min(self.start_part, 0.0)
+        against = float(self.parts[self.parts < 0].sum()) + min(self.initial_part, 0.0)
         weight, reasons = against, []
         for at in np.argsort(-self.parts, axis=None, kind="stable"):
             state, action = divmod(int(at), self.parts.shape[1])
@@ -81,14 +81,14 @@ class Difference(Explanation):
         return self.one.action, self.other.action
 
     @property
-    def at_stake(self) -> float:
+    def magnitude(self) -> float:
         """The sum of |earnings| of both futures: the scale for a gap."""
-        return self.one.at_stake + self.other.at_stake
+        return self.one.magnitude + self.other.magnitude
 
     @property
     def tied(self) -> bool:
         """Whether the two values are the same, up to a tie."""
-        return abs(self.gap) <= max(TIE * self.at_stake, self.one.tie, self.other.tie)
+        return abs(self.gap) <= max(TIE * self.magnitude, self.one.tie, self.other.tie)
 
     @property
     def unsettled(self) -> bool:
@@ -109,7 +109,7 @@ class Difference(Explanation):
             "state": self.state,
             "gap": self.gap,
             "residual": self.residual,
-            "start_part": self.start_part,
+            "start_part": self.initial_part,
             "tied": self.tied,
             "noise": self.noise,
             "unsettled": self.unsettled,

@@ -42,9 +42,9 @@ class Intention(Explanation):
     visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
     unknown: float = 0.0  # visits of pairs it expects to come to and has not learned about, discounted as learned
     now: float = 1.0  # the part of its own visits that is this step itself: 1 less the share of its initial value
-    tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
+    tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
     chances: dict[str, float] | None = None  # of every way to end, without a discount; None: the source cannot tell
-    never_known: float = 0.0  # probability that still rests on initial values
+    endings_unknown: float = 0.0  # probability that still rests on initial values
     course: Course | None = None  # the likeliest way on; None: the source cannot tell
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
     trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
@@ -74,9 +74,9 @@ class Intention(Explanation):
             visits_error=row.visits_error,
             unknown=row.unknown,
             now=row.now,
-            tried=row.tries,
+            tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
-            never_known=row.endings_unknown,
+            endings_unknown=row.endings_unknown,
             course=row.course,
             error=row.error,
             trust=row.trust,
@@ -90,17 +90,18 @@ class Intention(Explanation):
     @property
     def tries(self) -> int | None:
         """How often this action was updated here; None: not counted."""
-        return None if self.tries is None else int(self.tries[self.state, self.action])
+        return None if self.tries_by_pair is None else int(self.tries_by_pair[self.state, self.action])
 
     @property
     def no_experience(self) -> NDArray[np.bool_] | None:
         """(S, A) Pairs without any update; all pairs, if this one has none. None: not counted."""
-        if self.tries is None:
+        if self.tries_by_pair is None:
             return None
-        return np.ones_like(self.tries, np.bool_) if self.tries == 0 and self.trust is None else self.tries == 0
+        untried: NDArray[np.bool_] = self.tries_by_pair == 0
+        return np.ones_like(untried) if self.tries == 0 and self.trust is None else untried
 
     @property
-    def at_stake(self) -> float:
+    def magnitude(self) -> float:
         """The sum of |earnings|: the scale for differences between values."""
         return max(float(np.abs(self.earnings).sum()), ROUNDING)
 
@@ -112,7 +113,7 @@ class Intention(Explanation):
     @property
     def tie(self) -> float:
         """Values that differ by less than this are called equal."""
-        return TIE * self.at_stake if self.trust is None else max(TIE * self.at_stake, self.trust.tie)
+        return TIE * self.magnitude if self.trust is None else max(TIE * self.magnitude, self.trust.tie)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
         """The most expected pairs after this one: state, action, visits; the most expected first."""
@@ -126,10 +127,10 @@ class Intention(Explanation):
 
     def sentences(self) -> list[str]:
         """The answer in words."""
-        here, doing = self.labels.words(self.state), self.labels.doing(self.action)
+        here, doing = self.labels.words(self.state), self.labels.action_phrase(self.action)
         if self.trust is not None:
             return self._estimated(here, doing, self.trust)
-        if self.tries is not None and not self.tries[self.state].any():
+        if self.tries_by_pair is not None and not self.tries_by_pair[self.state].any():
             return [
                 f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
                 f"It has no expectation; {amount(self.value)} is the initial value."
@@ -174,7 +175,7 @@ class Intention(Explanation):
         """What it expects to reach, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
         least = 0.005 if self.trust is None else 0.02  # below that, a network has not decided
         chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}
-        return expectation(self.labels, self.course, chances, self.never_known, self.state)
+        return expectation(self.labels, self.course, chances, self.endings_unknown, self.state)
 
     def way(self) -> str:
         """The likely way on, action by action; empty if none is likely: "south, west × 2, pick up"."""
@@ -195,7 +196,7 @@ class Intention(Explanation):
         rival = max(others, key=lambda a: float(self.values[a]))
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
-        if self.tries is not None and self.tries[self.state, rival] == 0:
+        if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
             return f"{own}; {name!r}, next by value, was never tried."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."

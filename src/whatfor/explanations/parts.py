@@ -100,7 +100,7 @@ class Parts(Explanation):
         return [*lines, f"In total {amount(total)}: {self._quality(self.scale)}."]
 
     @property
-    def at_stake(self) -> float:
+    def magnitude(self) -> float:
         """The sum of |weight * reward|."""
         return self.scale
 

@@ -86,7 +86,7 @@ def _milestones(labels: Labels, course: Course) -> list[tuple[int, str, float]]:
     """Step, what happens then, and the reward of it."""
     found = []
     for step, ((state, _), (following, _)) in enumerate(zip(course.pairs, course.pairs[1:], strict=False)):
-        phrase = labels.reached(state, following)
+        phrase = labels.milestone_phrase(state, following)
         if phrase is not None:
             found.append((step, phrase, 0.0))
     if course.ending is not None:

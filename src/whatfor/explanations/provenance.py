@@ -56,7 +56,7 @@ class Provenance(Explanation):
     def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float, own: bool = True) -> Provenance:
         """Ask the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
-        episodes, steps = audit.ledger.made()
+        episodes, steps = audit.ledger.episodes_and_steps()
         used = np.flatnonzero(weights)
         initial_share = audit.account(state, action, method="scan").initial_share
         account = float(weights @ lines.reward) + initial_share
@@ -94,7 +94,7 @@ class Provenance(Explanation):
     @property
     def _noise(self) -> float:
         """Influences smaller than this are noise."""
-        return NOISE * max(1.0, self.at_stake)
+        return NOISE * max(1.0, self.magnitude)
 
     def by_episode(self, most: int) -> list[dict[str, float]]:
         """The episodes that weigh most, in their order: weight and influence of each."""
@@ -111,7 +111,7 @@ class Provenance(Explanation):
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
             return [f"In {here!r}, {doing!r} was never learned from: its value is the initial value."]
-        scale = max(1.0, self.at_stake)
+        scale = max(1.0, self.magnitude)
         sure = self.standard_error <= 1e-9 * scale
         spread = "All of them agree" if sure else f"Their spread implies a standard error of {self.standard_error:.2g}"
         lines = [
@@ -132,12 +132,12 @@ class Provenance(Explanation):
 
     def _shares(self) -> str:
         stale = f"{percent(self.stale)} of the weight" if self.stale >= 5e-4 else "hardly any weight"
-        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, self.at_stake)
+        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, self.magnitude)
         luck = f"luck made {self.luck:+.3g} of it" if noise else "luck had no part in it"
         return f"{stale} went through actions it would no longer take; {luck}"
 
     @property
-    def at_stake(self) -> float:
+    def magnitude(self) -> float:
         """The sum of |weights times rewards|."""
         return float(self.weights @ np.abs(self.rewards))
 

@@ -14,7 +14,7 @@ import numpy as np
 from whatfor.explanation import Badge, Explanation
 from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
 from whatfor.maps import picture_of, places_of
-from whatfor.question import QUESTIONS, Parameter, Question, lacking, layout_of, question_of
+from whatfor.question import QUESTIONS, Parameter, Question, why_not, layout_of, question_of
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
@@ -41,7 +41,7 @@ class Desk:
     ) -> None:
         _ = run.beliefs  # without any, nothing can be answered: told now, not request by request
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
-        self.rollouts = FEW_ROLLOUTS if run.playing.by_network else ROLLOUTS
+        self.rollouts = FEW_ROLLOUTS if run.playing.plays_network else ROLLOUTS
         self._earlier: OrderedDict[int, Run] = OrderedDict()
         self._given = starts
         #: By request, who answers it and what it takes.
@@ -140,7 +140,7 @@ class Desk:
 
     def _refused(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
-        return lacking(self.run, question) or (self.unplayable if "play" in question.needs else None)
+        return why_not(self.run, question) or (self.unplayable if "play" in question.needs else None)
 
     def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._of(given)
@@ -221,7 +221,7 @@ class Desk:
     def _begins(self) -> bool:
         """Whether its environment can be played as it begins, though it cannot be put into a state."""
         try:
-            return self.run.playing.by_network and bool(self.run.episode(None).steps)
+            return self.run.playing.plays_network and bool(self.run.episode(None).steps)
         except Exception:  # it cannot be made, or fails
             return False
 

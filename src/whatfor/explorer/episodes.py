@@ -47,7 +47,7 @@ def state_in(run: Run, key: str) -> Any:
     """The state that a key means: what ``key_of`` wrote, or words."""
     text = key.strip()
     if text.isascii() and text.isdecimal():
-        index = run.labels.checked(int(text))
+        index = run.labels.check_state(int(text))
         return run.labels.words(index) if _sees_more(run) else run.labels.observation(index)
     return text
 
@@ -69,7 +69,7 @@ def _begun(run: Run, most: int, seed: int) -> Iterator[str]:
         env = run.playing.environment()
         yield from (key_of(run, env.reset(seed=seed + at)[0]) for at in range(most))
     elif ledger.order == "replayed":  # an update's place does not tell when its experience was made
-        episodes, steps = ledger.made()
+        episodes, steps = ledger.episodes_and_steps()
         first = np.flatnonzero(steps == 0)
         pairs = ledger.lines.cell[first[np.argsort(-episodes[first], kind="stable")]][:most]
         yield from (str(state) for state in pairs // run.labels.n_actions % run.labels.n_states)

@@ -8,7 +8,7 @@ import json
 import zlib
 from importlib.resources import files
 
-from whatfor.layouts.colours import COLOURS, FAINT, SIGNED, STOPS
+from whatfor.layouts.colours import COLOURS, MIN_VISIBLE_SHARE, SIGNED, STOPS
 
 #: What the page may do: run its own script, and nothing else; "connect" is where a live page asks.
 POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
@@ -21,7 +21,7 @@ def page(held: str | None) -> str:
         html.replace("{{policy}}", policy(held is None))
         .replace("{{style}}", style)
         .replace("{{script}}", script)
-        .replace("{{look}}", json.dumps({"stops": STOPS, "faint": FAINT, "colours": {**COLOURS, "signed": SIGNED}}))
+        .replace("{{look}}", json.dumps({"stops": STOPS, "faint": MIN_VISIBLE_SHARE, "colours": {**COLOURS, "signed": SIGNED}}))
         .replace("{{data}}", embedded(held))
     )
 

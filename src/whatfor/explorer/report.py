@@ -12,7 +12,7 @@ from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import page
 from whatfor.files import replacing
-from whatfor.pictures.files import checked
+from whatfor.pictures.files import check_path
 from whatfor.question import QUESTIONS
 from whatfor.runs import Run
 from whatfor.text import count
@@ -40,7 +40,7 @@ def report(
     enter: Enter | None = None,
 ) -> Path:
     """Write a report of a run: its greedy episodes (from as many starts), or given states, with all answers about their states."""
-    target = checked(path, SUFFIXES)  # told before the work, not after it
+    target = check_path(path, SUFFIXES)  # told before the work, not after it
     text = page(told(run, episodes=episodes, states=states, name=name, heard=heard, enter=enter))
     with replacing(target) as fresh:
         fresh.write_text(text, encoding="utf-8")
@@ -79,7 +79,7 @@ def told(
     if not shown:
         raise ValueError("nobody knows where episodes of this run begin: say states=, or --states")
     kept = list(shown)[:MOST_STATES]
-    compared = {*(desk.starts[:MOST_PLAYED] if run.playing.by_network else kept)} & {*kept}
+    compared = {*(desk.starts[:MOST_PLAYED] if run.playing.plays_network else kept)} & {*kept}
     compared -= {*desk.starts} - {*desk.playable}
     for at, key in enumerate(kept):
         _hold_state(hold, about, key, shown[key], compared=key in compared)
@@ -92,7 +92,7 @@ def told(
         if run.trust is None
         else f"the first {len(kept):,} of {len(shown):,} situations on {count(len(offered), 'episode')}",
     ]
-    if run.playing.by_network and "comparison" not in about["without"]:
+    if run.playing.plays_network and "comparison" not in about["without"]:
         dropped.append(f"belief and reality: in {len(compared):,} of them")
     if about["checkpoints"]:
         dropped.append(

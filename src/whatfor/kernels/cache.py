@@ -27,8 +27,8 @@ MARKER_TEXT = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"
     b"# Compiled code, written by whatfor and deleted by whatfor. It can be removed at any time.\n"
 )
-HEADER = b"whatfor kernel 1\n"
-SUFFIX, PART = ".kernel", ".part"
+KERNEL_HEADER = b"whatfor kernel 1\n"
+KERNEL_SUFFIX, PART_SUFFIX = ".kernel", ".part"
 VERSION = re.compile(r"kernels-[0-9a-f]{16}")
 #: Errors that say nothing of the file itself.
 BUSY = (errno.EACCES, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -59,7 +59,7 @@ class CacheFolder:
         try:
             if parent is None:
                 raise CacheError("there is no home directory to cache compiled code in")
-            self.path = _owned(_marked(parent / FOLDER) / version)
+            self.path = _private_folder(_marked_folder(parent / FOLDER) / version)
         except (OSError, CacheError) as error:
             warn_once(_reason(error, parent))
             return
@@ -70,17 +70,17 @@ class CacheFolder:
         """What was written under a name; None if there is nothing, or it is damaged."""
         if self.path is None:
             return None
-        path = self.path / f"{name}{SUFFIX}"
+        path = self.path / f"{name}{KERNEL_SUFFIX}"
         try:
-            content = _regular(path)
+            content = _read_regular(path)
         except FileNotFoundError:
             return None
         except OSError as error:
             if error.errno in BUSY:  # the file may be fine
                 return None
             content = b""
-        body = content[len(HEADER) + 32 :]
-        if content[: len(HEADER) + 32] == HEADER + hashlib.sha256(body).digest():
+        body = content[len(KERNEL_HEADER) + 32 :]
+        if content[: len(KERNEL_HEADER) + 32] == KERNEL_HEADER + hashlib.sha256(body).digest():
             return body
         self.discard(name)
         return None
@@ -90,19 +90,19 @@ class CacheFolder:
         if self.path is None:
             return
         try:
-            _owned(self.path)  # another process may have deleted it
-            _replace(self.path / f"{name}{SUFFIX}", HEADER + hashlib.sha256(body).digest() + body)
+            _private_folder(self.path)  # another process may have deleted it
+            _replace(self.path / f"{name}{KERNEL_SUFFIX}", KERNEL_HEADER + hashlib.sha256(body).digest() + body)
         except (OSError, CacheError) as error:
             warn_once(_reason(error, self.path))
             return
         if not _state["cleaned"]:
             _state["cleaned"] = True
-            _clean(self.path.parent)
+            _delete_old_versions(self.path.parent)
 
     def discard(self, name: str) -> None:
         """Delete a damaged file, so that it is compiled again."""
         assert self.path is not None
-        path = self.path / f"{name}{SUFFIX}"
+        path = self.path / f"{name}{KERNEL_SUFFIX}"
         warn_once(f"the cached code in {path} was damaged; it is compiled again")
         with suppress(OSError):
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -131,7 +131,7 @@ def _reason(error: Exception, folder: Path | None) -> str:
     return str(error)
 
 
-def _owned(folder: Path) -> Path:
+def _private_folder(folder: Path) -> Path:
     """The folder, made where it does not exist; refused where others could put something into it."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
@@ -143,12 +143,12 @@ def _owned(folder: Path) -> Path:
     return folder
 
 
-def _marked(root: Path) -> Path:
+def _marked_folder(root: Path) -> Path:
     """The folder with our marker; an empty one gets it, any other one is not ours."""
-    _owned(root)
-    foreign = any(not (name.startswith(MARKER) and name.endswith(PART)) for name in os.listdir(root))
+    _private_folder(root)
+    foreign = any(not (name.startswith(MARKER) and name.endswith(PART_SUFFIX)) for name in os.listdir(root))
     with suppress(OSError):  # read after the list, since another process may be writing it
-        if _regular(root / MARKER) == MARKER_TEXT:
+        if _read_regular(root / MARKER) == MARKER_TEXT:
             return root
     if foreign:
         raise CacheError(f"{root} was not made by whatfor, so compiled code is not cached there")
@@ -156,7 +156,7 @@ def _marked(root: Path) -> Path:
     return root
 
 
-def _regular(path: Path) -> bytes:
+def _read_regular(path: Path) -> bytes:
     """The content of a plain file."""
     with open_regular(path) as file:
         return file.read()
@@ -164,11 +164,11 @@ def _regular(path: Path) -> bytes:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file as a whole or not at all; several processes may do it at once."""
-    with replacing(path, path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}{PART}")) as part:
+    with replacing(path, path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}{PART_SUFFIX}")) as part:
         part.write_bytes(content)
 
 
-def _clean(root: Path) -> None:
+def _delete_old_versions(root: Path) -> None:
     """Delete all but the newest versions: only folders named as ours, and in them only files named as ours."""
     with suppress(OSError):
         ours = [entry for entry in os.scandir(root) if VERSION.fullmatch(entry.name)]
@@ -176,7 +176,7 @@ def _clean(root: Path) -> None:
         by_age = sorted(folders, key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
         for old in by_age[MAX_VERSIONS:]:
             for file in os.scandir(old.path):
-                if file.name.endswith((SUFFIX, PART)):
+                if file.name.endswith((KERNEL_SUFFIX, PART_SUFFIX)):
                     with suppress(OSError):
                         os.unlink(file.path)
             with suppress(OSError):  # something else is in it

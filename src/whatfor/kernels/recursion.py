@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from whatfor.kernels.compiler import inlined
 
 # Where the bootstrap cell would stand (``source``), a negative code says why there is none.
-GOES_ON = 0  # only in worlds: this transition does not end the episode
+NOT_ENDED = 0  # only in worlds: this transition does not end the episode
 NO_BOOTSTRAP = -1  # the target is built on the target of the line before alone
 TIMED_OUT = -2  # a time limit, treated as an end
 TERMINATED = -3  # the world ended the episode; codes below it are endings with a name

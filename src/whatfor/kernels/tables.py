@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whatfor.kernels.compiler import inlined
 
 #: So many entries are looked through one by one: halving costs a wrong guess of the processor each time.
-FEW = 12
+MAX_LINEAR_SEARCH = 12
 
 
 class Table(NamedTuple):
@@ -29,7 +29,7 @@ class Table(NamedTuple):
 def first_above(summed: NDArray[np.float64], begin: int, end: int, uniform: float) -> int:
     """The first entry above ``uniform``; the first of all if there is none, as Gymnasium has it."""
     low, high = begin, end
-    while high - low > FEW:
+    while high - low > MAX_LINEAR_SEARCH:
         middle = (low + high) // 2
         if summed[middle] > uniform:
             high = middle

@@ -46,7 +46,7 @@ class Tape:
         return cast(dict[str, Any], bits.state)
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Tape:
+    def from_state(cls, state: dict[str, Any]) -> Tape:
         """A tape that goes on where ``state()`` was taken."""
         return cls(generator_from(state))
 

@@ -11,4 +11,4 @@ COLOURS = {
 #: From the lowest number to the highest, zero in the middle.
 SIGNED = ("#7f3b08", "#e08214", "#fdc980", "#ffffff", "#c5c2e0", "#8073ac", "#2d004b")
 #: Numbers below this share of the largest are drawn as none.
-FAINT = 5e-3
+MIN_VISIBLE_SHARE = 5e-3

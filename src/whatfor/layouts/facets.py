@@ -16,8 +16,8 @@ from whatfor.layouts.shapes import Bars, Grid, Layout, Panels, Series
 from whatfor.layouts.words import pair_names
 
 #: More grids than this nobody compares.
-MOST_FACETS = 16
-MOST_BARS = 12
+MAX_GRIDS = 16
+MAX_PAIR_BARS = 12
 
 
 def by_axes(shown: Map) -> Layout:
@@ -25,7 +25,7 @@ def by_axes(shown: Map) -> Layout:
     axes = shown.labels.axes
     if len(axes) == 2:
         return one_grid(shown)
-    if len(axes) > 2 and math.prod(axis.size for axis in axes[:-2]) <= MOST_FACETS:
+    if len(axes) > 2 and math.prod(axis.size for axis in axes[:-2]) <= MAX_GRIDS:
         return all_facets(shown, axes)
     return largest(shown)
 
@@ -121,7 +121,7 @@ def side_by_side(
     flat = np.array([numbers.ravel() for numbers in maps.values()])  # (maps, pairs)
     height = np.abs(flat).max(axis=0)
     found = int(np.count_nonzero(height))
-    order = np.argsort(-height, kind="stable")[: min(MOST_BARS, found)]
+    order = np.argsort(-height, kind="stable")[: min(MAX_PAIR_BARS, found)]
     names = pair_names(labels, [divmod(int(at), labels.n_actions) for at in order], state)
     bars = flat[:, order]
     if found > len(order):

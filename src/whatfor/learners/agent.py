@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.checks import flag, number, whole
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT, ending_place
 from whatfor.kernels.tape import Tape
-from whatfor.learners.observing import begin_episode, most_draws, observe, steps_with_room
+from whatfor.learners.observing import begin_episode, max_draws, observe, steps_with_room
 from whatfor.learners.protocol import Transition
 from whatfor.learners.rule import (
     BREAKS,
@@ -83,7 +83,7 @@ class TabularAgent:
             and 0 <= state < self.n_states
             and 0 <= action < self.n_actions
             and 0 <= next_state < self.n_states
-            and (ending == GOES_ON or self.lowest <= ending <= TIMED_OUT)
+            and (ending == NOT_ENDED or self.lowest <= ending <= TIMED_OUT)
             and type(reward) is float
             and isfinite(reward)
             and type(last) is bool
@@ -92,7 +92,7 @@ class TabularAgent:
             state, action, reward, next_state, terminated, truncated, ending = self._checked(step)
         if self.safe <= 0:
             self.make_room()
-        if last and ending == GOES_ON:
+        if last and ending == NOT_ENDED:
             self.expect_cut()
         self.safe -= 1
         return observe(
@@ -102,8 +102,8 @@ class TabularAgent:
     def _checked(self, step: Transition) -> Transition:
         """A transition whose numbers are of other types, or out of range: then it is refused."""
         states, actions = self.n_states - 1, self.n_actions - 1
-        ending = whole("ending", step.ending, None, GOES_ON)
-        if ending != GOES_ON and not self.lowest <= ending <= TIMED_OUT:
+        ending = whole("ending", step.ending, None, NOT_ENDED)
+        if ending != NOT_ENDED and not self.lowest <= ending <= TIMED_OUT:
             raise ValueError(f"{ending} is not the code of an ending of this ledger")
         return step._replace(
             state=whole("state", step.state, 0, states),
@@ -134,7 +134,7 @@ class TabularAgent:
         per_step = max(1, self.rule.batch)
         ahead = max(MIN_AHEAD, AHEAD // per_step)
         self.tape.cursor[0] = self.memory.counters[CURSOR]
-        self.tape.need(ahead * most_draws(self.rule) + stored)
+        self.tape.need(ahead * max_draws(self.rule) + stored)
         self.memory.counters[CURSOR] = self.tape.cursor[0]
         memory = self.memory._replace(uniforms=self.tape.uniforms)
         if self.rule.method == LAMBDA_RETURNS or self.rule.batch:
@@ -175,12 +175,12 @@ class TabularAgent:
         return {name: array.copy() for name, array in arrays.items()}, {"tape": self.tape.state()}
 
     @classmethod
-    def restored(
+    def from_state(
         cls, rule: Rule, ledger: Ledger | None, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
     ) -> TabularAgent:
         """An agent that goes on where ``state()`` was taken."""
         agent = cls(rule, None, np.random.default_rng(0))
-        agent.tape = Tape.restored(numbers["tape"])
+        agent.tape = Tape.from_state(numbers["tape"])
         agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
         agent.memory.counters[CURSOR] = 0
         _check_ledger(rule, ledger)

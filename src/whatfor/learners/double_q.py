@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from whatfor.kernels.compiler import inlined
-from whatfor.learners.rule import DOUBLE_Q, TABLE, Memory, Rule, draw, greedy_cell
+from whatfor.learners.rule import DOUBLE_Q, ACTIVE_TABLE, Memory, Rule, draw, greedy_cell
 from whatfor.learners.tabular import Tabular
 
 
 @inlined
 def draw_table(memory: Memory) -> None:
     """Decide which of the two tables learns."""
-    memory.counters[TABLE] = 1 if draw(memory) >= 0.5 else 0
+    memory.counters[ACTIVE_TABLE] = 1 if draw(memory) >= 0.5 else 0
 
 
 @inlined
-def judged_next(rule: Rule, memory: Memory, next_state: int) -> int:
+def double_q_source(rule: Rule, memory: Memory, next_state: int) -> int:
     """The cell whose value the target is built on: best by the learning table, read from the other."""
-    table = memory.counters[TABLE]
+    table = memory.counters[ACTIVE_TABLE]
     return greedy_cell(rule, memory, next_state, table, 1 - table)
 
 
@@ -39,4 +39,4 @@ class DoubleQLearning(Tabular):
 
     method = DOUBLE_Q
     n_tables = 2
-    replays = True
+    supports_replay = True

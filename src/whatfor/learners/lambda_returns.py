@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON, NO_BOOTSTRAP
+from whatfor.kernels.recursion import NOT_ENDED, NO_BOOTSTRAP
 from whatfor.learners.rule import EXPERIENCES, LAMBDA_RETURNS, STORED, Log, Memory, Rule, apply, greedy_cell
 from whatfor.learners.tabular import Tabular
 
@@ -20,7 +20,7 @@ def learn_episode(rule: Rule, memory: Memory, log: Log) -> None:
     for i in range(steps - 1, -1, -1):
         lambda_ = rule.lambda_
         source = memory.ending[i]
-        if source == GOES_ON:
+        if source == NOT_ENDED:
             if i == steps - 1:  # cut by a time limit: there is no target yet to build on
                 lambda_ = 0.0
             source = NO_BOOTSTRAP

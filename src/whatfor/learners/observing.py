@@ -6,10 +6,10 @@ The Python loop calls ``observe`` once a step; the compiled loop has it inside.
 from __future__ import annotations
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON
-from whatfor.learners.double_q import draw_table, judged_next
+from whatfor.kernels.recursion import NOT_ENDED
+from whatfor.learners.double_q import draw_table, double_q_source
 from whatfor.learners.lambda_returns import learn_episode
-from whatfor.learners.q_learning import best_next
+from whatfor.learners.q_learning import q_learning_source
 from whatfor.learners.rule import (
     BREAKS,
     CURSOR,
@@ -20,7 +20,7 @@ from whatfor.learners.rule import (
     Q_LEARNING,
     SARSA,
     STORED,
-    TABLE,
+    ACTIVE_TABLE,
     Log,
     Memory,
     Rule,
@@ -29,7 +29,7 @@ from whatfor.learners.rule import (
     draw,
     write_break,
 )
-from whatfor.learners.sarsa import taken_next
+from whatfor.learners.sarsa import sarsa_source
 
 
 @inlined
@@ -59,15 +59,15 @@ def learn_step(
     if rule.method == DOUBLE_Q:
         if rule.table_per_step or rule.batch > 0:
             draw_table(memory)
-        table = memory.counters[TABLE]
+        table = memory.counters[ACTIVE_TABLE]
     source = ending
-    if ending == GOES_ON:
+    if ending == NOT_ENDED:
         if rule.method == SARSA:
-            source = taken_next(rule, next_state, next_action)
+            source = sarsa_source(rule, next_state, next_action)
         elif rule.method == DOUBLE_Q:
-            source = judged_next(rule, memory, next_state)
+            source = double_q_source(rule, memory, next_state)
         else:
-            source = best_next(rule, memory, next_state)
+            source = q_learning_source(rule, memory, next_state)
     cell = table * rule.n_states * rule.n_actions + pair
     apply(rule, memory, log, cell, source, reward, 0.0, 0.0, origin)
     return source
@@ -128,13 +128,13 @@ def observe(
 ) -> int:
     """Learn from a step, and choose the next action (-1 after the last step)."""
     next_action, planned = -1, -1
-    if rule.method == SARSA and ending == GOES_ON and (rule.learning or not last):
+    if rule.method == SARSA and ending == NOT_ENDED and (rule.learning or not last):
         next_action = choose(rule, memory, next_state, epsilon, -1)
     if rule.learning:
         pair = state * rule.n_actions + action
         if rule.method == LAMBDA_RETURNS or rule.batch > 0:
             store(rule, memory, pair, reward, next_state, ending)
-        cut = last and ending == GOES_ON and rule.batch == 0  # no line will say that the episode ended
+        cut = last and ending == NOT_ENDED and rule.batch == 0  # no line will say that the episode ended
         if rule.method == LAMBDA_RETURNS:
             if last:
                 if cut:
@@ -157,7 +157,7 @@ def observe(
 
 
 @inlined
-def most_draws(rule: Rule) -> int:
+def max_draws(rule: Rule) -> int:
     """Uniform numbers that one step may use, with the start of an episode before it."""
     return 3 + 3 * rule.batch + (2 if rule.method == DOUBLE_Q else 0)
 
@@ -167,7 +167,7 @@ def steps_with_room(rule: Rule, memory: Memory, log: Log) -> int:
     """For how many steps uniform numbers, lines, breaks and places for experience are sure to suffice."""
     stored = memory.counters[STORED]
     episode = stored if rule.method == LAMBDA_RETURNS else 0  # steps that are still to be learned from
-    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // most_draws(rule)
+    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // max_draws(rule)
     if rule.learning and (rule.method == LAMBDA_RETURNS or (rule.batch > 0 and rule.capacity == 0)):
         steps = min(steps, len(memory.pair) - stored)
     if rule.learning and rule.recording:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.learners.schedules import Schedule
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ class Transition(NamedTuple):
     next_state: int
     terminated: bool
     truncated: bool
-    ending: int = GOES_ON  # how the learner should take it: 0 goes on (bootstrap), else a code of the ledger
+    ending: int = NOT_ENDED  # how the learner should take it: 0 goes on (bootstrap), else a code of the ledger
 
     @property
     def following(self) -> int | None:
         """The state to bootstrap from; None where the learner should take this for an end."""
-        return self.next_state if self.ending == GOES_ON else None
+        return self.next_state if self.ending == NOT_ENDED else None
 
 
 @runtime_checkable

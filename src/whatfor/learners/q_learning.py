@@ -10,7 +10,7 @@ from whatfor.learners.tabular import Tabular
 
 
 @inlined
-def best_next(rule: Rule, memory: Memory, next_state: int) -> int:
+def q_learning_source(rule: Rule, memory: Memory, next_state: int) -> int:
     """The cell whose value the target is built on."""
     return greedy_cell(rule, memory, next_state, 0, 0)
 
@@ -27,4 +27,4 @@ class QLearning(Tabular):
     """
 
     method = Q_LEARNING
-    replays = True
+    supports_replay = True

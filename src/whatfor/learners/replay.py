@@ -42,11 +42,11 @@ class Replay:
             raise ValueError(f"keep is 'latest' or 'first', not {self.keep!r}")
         if self.keep == "first" and self.capacity is None:
             raise ValueError("keep='first' needs a capacity: how many experiences to collect")
-        if self.capacity is not None and self.first_learned > self.capacity:
+        if self.capacity is not None and self.warmup_size > self.capacity:
             raise ValueError(f"warmup {self.warmup} is more than the capacity {self.capacity}: it would never learn")
 
     @property
-    def first_learned(self) -> int:
+    def warmup_size(self) -> int:
         """Experiences stored before learning begins."""
         if self.warmup is not None:
             return max(1, self.warmup)

@@ -13,7 +13,7 @@ from whatfor.kernels.recursion import NO_BOOTSTRAP, moved, target
 Q_LEARNING, SARSA, DOUBLE_Q, LAMBDA_RETURNS = 0, 1, 2, 3
 
 # Places in Memory.counters.
-LINES, EXPERIENCES, STORED, CURSOR, TABLE, BREAKS = 0, 1, 2, 3, 4, 5
+LINES, EXPERIENCES, STORED, CURSOR, ACTIVE_TABLE, BREAKS = 0, 1, 2, 3, 4, 5
 N_COUNTERS = 6
 
 

@@ -10,7 +10,7 @@ from whatfor.learners.tabular import Tabular
 
 
 @inlined
-def taken_next(rule: Rule, next_state: int, next_action: int) -> int:
+def sarsa_source(rule: Rule, next_state: int, next_action: int) -> int:
     """The cell whose value the target is built on."""
     return next_state * rule.n_actions + next_action
 

@@ -32,7 +32,7 @@ class Linear:
         return (1.0 - share) * self.start + share * self.end
 
     @property
-    def settled(self) -> int:
+    def constant_from(self) -> int:
         """The episode from which on the number stays the same."""
         return self.episodes
 
@@ -55,7 +55,7 @@ class Exponential:
         return float(max(self.end, self.start * self.decay**episode))
 
     @property
-    def settled(self) -> int | None:
+    def constant_from(self) -> int | None:
         """The episode from which on the number stays the same; None: it never does."""
         if not (0.0 < self.decay < 1.0 and 0.0 < self.end < self.start):
             return None
@@ -102,8 +102,8 @@ def visit_count(power: float = 1.0) -> VisitCount:
 def explorations(exploration: float | Schedule, first: int, episodes: int) -> NDArray[np.float64]:
     """(episodes,) The chance to explore in each of so many episodes from the first on, checked."""
     schedule: Schedule = exploration if callable(exploration) else lambda _: exploration
-    settled = getattr(schedule, "settled", None if callable(exploration) else 0)  # what no longer changes is asked once
-    changing = episodes if settled is None else min(max(settled - first, 0), episodes)
+    constant_from = getattr(schedule, "constant_from", None if callable(exploration) else 0)  # what no longer changes is asked once
+    changing = episodes if constant_from is None else min(max(constant_from - first, 0), episodes)
     chances = np.empty(episodes)
     chances[:changing] = [_chance(schedule, first + i) for i in range(changing)]
     if changing < episodes:

@@ -29,7 +29,7 @@ class Tabular:
     method: ClassVar[int]
     n_tables: ClassVar[int] = 1
     order: ClassVar[str] = "forwards"
-    replays: ClassVar[bool] = False
+    supports_replay: ClassVar[bool] = False
 
     def start(
         self,
@@ -61,7 +61,7 @@ class Tabular:
         if draw not in ("episode", "step"):
             raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
         if replay is not None:
-            if not self.replays:
+            if not self.supports_replay:
                 raise ValueError(
                     f"{type(self).__name__} learns from whole episodes or from the action it takes next; replay= is for QLearning and DoubleQLearning"
                 )
@@ -77,7 +77,7 @@ class Tabular:
             lambda_=float(lambda_),
             table_per_step=draw == "step",
             batch=int(replay.batch) if replay else 0,
-            warmup=int(replay.first_learned) if replay else 0,
+            warmup=int(replay.warmup_size) if replay else 0,
             capacity=int(replay.capacity or 0) if replay else 0,
             keep_first=replay is not None and replay.keep == "first",
             learning=True,

@@ -62,7 +62,7 @@ class Ledger(Columns):
         except (TypeError, OverflowError):  # no number, or a whole number beyond the largest float
             fine = False
         if not fine:
-            _refuse(reward, step_size=step_size, discount=discount, lambda_=lambda_)
+            _raise_invalid(reward, step_size=step_size, discount=discount, lambda_=lambda_)
         if (origin is not None) != (self.order == "replayed"):
             raise ValueError(
                 "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
@@ -111,19 +111,19 @@ class Ledger(Columns):
 
     def freeze(self) -> None:
         """Stop writing: from now on this ledger is what it is, and others may go on from it."""
-        self._hold()
+        self._fix_length()
         if self._store.writer is self:
             self._store.writer = None
 
     def continued(self) -> Ledger:
         """A ledger that begins with these lines and may take more, leaving this one as it is."""
         if self._store.writer is not self:
-            self._hold()  # the other may become the store's writer
+            self._fix_length()  # the other may become the store's writer
         later = self._prefix(len(self))
         later.endings = list(self.endings)
         return later
 
-    def _hold(self) -> None:
+    def _fix_length(self) -> None:
         """Stay as long as it is now, whoever writes on."""
         if self._length is None:
             self._length, self._n_breaks = self._store.used, self._store.n_breaks
@@ -200,7 +200,7 @@ class Ledger(Columns):
         return int(code)
 
 
-def _refuse(reward: float, **shares: float) -> NoReturn:
+def _raise_invalid(reward: float, **shares: float) -> NoReturn:
     """Say what is wrong with the numbers of an update."""
     try:
         number("the reward", reward)

@@ -130,14 +130,14 @@ class Columns:
         """Episodes begun."""
         return len(self.episode_starts)
 
-    def made(self, lines: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def episodes_and_steps(self, lines: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Episode and step in which the experience behind each line was made."""
         origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         starts = self._starts()[1]
         episode = np.searchsorted(starts, origins, side="right") - 1
         return episode, origins - starts[episode]
 
-    def applied(self, lines: ArrayLike | None = None) -> NDArray[np.int64]:
+    def update_episodes(self, lines: ArrayLike | None = None) -> NDArray[np.int64]:
         """Episode in which each line was applied: under replay, later than it was made."""
         which = np.arange(len(self)) if lines is None else np.asarray(lines)
         return np.searchsorted(self.episode_starts, which, side="right") - 1
@@ -148,10 +148,10 @@ class Columns:
         if not 0 <= number < self.n_episodes:
             raise ValueError(f"this ledger holds episodes 0 to {self.n_episodes - 1}, not {number}")
         if self.order == "replayed":
-            own = np.flatnonzero(self.made()[0] == number)
+            own = np.flatnonzero(self.episodes_and_steps()[0] == number)
         else:
             own = np.arange(*np.append(self.episode_starts, len(self))[number : number + 2])
-        steps = self.made(own)[1]
+        steps = self.episodes_and_steps(own)[1]
         _, first = np.unique(steps, return_index=True)
         return [self._update(int(own[at]), number, int(steps[at])) for at in first]
 
@@ -242,10 +242,10 @@ class Columns:
             stop = max(start, stop)
             return self._prefix(stop) if start == 0 else self._cut(start, stop)
         i = range(len(self))[key]
-        return self._update(i, *(int(number[0]) for number in self.made([i])))
+        return self._update(i, *(int(number[0]) for number in self.episodes_and_steps([i])))
 
     def __iter__(self) -> Iterator[Update]:
-        episodes, steps = self.made()
+        episodes, steps = self.episodes_and_steps()
         for i in range(len(self)):
             yield self._update(i, int(episodes[i]), int(steps[i]))
 

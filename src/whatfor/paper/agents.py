@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache, cached_property
 
 from whatfor.learners import MonteCarlo, QLearning, Replay, exponential, linear
-from whatfor.learning import train
+from whatfor.trainer import train
 from whatfor.runs import Run
 from whatfor.worlds import World, blackjack, cartpole, chain
 
 #: The paper does not say how long CartPole and Taxi were trained, nor how small a small buffer is.
 TAXI_EPISODES, BLACKJACK_EPISODES = 50_000, 500_000
 #: CartPole was trained "until reasonably stable": with a constant step it comes and goes, so it is looked at this often.
-CARTPOLE_LOOK, CARTPOLE_LOOKS, STABLE = 500, 20, 150.0
+CARTPOLE_EPISODES, CARTPOLE_ROUNDS, MIN_BALANCED_STEPS = 500, 20, 150.0
 BUFFERS, BUFFER_EPISODES, BATCH = (500, 1_000, 2_000, 4_000), 60_000, 4
 SEEDS = 20
 
@@ -74,10 +74,10 @@ class Agents:
         return self._cartpole(MonteCarlo(**GAME, exploration=CARTPOLE_EXPLORATION))
 
     def _cartpole(self, learner: QLearning | MonteCarlo) -> Run:
-        episodes = self._episodes(CARTPOLE_LOOK)
+        episodes = self._episodes(CARTPOLE_EPISODES)
         run = train(cartpole(), learner, episodes=episodes, seed=0, time_limit="terminal")
-        for _ in range(CARTPOLE_LOOKS):
-            if not self.trained or steps_it_stands(run) >= STABLE:
+        for _ in range(CARTPOLE_ROUNDS):
+            if not self.trained or balanced_steps(run) >= MIN_BALANCED_STEPS:
                 break
             run = train(run, episodes=episodes)
         return run
@@ -88,6 +88,6 @@ class Agents:
         return train("Taxi-v4", TAXI, episodes=self._episodes(TAXI_EPISODES), seed=0)
 
 
-def steps_it_stands(run: Run) -> float:
+def balanced_steps(run: Run) -> float:
     """How long the greedy agent keeps the pole up, on average; 200 is the limit."""
     return float(run.evaluate(episodes=100).lengths.mean())

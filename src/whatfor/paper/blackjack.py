@@ -18,9 +18,9 @@ from whatfor.runs import Run
 
 TEN, SEVENTEEN = "player 10, dealer 7, no usable ace", "player 17, dealer 9, no usable ace"
 STICK, HIT = "stick", "hit"
-ENDS = ("won", "drew", "lost", "bust")
+HAND_ENDINGS = ("won", "drew", "lost", "bust")
 #: Expected at least this often, a future state counts as open.
-OPEN = 0.01
+MIN_OPEN_VISITS = 0.01
 
 
 def figure_3(agents: Agents) -> Figure:
@@ -38,13 +38,13 @@ def _ten_against_seven(id: str, method: str, run: Run, agents: Agents) -> Figure
     now = [float(why.visits[why.state, why.action]) for why in (stick, hit)]
     sums = np.mean([_by_sum(agents.blackjack_q(seed)) for seed in range(SEEDS)], axis=0) if id == "3" else _by_sum(run)
     whose = f"mean of {SEEDS} agents" if id == "3" else "this agent"
-    open_to = [int(((why.visits.sum(axis=1)) >= OPEN).sum()) for why in (stick, hit)]
+    open_to = [int(((why.visits.sum(axis=1)) >= MIN_OPEN_VISITS).sum()) for why in (stick, hit)]
     ends = [run.outcomes(TEN, action) for action in (STICK, HIT)]
     lost, won = (ends[0].chances.get(name, 0.0) for name in ("lost", "won"))
     return Figure(
         id=id,
         title=f"Blackjack, player 10, dealer 7, no ace ({method})",
-        says="Both beliefs have a single point of certainty, the present state, which every trajectory starts from. After hit it goes on "
+        claim="Both beliefs have a single point of certainty, the present state, which every trajectory starts from. After hit it goes on "
         "hitting until the sum is high enough; a second peak lies at 20, since face cards count ten, and lower sums have lower weight.",
         pictures=(
             Picture.of(f"{id}-stick", layout_of(stick), "Belief for stick."),
@@ -87,7 +87,7 @@ def figure_s4(agents: Agents) -> Figure:
     """Contrast at (10, 7), Monte Carlo."""
     run = agents.blackjack_mc
     contrast = run.contrast(TEN, HIT, STICK)
-    only_hit, only_stick = (int((numbers.sum(axis=1) >= OPEN).sum()) for numbers in (contrast.gained, contrast.lost))
+    only_hit, only_stick = (int((numbers.sum(axis=1) >= MIN_OPEN_VISITS).sum()) for numbers in (contrast.gained, contrast.lost))
     lost = run.outcomes(TEN, STICK).chances.get("lost", 0.0)
     return _contrasted("S4", "player 10, dealer 7", "Hitting opens many futures; sticking mostly brings −1.", run, contrast, (
         Check("future states that only hit, and only stick, expects", "many, hardly any", f"{only_hit}, {only_stick}", only_hit >= 5 > only_stick),
@@ -107,7 +107,7 @@ def figure_s5(agents: Agents) -> Figure:
     ))  # fmt: skip
 
 
-def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, checks: tuple[Check, ...]) -> Figure:
+def _contrasted(id: str, hand: str, claim: str, run: Run, contrast: Contrast, checks: tuple[Check, ...]) -> Figure:
     state = run.labels.words(contrast.state)
     ends = _outcome_bars(run, state)
     parts = Check(
@@ -119,7 +119,7 @@ def _contrasted(id: str, hand: str, says: str, run: Run, contrast: Contrast, che
     return Figure(
         id=id,
         title=f"Blackjack contrast, {hand}, no ace (Monte Carlo)",
-        says=says,
+        claim=claim,
         pictures=(
             Picture.of(f"{id}-belief", _signed(contrast), "Visits that only one of the two expects."),
             Picture.of(f"{id}-outcomes", ends, "Outcome beliefs side by side."),
@@ -146,16 +146,16 @@ def _outcome_bars(run: Run, state: str) -> Bars:
     """How a hand is expected to end, a series for every action."""
     answers = {action: run.outcomes(state, action) for action in (STICK, HIT)}
     return outcome_bars(state, tuple(
-        Series(action, (*(told.chances.get(name, 0.0) for name in ENDS), told.unknown)) for action, told in answers.items()
+        Series(action, (*(told.chances.get(name, 0.0) for name in HAND_ENDINGS), told.unknown)) for action, told in answers.items()
     ))  # fmt: skip
 
 
 def outcome_bars(state: str, series: tuple[Series, ...]) -> Bars:
     """Chances of the four outcomes, and the unknown share, side by side."""
-    unknown = (*(False for _ in ENDS), True)
-    return Bars("How it expects the hand to end", state, (*ENDS, "unknown"), series, "chance", unknown)
+    unknown = (*(False for _ in HAND_ENDINGS), True)
+    return Bars("How it expects the hand to end", state, (*HAND_ENDINGS, "unknown"), series, "chance", unknown)
 
 
-FIGURES: dict[str, Callable[[Agents], Figure]] = {
+BLACKJACK_FIGURES: dict[str, Callable[[Agents], Figure]] = {
     "3": figure_3, "S1": figure_s1, "S2": figure_s2, "S3": figure_s3, "S4": figure_s4, "S5": figure_s5,
 }  # fmt: skip

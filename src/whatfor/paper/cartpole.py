@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from whatfor.explanations import Comparison, Intention
 from whatfor.maps import map_of
-from whatfor.paper.agents import STABLE, Agents, steps_it_stands
+from whatfor.paper.agents import MIN_BALANCED_STEPS, Agents, balanced_steps
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.paper.tables import recovered
 from whatfor.question import layout_of
@@ -14,11 +14,11 @@ from whatfor.runs import Run
 from whatfor.text import percent
 
 #: x, x' and the swing in the middle, the angle between -4 and 0 degrees.
-STATE = 79
-MIDDLE = 1  # the bin of a cart in the middle
-ROLLOUTS = 1_000
+CARTPOLE_STATE = 79
+MIDDLE_BIN = 1  # the bin of a cart in the middle
+CARTPOLE_ROLLOUTS = 1_000
 #: Visits that are further apart than this do not match.
-MISMATCH = 0.05
+MIN_MISMATCH = 0.05
 
 
 def figure_4(agents: Agents) -> Figure:
@@ -32,12 +32,12 @@ def figure_s6(agents: Agents) -> Figure:
 
 
 def _believed_and_simulated(id: str, method: str, run: Run) -> Figure:
-    told = run.comparison(STATE, rollouts=ROLLOUTS)
+    told = run.comparison(CARTPOLE_STATE, rollouts=CARTPOLE_ROLLOUTS)
     return believed_and_simulated(
-        id, method, told, steps_it_stands(run),
+        id, method, told, balanced_steps(run),
         (
             Check("distance of the expected visits from the simulated ones", "a mismatch", f"{percent(told.distance)}; {told.verdict}",
-                  told.distance > MISMATCH and told.verdict == "differs"),
+                  told.distance > MIN_MISMATCH and told.verdict == "differs"),
             Check("earnings sum to the value", "to floating point", f"off by {residual_of(told):.1e}", residual_of(told) < 1e-9 * max(1.0, abs(told.believed.value)) and told.believed.value > 1.0),
         ),
         note="Monte Carlo comes by the same bin many times an episode; with a constant step of 0.1 its belief rests on about "
@@ -59,22 +59,22 @@ def believed_and_simulated(
     believed, simulated = told.believed.visits, told.simulated.visits
     shown = {
         "belief": ("belief", believed, f"What the agent expects of {told.labels.actions[told.action]!r}."),
-        "simulation": ("forward simulation", simulated, f"What followed it in {ROLLOUTS:,} rollouts, starting anywhere in the bin."),
+        "simulation": ("forward simulation", simulated, f"What followed it in {CARTPOLE_ROLLOUTS:,} rollouts, starting anywhere in the bin."),
         **{file: (title, why.visits, caption) for file, (why, title, caption) in (others or {}).items()},
     }  # fmt: skip
-    middle = believed.sum(axis=1).reshape(told.labels.shape)[MIDDLE].sum() / max(believed.sum(), 1e-300)
+    middle = believed.sum(axis=1).reshape(told.labels.shape)[MIDDLE_BIN].sum() / max(believed.sum(), 1e-300)
     return Figure(
         id=id,
         title=f"CartPole: belief beside forward simulation ({method})",
-        says="Only states with the cart in the middle are shown: it rarely drifts away. Belief and simulation do not match: "
+        claim="Only states with the cart in the middle are shown: it rarely drifts away. Belief and simulation do not match: "
         "the physics is deterministic but chaotic, and the agent, which sees bins, is much less certain of what follows.",
         pictures=tuple(
-            Picture.of(f"{id}-{file}", map_of(told.labels, numbers, title=title, state=STATE, facets="here"), caption)
+            Picture.of(f"{id}-{file}", map_of(told.labels, numbers, title=title, state=CARTPOLE_STATE, facets="here"), caption)
             for file, (title, numbers, caption) in shown.items()
         ),
         checks=(
-            Check("steps that the greedy agent stands", "reasonably stable", f"{steps:.0f} of 200", steps >= STABLE),
-            Check("share of expected visits with the cart in the middle", "most of them", f"{percent(middle)}", bool(middle > 0.5) and steps >= STABLE),
+            Check("steps that the greedy agent stands", "reasonably stable", f"{steps:.0f} of 200", steps >= MIN_BALANCED_STEPS),
+            Check("share of expected visits with the cart in the middle", "most of them", f"{percent(middle)}", bool(middle > 0.5) and steps >= MIN_BALANCED_STEPS),
             *checks,
         ),
         answers=(str(told),),
@@ -103,13 +103,13 @@ def figure_s10(agents: Agents) -> Figure:
 
 
 def _contrast(id: str, method: str, papers: str, run: Run) -> Figure:
-    contrast = run.contrast(STATE)
+    contrast = run.contrast(CARTPOLE_STATE)
     best = run.labels.actions[contrast.chosen.action]
     edges = [_at_the_edges(which) for which in (contrast.instead, contrast.chosen)]
     return Figure(
         id=id,
         title=f"CartPole: contrast at state 79 ({method})",
-        says=f"The paper's agent prefers to {papers}: the other action leads towards states at the edges, where it may fall.",
+        claim=f"The paper's agent prefers to {papers}: the other action leads towards states at the edges, where it may fall.",
         pictures=(
             Picture.of(f"{id}-contrast", layout_of(contrast, facets="here")),
             Picture.of(f"{id}-parts", layout_of(contrast, show="parts"), "What each place adds to the gap, everywhere."),
@@ -119,7 +119,7 @@ def _contrast(id: str, method: str, papers: str, run: Run) -> Figure:
             Check("share of expected visits at the edges, after the other action and after the better one", "more after the other one",
                   f"{percent(edges[0])}, {percent(edges[1])}", edges[0] > edges[1]),
             Check("the parts of the two futures sum to the gap", "explained by where the other leads", f"off by {residual_of(contrast):.1e}",
-                  contrast.gap > 0.0 and residual_of(contrast) < 1e-9 * contrast.at_stake),
+                  contrast.gap > 0.0 and residual_of(contrast) < 1e-9 * contrast.magnitude),
         ),
         answers=(str(contrast),),
         note="The state is a bin of many situations, and with a constant step the action that is ahead comes and goes in training: "
@@ -134,6 +134,6 @@ def _at_the_edges(which: Intention) -> float:
     return float(1.0 - inner / max(visits.sum(), 1e-300))
 
 
-FIGURES: dict[str, Callable[[Agents], Figure]] = {
+CARTPOLE_FIGURES: dict[str, Callable[[Agents], Figure]] = {
     "4": figure_4, "S6": figure_s6, "S7": figure_s7, "S8": figure_s8, "S9": figure_s9, "S10": figure_s10,
 }  # fmt: skip

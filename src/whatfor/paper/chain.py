@@ -8,13 +8,13 @@ from whatfor.paper.agents import Agents
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.question import layout_of
 
-START, UP, DOWN = "the start", "up", "down"
+CHAIN_START, UP, DOWN = "the start", "up", "down"
 
 
 def figure_2(agents: Agents) -> Figure:
     """One value, two futures."""
     run = agents.chain
-    contrast = run.contrast(START, UP, DOWN)
+    contrast = run.contrast(CHAIN_START, UP, DOWN)
     values = run.values[contrast.state]
     nodes = [int(which.visits[1:].sum(axis=1).argmax()) + 1 for which in (contrast.chosen, contrast.instead)]
     expected = [
@@ -23,7 +23,7 @@ def figure_2(agents: Agents) -> Figure:
     return Figure(
         id="2",
         title="Value ambiguity: the chain",
-        says="Two optimal trajectories have one value (2), so Q-values cannot tell which way an agent means to go; beliefs can.",
+        claim="Two optimal trajectories have one value (2), so Q-values cannot tell which way an agent means to go; beliefs can.",
         pictures=(Picture.of("2-contrast", layout_of(contrast), "What it expects of each first action."),),
         checks=(
             Check("value of both first actions", "2, 2", f"{values[0]:g}, {values[1]:g}", bool(np.all(values == 2.0))),

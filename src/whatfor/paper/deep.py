@@ -11,59 +11,59 @@ from whatfor.beliefs import ExactBeliefs, SimulatedBeliefs, value_iteration
 from whatfor.beliefs.distance import distance
 from whatfor.beliefs.trust import CLOSE
 from whatfor.explanations import Contrast, Intention, Trust
-from whatfor.paper.agents import STABLE, steps_it_stands
-from whatfor.paper.cartpole import MISMATCH, ROLLOUTS, STATE, believed_and_simulated
+from whatfor.paper.agents import MIN_BALANCED_STEPS, balanced_steps
+from whatfor.paper.cartpole import MIN_MISMATCH, CARTPOLE_ROLLOUTS, CARTPOLE_STATE, believed_and_simulated
 from whatfor.paper.deep_agents import DeepAgents, WorldName
 from whatfor.paper.figure import Check, Figure, residual_of
-from whatfor.paper.taxi import START, Case, along_an_episode, contrasts, moving
+from whatfor.paper.taxi import TAXI_START, Case, along_an_episode, contrasts, moving
 from whatfor.runs import Run
 from whatfor.text import percent
 from whatfor.worlds.cartpole import MAX_STEPS
 
 #: Figure S11: printed value of the best action; without a discount n steps of -1 and a delivery are worth 20 - n.
-PRINTED = (
+PRINTED_CASES = (
     Case("ambiguity", "14.9908 (true: 15)", 15.0, 15.0),
     Case("bounce", "17.9323 (true: 18)", 18.0, 16.0),
 )
 #: Values may be off by this much.
-WITHIN = 0.1
+VALUE_TOLERANCE = 0.1
 #: Along a whole episode, values and the earnings that explain them may be off by this much, on average.
-WITHIN_EPISODE = 0.5
+EPISODE_TOLERANCE = 0.5
 #: In CartPole, a belief explains a value to this share of it.
-EXPLAINED = 0.05
+MAX_RELATIVE_RESIDUAL = 0.05
 #: An agent that knows nothing falls after some ten steps.
-FEW_STEPS = 50
+MIN_EXPECTED_STEPS = 50
 #: Visits that are nearer than this have more in common than not.
-ALIKE = 0.5
+MAX_DISTANCE = 0.5
 #: Visited by this chance, a place is on the way.
-ON_THE_WAY = 0.5
+MIN_ROUTE_VISITS = 0.5
 
 #: A state of each agent to ask about.
-EXAMPLES: dict[str, str | int] = {"taxi": START, "cartpole": STATE}
+EXAMPLES: dict[str, str | int] = {"taxi": TAXI_START, "cartpole": CARTPOLE_STATE}
 
 
 def figure_4d(agents: DeepAgents) -> Figure:
     """Figure 4 of the DQN: belief beside simulation, and beside the belief of tabular Q-learning."""
     run, papers, table = agents.cartpole, agents.cartpole_regression, agents.tabular.cartpole_q
-    told, steps = run.comparison(STATE, rollouts=ROLLOUTS), steps_it_stands(run)
+    told, steps = run.comparison(CARTPOLE_STATE, rollouts=CARTPOLE_ROLLOUTS), balanced_steps(run)
     why, action = told.believed, run.labels.actions[told.action]
-    beside = table.intention(STATE, told.action)
-    real = table.comparison(STATE, told.action, rollouts=ROLLOUTS).distance
-    heads = [why.visits, *([] if papers is None else [papers.intention(STATE, told.action).visits])]
+    beside = table.intention(CARTPOLE_STATE, told.action)
+    real = table.comparison(CARTPOLE_STATE, told.action, rollouts=CARTPOLE_ROLLOUTS).distance
+    heads = [why.visits, *([] if papers is None else [papers.intention(CARTPOLE_STATE, told.action).visits])]
     apart = [distance(visits, told.simulated.visits) for visits in heads]
     from_table = [distance(visits, beside.visits) for visits in heads]
-    stands, preset = steps >= STABLE, agents.preset_of("cartpole")
+    stands, preset = steps >= MIN_BALANCED_STEPS, agents.preset_of("cartpole")
     return believed_and_simulated(
         "4D", "DQN", told, steps,
         (
             Check(f"distance of the visits expected of {action!r} from the simulated ones (relative L1)", "a mismatch",
-                  f"{beside_papers(apart)}; tabular Q-learning from its own simulation: {percent(real)}",
-                  apart[0] > MISMATCH and stands),
+                  f"{with_papers_head(apart)}; tabular Q-learning from its own simulation: {percent(real)}",
+                  apart[0] > MIN_MISMATCH and stands),
             Check("distance of the same visits from those that tabular Q-learning expects", "not given",
-                  beside_papers(from_table), from_table[0] < ALIKE and stands),
+                  with_papers_head(from_table), from_table[0] < MAX_DISTANCE and stands),
             Check("steps it expects here, and steps that follow in simulation", "not given; the limit is 200", f"{why.visits.sum():.1f}, {told.simulated.visits.sum():.1f}",
-                  bool(FEW_STEPS < why.visits.sum() <= MAX_STEPS) and stands),
-            Check("earnings beside the value here", "the same", f"off by {residual_of(why):.2f} of {why.value:.1f}", residual_of(why) < EXPLAINED * why.value),
+                  bool(MIN_EXPECTED_STEPS < why.visits.sum() <= MAX_STEPS) and stands),
+            Check("earnings beside the value here", "the same", f"off by {residual_of(why):.2f} of {why.value:.1f}", residual_of(why) < MAX_RELATIVE_RESIDUAL * why.value),
             *trust_checks(run, papers),
         ),
         others={"tabular": (beside, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects of {action!r} here.")},
@@ -90,18 +90,18 @@ def figure_s11(agents: DeepAgents) -> Figure:
         "S11",
         "DQN",
         run,
-        PRINTED,
-        within=(WITHIN, WITHIN),
-        judged=_judged,
-        note=f"The cases are found by searching all states. A tie is a gap below 0.25 % of the range of values. {told_of(run, agents.taxi_regression)} "
+        PRINTED_CASES,
+        within=(VALUE_TOLERANCE, VALUE_TOLERANCE),
+        case_checks=_case_checks,
+        note=f"The cases are found by searching all states. A tie is a gap below 0.25 % of the range of values. {trust_sentences(run, agents.taxi_regression)} "
         + note(agents, "taxi"),
     )
 
 
-def _judged(run: Run, case: Case, shown: Contrast | None) -> tuple[Check, ...]:
+def _case_checks(run: Run, case: Case, shown: Contrast | None) -> tuple[Check, ...]:
     """What the world itself says of a case."""
     if case.kind == "ambiguity":
-        ways = [0, 0] if shown is None else [on_the_way(only, shown.state) for only in (shown.gained, shown.lost)]
+        ways = [0, 0] if shown is None else [states_on_route(only, shown.state) for only in (shown.gained, shown.lost)]
         off = [np.inf] if shown is None else [_off_exact(run, which) for which in (shown.chosen, shown.instead)]
         return (
             Check(f"{case.kind}: states on the way of only the one, and of only the other", "two routes", f"{ways[0]}, {ways[1]}", min(ways) > 0),
@@ -115,38 +115,38 @@ def _judged(run: Run, case: Case, shown: Contrast | None) -> tuple[Check, ...]:
 
 def _all_states(run: Run) -> Check:
     """How far values are off where nothing was selected."""
-    off, _ = values_off(run, PRINTED[0])
+    off, _ = value_errors(run, PRINTED_CASES[0])
     return Check(
         "ambiguity: value of both ways, over all states where two are worth 15",
         "14.9908, 14.9858 (true: 15, 15)",
         f"off by {off.mean():.3f} on average, {off.max():.3f} at most, of {len(off)} actions",
-        bool(off.mean() < WITHIN),
+        bool(off.mean() < VALUE_TOLERANCE),
     )
 
 
-def values_off(run: Run, case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def value_errors(run: Run, case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How far values are off wherever the best action is worth as much as in a case and another one as much as the second: of the best, and of the others."""
     best = value_iteration("Taxi-v4", discount=1.0)
     seconds = (best == case.second).sum(axis=1) > (case.best == case.second)
-    asked = (best.max(axis=1) == case.best) & seconds & job_left(run)
+    asked = (best.max(axis=1) == case.best) & seconds & is_unfinished(run)
     of_best, of_second = (np.abs(run.values[asked][best[asked] == worth] - worth) for worth in (case.best, case.second))
     return of_best, of_second
 
 
-def job_left(run: Run) -> NDArray[np.bool_]:
+def is_unfinished(run: Run) -> NDArray[np.bool_]:
     """(S,) States of Taxi in which there is something to do: the passenger is not where it wants to be."""
     labels = run.labels
     return np.array([labels.values(s)[2] != labels.values(s)[3] for s in range(labels.n_states)])
 
 
-def on_the_way(visits: NDArray[np.float64], here: int) -> int:
+def states_on_route(visits: NDArray[np.float64], here: int) -> int:
     """How many other states are likely to be seen."""
-    return int((np.delete(visits, here, axis=0).sum(axis=1) >= ON_THE_WAY).sum())
+    return int((np.delete(visits, here, axis=0).sum(axis=1) >= MIN_ROUTE_VISITS).sum())
 
 
 def _off_exact(run: Run, why: Intention) -> float:
     exact = ExactBeliefs("Taxi-v4", run.policy, discount=1.0)
-    return distance(why.visits, exact.visits(why.state, why.action)) if exact.ends(why.state, why.action) else np.inf
+    return distance(why.visits, exact.visits(why.state, why.action)) if exact.has_finite_visits(why.state, why.action) else np.inf
 
 
 def _really_back(run: Run, shown: Contrast) -> int | None:
@@ -162,16 +162,16 @@ def _really_back(run: Run, shown: Contrast) -> int | None:
 def _checks(agents: DeepAgents) -> Callable[[Run, list[Intention]], tuple[Check, ...]]:
     def checks(run: Run, along: list[Intention]) -> tuple[Check, ...]:
         """What holds along an episode."""
-        delivered = run.simulation(START, rollouts=2)
+        delivered = run.simulation(TAXI_START, rollouts=2)
         best = float(value_iteration("Taxi-v4", discount=1.0)[along[0].state].max())
         off = [abs(why.value - (best + step)) for step, why in enumerate(along)]
         gaps = [residual_of(why) for why in along]
         return (
             Check("the episode", "picks up and delivers", f"{len(along)} steps, {', '.join(delivered.chances)}", set(delivered.chances) == {"delivered"}),
             Check("the shortest way: what the episode pays", f"{best:g} by value iteration", f"{delivered.value:g}", delivered.value == best),
-            Check("values along the episode", "the way that is left", f"off by {np.mean(off):.3f} on average", float(np.mean(off)) < WITHIN_EPISODE),
+            Check("values along the episode", "the way that is left", f"off by {np.mean(off):.3f} on average", float(np.mean(off)) < EPISODE_TOLERANCE),
             Check("earnings beside the value, along the episode", "the same", f"off by {np.mean(gaps):.3f} on average, {np.max(gaps):.3f} at most",
-                  float(np.mean(gaps)) < WITHIN_EPISODE and set(delivered.chances) == {"delivered"}),
+                  float(np.mean(gaps)) < EPISODE_TOLERANCE and set(delivered.chances) == {"delivered"}),
             *trust_checks(run, agents.taxi_regression),
         )  # fmt: skip
 
@@ -184,19 +184,19 @@ def trust_checks(ours: Run, papers: Run | None) -> tuple[Check, ...]:
     trust, (correlation, gap, apart) = trusts[0], CLOSE
     gaps = [f"{percent(one.relative_gap)} ({one.residual:.3g})" for one in trusts]
     checks = [
-        Check("earnings beside Q, over what it visited: mean gap, of Q's range", f"consistent; here at most {percent(gap)}", beside_papers(gaps), trust.relative_gap <= gap),
-        Check("correlation of earnings and Q", f"consistent; here at least {correlation:g}", beside_papers([f"{one.correlation:.3f}" for one in trusts]),
+        Check("earnings beside Q, over what it visited: mean gap, of Q's range", f"consistent; here at most {percent(gap)}", with_papers_head(gaps), trust.relative_gap <= gap),
+        Check("correlation of earnings and Q", f"consistent; here at least {correlation:g}", with_papers_head([f"{one.correlation:.3f}" for one in trusts]),
               trust.correlation >= correlation and trust.relative_gap <= gap),
     ]  # fmt: skip
     if ours.labels.kind == "taxi":  # its world is a table, so what follows is known exactly
         checks.append(Check(
-            "distance of visits from the exact ones of its policy", f"not given; here at most {percent(apart)}", beside_papers([_shown(one) for one in trusts]),
+            "distance of visits from the exact ones of its policy", f"not given; here at most {percent(apart)}", with_papers_head([_shown(one) for one in trusts]),
             trust.distance is not None and trust.distance <= apart,
         ))  # fmt: skip
     return tuple(checks)
 
 
-def told_of(ours: Run, papers: Run | None) -> str:
+def trust_sentences(ours: Run, papers: Run | None) -> str:
     """The same in sentences."""
     names = ("Its belief", "The paper's head beside the same agent")
     return " ".join(
@@ -206,10 +206,10 @@ def told_of(ours: Run, papers: Run | None) -> str:
     )
 
 
-def beside_papers(numbers: Sequence[float | str]) -> str:
+def with_papers_head(numbers: Sequence[float | str]) -> str:
     """A number, and that of the paper's head where it was trained.
 
-    >>> beside_papers([0.1, 0.25])
+    >>> with_papers_head([0.1, 0.25])
     "10.0%; the paper's head: 25.0%"
     """
     told = [x if isinstance(x, str) else f"{percent(x)}" for x in numbers]

@@ -17,7 +17,7 @@ from whatfor.folder import holds_run
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
-from whatfor.worlds.making import binned, made
+from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ PresetName = Literal["small", "full"]
 WorldName = Literal["taxi", "cartpole"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 #: Told while an agent trains: which one, and what share of its steps is done.
-Heard = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ class Numbers(gym.ObservationWrapper[Any, Any, Any]):
 
 def taxi_env(inputs: Inputs = "one-hot") -> gym.Env[Any, Any]:
     """Taxi; Stable-Baselines3 reads its state one-hot, or the raw row, column, passenger and destination."""
-    return _seen(made("Taxi-v4"), TAXI.shape, inputs)
+    return _with_inputs(make_env("Taxi-v4"), TAXI.shape, inputs)
 
 
 def cartpole_env(inputs: Inputs = "one-hot") -> gym.Env[Any, Any]:
     """CartPole with the paper's bins and limit; its bin is read one-hot, or as four raw numbers."""
-    return _seen(binned(made("CartPole-v1", {"max_episode_steps": MAX_STEPS}), BINS, BOUNDS), BINS, inputs)
+    return _with_inputs(binned(make_env("CartPole-v1", {"max_episode_steps": MAX_STEPS}), BINS, BOUNDS), BINS, inputs)
 
 
-def _seen(env: gym.Env[Any, Any], sizes: tuple[int, ...], inputs: Inputs) -> gym.Env[Any, Any]:
+def _with_inputs(env: gym.Env[Any, Any], sizes: tuple[int, ...], inputs: Inputs) -> gym.Env[Any, Any]:
     _check_inputs(inputs)
     return env if inputs == "one-hot" else Numbers(env, sizes)
 
@@ -144,8 +144,8 @@ class DeepAgents:
         self.preset, self.inputs, self.seed, self.trained = preset, inputs, seed, trained
         self.both_heads, self.device = both_heads, device_of(device)
         self.tabular = Agents(trained=trained)
-        self.heard: Heard = lambda name, share: None
-        self.made: dict[str, Run] = {}  # those that were trained, by name, ready to be saved
+        self.on_progress: OnProgress = lambda name, share: None
+        self.runs: dict[str, Run] = {}  # those that were trained, by name, ready to be saved
         self._saved: set[tuple[Path, str]] = set()
 
     @cached_property
@@ -191,7 +191,7 @@ class DeepAgents:
 
     def save(self, folder: Path) -> None:
         """Keep what was trained since the last time in a folder, for ``whatfor explain`` and ``whatfor draw``."""
-        for name, run in self.made.items():
+        for name, run in self.runs.items():
             if (folder, name) not in self._saved:
                 run.save(folder / name)
                 self._saved.add((folder, name))
@@ -206,9 +206,9 @@ class DeepAgents:
             inputs=self.inputs,
             seed=self.seed,
             device=self.device,
-            heard=lambda share: self.heard(name, share),
+            on_progress=lambda share: self.on_progress(name, share),
         )
-        self.made[name] = runs["faithful"]
+        self.runs[name] = runs["faithful"]
         return runs
 
 
@@ -239,9 +239,9 @@ def train_heads(
     inputs: Inputs = "one-hot",
     seed: int = 0,
     device: str = "cpu",
-    heard: Callable[[float], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> dict[HeadName, Run]:
-    """One DQN, and a run for each head that was trained alongside it; ``heard`` is told what share of the steps is done."""
+    """One DQN, and a run for each head that was trained alongside it; ``on_progress`` is told what share of the steps is done."""
     from stable_baselines3 import DQN
     from stable_baselines3.common.callbacks import ConvertCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -262,7 +262,7 @@ def train_heads(
                 optimiser=ClippedAdam,
                 loss=preset.loss if head == "faithful" else "huber",
                 batches_per_update=1,
-                learning_rate=held_then(preset.belief_rate, preset.belief_least, *preset.belief_falls),
+                learning_rate=hold_then_decay(preset.belief_rate, preset.belief_least, *preset.belief_falls),
                 seed=seed,
             ),
         )
@@ -272,7 +272,7 @@ def train_heads(
         "MlpPolicy",
         DummyVecEnv([lambda: env(inputs)] * preset.environments),
         gamma=1.0,
-        learning_rate=held_then(preset.learning_rate, 0.0, *preset.falls),
+        learning_rate=hold_then_decay(preset.learning_rate, 0.0, *preset.falls),
         buffer_size=preset.buffer,
         learning_starts=preset.learning_starts,
         batch_size=preset.batch,
@@ -289,18 +289,18 @@ def train_heads(
     )
 
     def told(*_: Any) -> bool:
-        if heard is not None:
-            heard(min(1.0, model.num_timesteps / preset.steps))
+        if on_progress is not None:
+            on_progress(min(1.0, model.num_timesteps / preset.steps))
         return True
 
     model.learn(preset.steps, callback=[*beside.values(), ConvertCallback(told)])
     return {head: callback.run for head, callback in beside.items()}
 
 
-def held_then(rate: float, least: float, until: float, end: float) -> Callable[[float], float]:
+def hold_then_decay(rate: float, least: float, until: float, end: float) -> Callable[[float], float]:
     """A rate that is held for a share of training, and then falls to a share of itself until another one is over.
 
-    >>> [round(held_then(1.0, 0.1, 0.6, 0.9)(remaining), 2) for remaining in (1.0, 0.4, 0.25, 0.0)]
+    >>> [round(hold_then_decay(1.0, 0.1, 0.6, 0.9)(remaining), 2) for remaining in (1.0, 0.4, 0.25, 0.0)]
     [1.0, 1.0, 0.5, 0.1]
     """
     return lambda remaining: rate * max(least, min(1.0, (end - (1.0 - remaining)) / (end - until)))

@@ -49,7 +49,7 @@ class Figure:
 
     id: str
     title: str
-    says: str  # what the paper says should be seen
+    claim: str  # what the paper says should be seen
     pictures: tuple[Picture, ...]
     checks: tuple[Check, ...]
     answers: tuple[str, ...] = field(default=())  # what the agent says itself

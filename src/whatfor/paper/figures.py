@@ -19,11 +19,11 @@ from whatfor.paper.page import write_page
 from whatfor.paper.small_buffer import figure_1
 from whatfor.paper.taxi import figure_5, figure_7, figure_a5
 
-_MADE: dict[str, Callable[[Agents], Figure]] = {
-    "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.FIGURES, **cartpole.FIGURES,
+_BUILDERS: dict[str, Callable[[Agents], Figure]] = {
+    "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.BLACKJACK_FIGURES, **cartpole.CARTPOLE_FIGURES,
 }  # fmt: skip
 #: The paper's figures of tabular agents, in its order; 4D, 6, S11 and A6 are of deep ones.
-FIGURES = {id: _MADE[id] for id in ("1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5")}
+FIGURES = {id: _BUILDERS[id] for id in ("1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5")}
 
 
 def reproduce(
@@ -83,13 +83,13 @@ def _shown(progress: bool, agents: Agents | DeepAgents, total: int) -> Iterator[
         task = bars.add_task("", total=total)
         training: dict[str, Any] = {}
 
-        def heard(name: str, share: float) -> None:
+        def on_progress(name: str, share: float) -> None:
             if name not in training:
                 training[name] = bars.add_task(f"training {name}", total=1.0)
             bars.update(training[name], completed=share)
 
         if isinstance(agents, DeepAgents):
-            agents.heard = heard
+            agents.on_progress = on_progress
         done = -1
 
         def at(id: str) -> None:

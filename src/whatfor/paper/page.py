@@ -13,7 +13,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --good: #4cc38a; --bad: #ff9f6b; } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 3rem 0 .5rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-.says { border-left: 4px solid var(--line); padding-left: 1rem; }
+.claim { border-left: 4px solid var(--line); padding-left: 1rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
 figure { margin: 0; flex: 1 1 24rem; max-width: 100%; } figure img { max-width: 100%; background: white; border-radius: 4px; }
 figure.wide { flex-basis: 100%; }
@@ -55,7 +55,7 @@ def _section(figure: Figure) -> str:
     told = f"<details><summary>What the agent says</summary>{answers}</details>" if answers else ""
     return (
         f"<h2 id='{figure.id}'>Figure {figure.id}: {escape(figure.title)}</h2>"
-        f"<p class='says'>The paper: {escape(figure.says)}</p><div class='pictures'>{pictures}</div>{note}"
+        f"<p class='says'>The paper: {escape(figure.claim)}</p><div class='pictures'>{pictures}</div>{note}"
         f"{_table([('', check) for check in figure.checks])}{told}"
     )
 

@@ -26,7 +26,7 @@ def recovered(id: str, world: str, method: str, run: Run) -> Figure:
     return Figure(
         id=id,
         title=f"{world}: Q-table and the table recovered from beliefs ({method})",
-        says="The two tables are the same but for floating-point errors.",
+        claim="The two tables are the same but for floating-point errors.",
         pictures=tuple(pictures),
         checks=(
             Check("the largest difference between the two", "floating-point errors", f"{off:.1e} on values up to {np.abs(run.values).max():.3g}, {int(tried.sum())} pairs",

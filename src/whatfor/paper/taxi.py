@@ -17,14 +17,14 @@ from whatfor.paper.figure import Check, Figure, Picture, residual_of
 from whatfor.question import layout_of
 from whatfor.runs import Run
 
-START = "taxi at row 0, column 3; passenger at Y; destination R"
-SHOWN = 6  # points of the episode in a still picture
+TAXI_START = "taxi at row 0, column 3; passenger at Y; destination R"
+POINTS_SHOWN = 6  # points of the episode in a still picture
 #: Printed value of the best action, and the steps before delivery after the best and after the second-best one.
-PRINTED = {"ambiguity": (7.7147, 5, 5), "bounce": (11.87, 3, 5), "failure": (-2.3744, 13, 14)}
-DIGITS = 5e-5
+PRINTED_VALUES = {"ambiguity": (7.7147, 5, 5), "bounce": (11.87, 3, 5), "failure": (-2.3744, 13, 14)}
+PRINTED_PRECISION = 5e-5
 #: So likely to deliver, its spread is worth looking at.
-SURE = 0.99
-NUMBERS = {2: "Two", 3: "Three"}
+MIN_DELIVERED = 0.99
+NUMBER_WORDS = {2: "Two", 3: "Three"}
 
 
 def value_after(steps: int) -> float:
@@ -52,20 +52,20 @@ Checks = Callable[[Run, list[Intention]], tuple[Check, ...]]
 def along_an_episode(id: str, method: str, run: Run, checks: Checks, **more: Any) -> Figure:
     """Beliefs at points along an episode, of any agent."""
     along = episode(run)
-    steps = np.unique(np.linspace(0, len(along) - 1, SHOWN).astype(int)).tolist()
+    steps = np.unique(np.linspace(0, len(along) - 1, POINTS_SHOWN).astype(int)).tolist()
     spreads = [spread(along[step]) for step in steps]
     boards = tuple(_board(along[step], step) for step in steps)
     return Figure(
         id=id,
         title=f"Taxi: beliefs along an episode ({method})",
-        says="Yellow: the passenger is not aboard; green: it is. Intentions become clearer over time: outward and return "
+        claim="Yellow: the passenger is not aboard; green: it is. Intentions become clearer over time: outward and return "
         "journey, overlaid at first, collapse to the single shortest path to the goal.",
-        pictures=(Picture.of(f"{id}-episode", Panels("What the taxi expects, as it drives", START, boards, columns=3)),),
+        pictures=(Picture.of(f"{id}-episode", Panels("What the taxi expects, as it drives", TAXI_START, boards, columns=3)),),
         checks=(*checks(run, along), Check(
             "cells it expects to visit, from point to point (exp of the entropy of its visits)",
             "fewer and fewer",
             ", ".join(f"{x:.1f}" for x in spreads),
-            run.outcomes(START).chances.get("delivered", 0.0) > SURE and len(spreads) > 1 and all(np.diff(spreads) < 0.0),
+            run.outcomes(TAXI_START).chances.get("delivered", 0.0) > MIN_DELIVERED and len(spreads) > 1 and all(np.diff(spreads) < 0.0),
         )),
         answers=(str(along[0]),),
         **more,
@@ -78,7 +78,7 @@ def moving(id: str, still: str, method: str, run: Run, checks: Checks, **more: A
     return Figure(
         id=id,
         title=f"Taxi: the animation of figure {still} ({method})",
-        says=f"The beliefs of figure {still} at every step of the episode.",
+        claim=f"The beliefs of figure {still} at every step of the episode.",
         pictures=(Picture(f"{id}-episode", tuple(_board(why, step) for step, why in enumerate(along))),),
         checks=checks(run, along),
         **more,
@@ -89,7 +89,7 @@ def figure_7(agents: Agents) -> Figure:
     """Three contrasts, found by searching all states."""
     cases = tuple(
         Case(kind, f"{printed:g} = 30 · 0.9^{steps} − 10", value_after(steps), value_after(after))
-        for kind, (printed, steps, after) in PRINTED.items()
+        for kind, (printed, steps, after) in PRINTED_VALUES.items()
     )
     return contrasts(
         "7",
@@ -119,7 +119,7 @@ KINDS = {
     "bounce": ("the other action leads away and back again", "a bounce back"),
     "failure": ("the other action leaves the taxi stuck where it is", "a failure where the taxi is stuck"),
 }
-Judged = Callable[[Run, Case, Contrast | None], tuple[Check, ...]]
+CaseChecks = Callable[[Run, Case, Contrast | None], tuple[Check, ...]]
 
 
 def contrasts(
@@ -129,21 +129,21 @@ def contrasts(
     cases: tuple[Case, ...],
     *,
     within: tuple[float, float],
-    judged: Judged = lambda run, case, shown: (),
+    case_checks: CaseChecks = lambda run, case, shown: (),
     **more: Any,
 ) -> Figure:
-    """Best action against second best, of any agent; ``within``: how far values may be off, ``judged``: further checks of a case."""
+    """Best action against second best, of any agent; ``within``: how far values may be off, ``case_checks``: further checks of a case."""
     found = search(run)
     pictures, checks, answers = [], [], []
     for case in cases:
-        says, candidates = KINDS[case.kind][0], found[case.kind]
+        claim, candidates = KINDS[case.kind][0], found[case.kind]
         shown = min(candidates, key=lambda one, case=case: _off(one, case), default=None)  # type: ignore[misc]
-        close = sum(abs(one.chosen.value - case.best) < max(within[0], DIGITS) for one in candidates)
+        close = sum(abs(one.chosen.value - case.best) < max(within[0], PRINTED_PRECISION) for one in candidates)
         where = "none found" if shown is None else f"in {close} of {len(candidates)} such states"
         values = (np.inf, np.inf) if shown is None else (shown.chosen.value, shown.instead.value)
         checks += [
             Check(
-                f"{case.kind}: {says}; value of the best action",
+                f"{case.kind}: {claim}; value of the best action",
                 case.printed,
                 f"{values[0]:.4f}, {where}",
                 abs(values[0] - case.best) < within[0],
@@ -154,17 +154,17 @@ def contrasts(
                 f"{values[1]:.4f}",
                 abs(values[1] - case.second) < within[1],
             ),
-            *judged(run, case, shown),
+            *case_checks(run, case, shown),
         ]
         if shown is not None:
-            pictures.append(Picture.of(f"{id}-{case.kind}", layout_of(shown), f"{case.kind.capitalize()}: {says}."))
+            pictures.append(Picture.of(f"{id}-{case.kind}", layout_of(shown), f"{case.kind.capitalize()}: {claim}."))
             answers.append(str(shown))
     kinds = [KINDS[case.kind][1] for case in cases]
     return Figure(
         id=id,
         title=f"Taxi: contrasts ({method})",
-        says="Best action against second best, five panels each: what each expects, what only one of them does, what both do. "
-        f"{NUMBERS[len(cases)]} cases: {', '.join(kinds[:-1])}{',' if len(cases) > 2 else ''} and {kinds[-1]}.",
+        claim="Best action against second best, five panels each: what each expects, what only one of them does, what both do. "
+        f"{NUMBER_WORDS[len(cases)]} cases: {', '.join(kinds[:-1])}{',' if len(cases) > 2 else ''} and {kinds[-1]}.",
         pictures=tuple(pictures),
         checks=tuple(checks),
         answers=tuple(answers),
@@ -174,7 +174,7 @@ def contrasts(
 
 def episode(run: Run) -> list[Intention]:
     """What it intends at every step of a greedy episode."""
-    steps = run.episode(START)
+    steps = run.episode(TAXI_START)
     return [run.intention(state, action) for state, action in steps]
 
 
@@ -232,7 +232,7 @@ def back_after(contrast: Contrast) -> int | None:
 
 def _episode_checks(run: Run, along: list[Intention]) -> tuple[Check, ...]:
     """What holds at every point of the episode."""
-    delivered = run.simulation(START, rollouts=2)
+    delivered = run.simulation(TAXI_START, rollouts=2)
     worst = max(residual_of(why) for why in along)
     best = float(value_iteration("Taxi-v4", discount=0.9)[along[0].state].max())
     return (

@@ -9,10 +9,10 @@ from whatfor.explanations import Explanation
 from whatfor.files import replacing
 from whatfor.layouts import Layout
 from whatfor.needed import need_matplotlib
-from whatfor.pictures.files import ANIMATED, checked
+from whatfor.pictures.files import ANIMATION_SUFFIXES, check_path
 from whatfor.question import layout_of
 
-DPI = 100
+GIF_DPI = 100
 
 
 def animate(
@@ -22,7 +22,7 @@ def animate(
 
     All frames must be of one kind. The file appears when it is complete, or not at all.
     """
-    target = checked(path, ANIMATED)
+    target = check_path(path, ANIMATION_SUFFIXES)
     layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in shown]
     kinds = sorted({type(layout).__name__ for layout in layouts})
     if len(kinds) != 1:
@@ -32,7 +32,7 @@ def animate(
     need_matplotlib()
     from whatfor.pictures.frames import frames
 
-    first, *rest = frames(layouts, DPI)
+    first, *rest = frames(layouts, GIF_DPI)
     with replacing(target) as fresh:
         first.save(
             fresh, format="GIF", save_all=True, append_images=rest, duration=round(1000 * seconds_per_frame), loop=0

@@ -12,7 +12,7 @@ from whatfor.pictures.scale import Scale
 from whatfor.pictures.walk import Position
 
 #: Blue and orange, then grey: apart for everybody.
-COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
+SERIES_COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
 
 
 def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Position) -> None:
@@ -22,7 +22,7 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Position) -> None:
     for at, series in enumerate(bars.series):
         middle = (at - (len(bars.series) - 1) / 2) * thick
         places = [i + middle for i in range(len(bars.names))]
-        handles.append(_row(ax, bars, series, places, thick, COLOURS[at % len(COLOURS)]))
+        handles.append(_row(ax, bars, series, places, thick, SERIES_COLOURS[at % len(SERIES_COLOURS)]))
     ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8, **PLAIN)
     ax.set_ylim(max(len(bars.names), 1) - 0.5, -0.5)
     room = 0.14 * (scale.high - scale.low or 1.0)  # for the numbers beside the bars

@@ -13,7 +13,7 @@ from whatfor.pictures.sizes import SQUARE
 from whatfor.pictures.walk import ROLES, Position, key_of, roles_of
 
 #: Cells narrower than this, in inches, have no room for their two numbers.
-ROOM = 0.4
+MIN_BOARD_CELL = 0.4
 HALVES = ("upper left", "lower right")
 
 
@@ -75,7 +75,7 @@ def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale,
             colour = colours(scale.norm(number))
             corner = (column, row) if upper else (column + 1, row + 1)
             ax.add_patch(Polygon([corner, (column + 1, row), (column, row + 1)], facecolor=colour, edgecolor="none"))
-            if SQUARE[place.depth] * place.share >= ROOM:
+            if SQUARE[place.depth] * place.share >= MIN_BOARD_CELL:
                 ax.text(
                     column + shift, row + shift, short(number, signed=board.diverging),
                     ha="center", va="center", fontsize=(8, 5.5)[place.depth], color=readable_on(colour),

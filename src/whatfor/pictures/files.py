@@ -12,12 +12,12 @@ from whatfor.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIXES = (".png", ".svg", ".pdf")
-ANIMATED = (".gif",)
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+ANIMATION_SUFFIXES = (".gif",)
 DPI = 150
 
 
-def checked(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -> Path:
+def check_path(path: str | os.PathLike[str], suffixes: Sequence[str] = PICTURE_SUFFIXES) -> Path:
     """A path that can be written to, with one of these suffixes."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
@@ -42,6 +42,6 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Save a figure in the format that the suffix names."""
-    target = checked(path)
+    target = check_path(path)
     with replacing(target) as fresh:
         figure.savefig(fresh, format=target.suffix[1:].lower(), dpi=DPI)

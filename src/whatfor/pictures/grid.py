@@ -13,8 +13,8 @@ from whatfor.pictures.sizes import across, cell_side, down
 from whatfor.pictures.walk import Position, key_of
 
 #: Cells narrower than this, in inches, have no room for their number.
-ROOM = 0.33
-LINED = 0.05  # nor for lines between them
+MIN_GRID_CELL = 0.33
+MIN_LINED_CELL = 0.05  # nor for lines between them
 
 
 def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
@@ -23,7 +23,7 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
     hatch(ax, grid.unknown, corner=-0.5)
     wide = cell_side(grid, place.depth)[0] * place.share
-    written = place.depth == 0 and wide >= ROOM
+    written = place.depth == 0 and wide >= MIN_GRID_CELL
     if written:
         for row, numbers in enumerate(grid.numbers):
             for column, number in enumerate(numbers):
@@ -73,7 +73,7 @@ def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:
 
 def _lines(ax: Axes, grid: Grid, wide: float) -> None:
     """Thin lines between cells, so that empty ones can be counted; none where they would be all one sees."""
-    if wide >= LINED:
+    if wide >= MIN_LINED_CELL:
         ax.set_xticks([i - 0.5 for i in range(1, len(grid.columns))], minor=True)
         ax.set_yticks([i - 0.5 for i in range(1, len(grid.rows))], minor=True)
         ax.grid(which="minor", color="#e3e3e3", linewidth=0.5)

@@ -14,10 +14,10 @@ from whatfor.pictures.grid import draw_grid
 from whatfor.pictures.lines import draw_lines
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import Scale, mappable
-from whatfor.pictures.sizes import BAR_WIDTH, GAP, colour_bars, header_height, inches, size_of, tracks
+from whatfor.pictures.sizes import BAR_WIDTH, PANEL_GAP, colour_bars, header_height, inches, size_of, tracks
 from whatfor.pictures.walk import Position, inside, key_of, leaves
 
-LEAST = 1.0  # however little room there is, some inches are for the panels
+MIN_PANELS_SIDE = 1.0  # however little room there is, some inches are for the panels
 PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
 
 
@@ -33,13 +33,13 @@ def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Position) -> None
     """Draw panels where an axes is: a header, the panels below it, colour bars on the right."""
     figure: Any = ax.figure
     bars = colour_bars(panels) if place.alone else 0
-    sides = [BAR_WIDTH] * bars + [GAP] * (place.depth > 0)
+    sides = [BAR_WIDTH] * bars + [PANEL_GAP] * (place.depth > 0)
     widths, heights = tracks(panels, place)
     width, height = size_of(panels, place) if place.depth else inches(ax)
     header = header_height(panels, place.depth)
     outer = _room(ax).subgridspec(
         2, 1 + len(sides), hspace=0.0, wspace=0.0,
-        height_ratios=[header, max(height - header, LEAST)], width_ratios=[max(width - sum(sides), LEAST), *sides],
+        height_ratios=[header, max(height - header, MIN_PANELS_SIDE)], width_ratios=[max(width - sum(sides), MIN_PANELS_SIDE), *sides],
     )  # fmt: skip
     ax.set_axis_off()
     _header(figure.add_subplot(outer[0, 0] if place.depth else outer[0, :]), panels, place.depth)

@@ -9,7 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 
 from whatfor.layouts import Board, Grid, Layout, Panels
-from whatfor.layouts.colours import COLOURS, FAINT, SIGNED, STOPS
+from whatfor.layouts.colours import COLOURS, MIN_VISIBLE_SHARE, SIGNED, STOPS
 from whatfor.pictures.walk import leaves
 
 MAPS: dict[str, Colormap] = {
@@ -44,7 +44,7 @@ class Scale:
 
     def faint(self, number: float) -> bool:
         """Whether a number is too small to be seen."""
-        return abs(number) < FAINT * self.size
+        return abs(number) < MIN_VISIBLE_SHARE * self.size
 
 
 def scale_of(layouts: Sequence[Layout]) -> Scale:

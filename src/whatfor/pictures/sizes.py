@@ -16,12 +16,12 @@ Size = tuple[float, float]  # width, height
 # By how deep something lies in panels:
 CELL = (0.45, 0.21, 0.125)  # the side of a grid's cell
 SQUARE = (1.0, 0.5, 0.36)  # and of a board's
-ROOM = (7.5, 3.0, 2.0)  # a grid is no wider or higher
-LEAST = (2.6, 1.2, 0.66)  # nor narrower or lower
+MAX_GRID_SIDE = (7.5, 3.0, 2.0)  # a grid is no wider or higher
+MIN_GRID_SIDE = (2.6, 1.2, 0.66)  # nor narrower or lower
 LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
 CAPTION_LETTER = 0.077
 LINE = 0.17  # the height of a line of text
-GAP = 0.2  # beside panels in panels, so that those of one map stand together
+PANEL_GAP = 0.2  # beside panels in panels, so that those of one map stand together
 BAR_WIDTH = 0.95  # a colour bar with its ticks and words
 
 
@@ -68,7 +68,7 @@ def size_of(layout: Layout, place: Position) -> Size:
         return (6.0, 4.0) if depth == 0 else (4.5, 3.5)
     widths, heights = tracks(layout, place)
     left, around = _words_round(layout, place)
-    sides = colour_bars(layout) * BAR_WIDTH * place.alone + GAP * (depth > 0)
+    sides = colour_bars(layout) * BAR_WIDTH * place.alone + PANEL_GAP * (depth > 0)
     return sum(widths) + left + sides, sum(heights) + around + header_height(layout, depth)
 
 
@@ -99,7 +99,7 @@ def colour_bars(layout: Layout) -> int:
 def cell_side(grid: Grid, depth: int) -> Size:
     """Width and height of one cell: smaller where there are many, larger where there are few."""
     columns, rows = _shape(grid)
-    wide, high = (min(max(CELL[depth], LEAST[depth] / n), ROOM[depth] / n) for n in (columns, rows))
+    wide, high = (min(max(CELL[depth], MIN_GRID_SIDE[depth] / n), MAX_GRID_SIDE[depth] / n) for n in (columns, rows))
     return wide, min(high, 0.3) if longest(grid.rows) > 20 else high  # a list of names needs no squares
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.learners.observing import begin_episode, observe, steps_with_room
 from whatfor.learners.rule import Log, Memory, Rule
 from whatfor.worlds.stepping import WORLD_DRAWS, Arrays, begin, step
@@ -65,8 +65,8 @@ def play(
         next_state, reward, ending = step(
             world, stage.body, rule.n_actions, state, action, stage.uniforms, stage.cursor
         )
-        last = ending != GOES_ON or at_limit
-        if ending == GOES_ON and last:
+        last = ending != NOT_ENDED or at_limit
+        if ending == NOT_ENDED and last:
             now[CUTS] += 1
             if time_out_ends:
                 ending = TIMED_OUT

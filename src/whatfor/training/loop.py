@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Transition
 from whatfor.learners.rule import LINES
@@ -68,11 +68,11 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Progress, lo
         try:
             while not last:
                 next_state, reward, ending, truncated = stepper.step(action)
-                truncated = ending == GOES_ON and (truncated or length + 1 >= max_steps)
-                last = truncated or ending != GOES_ON
+                truncated = ending == NOT_ENDED and (truncated or length + 1 >= max_steps)
+                last = truncated or ending != NOT_ENDED
                 if truncated:
                     now[CUTS] += 1
-                    ending = TIMED_OUT if plan.time_out_ends else GOES_ON
+                    ending = TIMED_OUT if plan.time_out_ends else NOT_ENDED
                 transition = Transition(state, action, reward, next_state, last and not truncated, truncated, ending)
                 action = agent.observe(transition)
                 state, earned, length = next_state, earned + reward, length + 1

@@ -11,14 +11,14 @@ import numpy as np
 
 from whatfor.checks import whole
 from whatfor.labels import Labels
-from whatfor.limits import check_limit, limit
+from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
 from whatfor.text import one_line
-from whatfor.training.session import LONGEST, Place
+from whatfor.training.session import Place
 from whatfor.worlds import blackjack, cartpole, chain
 from whatfor.worlds.adapter import NoTwin
 from whatfor.worlds.gymnasium import labels_of, time_limit, twin
 from whatfor.worlds.known import has_twin
-from whatfor.worlds.making import binned, changed, made
+from whatfor.worlds.making import binned, changed_setting, make_env
 from whatfor.worlds.world import World
 
 #: What ``gymnasium.make`` takes for itself: no option of an environment, and a forged run could open windows with it.
@@ -49,7 +49,7 @@ def place_of(
         reason = "asked for" if engine == "python" else "a known world"
         longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
         return Place(world.labels, world, None, chosen, reason, world.recipe, longest)
-    env = made(world) if isinstance(world, str) else world
+    env = make_env(world) if isinstance(world, str) else world
     if isinstance(env, gym.vector.VectorEnv):
         raise ValueError(
             "this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)"
@@ -77,10 +77,10 @@ def place_of(
     return Place(known.labels, known, env, "compiled", "the same world as the environment", recipe, longest)
 
 
-def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
+def _changed_part(env: Any, recipe: dict[str, Any]) -> str | None:
     """In what an environment is another than one made by its recipe, as far as its settings and its twin tell."""
     fresh = _env_from({**recipe, "bins": None}, render_mode=env.unwrapped.render_mode)
-    found = changed(env, fresh)
+    found = changed_setting(env, fresh)
     if found is not None or not has_twin(env.unwrapped):
         return found
     one, two = _twin_or_reason(env), _twin_or_reason(fresh)
@@ -104,7 +104,7 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
         options["max_episode_steps"] = recipe["max_steps"]
     if render_mode is not None:
         options["render_mode"] = render_mode
-    env = made(recipe["id"], options)
+    env = make_env(recipe["id"], options)
     bounds = recipe["bounds"] and [(float(low), float(high)) for low, high in recipe["bounds"]]
     return env if recipe["bins"] is None else binned(env, recipe["bins"], bounds)
 
@@ -148,7 +148,7 @@ def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
     """The longest an episode may get, by the world's own limit and a given one; worlds of too many states are refused."""
     limits = [whole("max_steps", most, 1) for most in (own, given) if most is not None]
     check_limit("states", labels.n_states, "this environment")
-    return min(*limits, limit("steps")) if limits else LONGEST
+    return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> d
         "max_steps": spec.max_episode_steps,
         **seen,
     }
-    found = None if fresh else _changed(env, recipe)
+    found = None if fresh else _changed_part(env, recipe)
     return (
         recipe if found is None else {**recipe, "kind": "object", "why": f"its {found} was changed after it was made"}
     )

@@ -24,9 +24,6 @@ from whatfor.worlds.world import World
 #: A listener is called with the ledger and the first line that is new to it.
 Listener = Callable[[Ledger, int], None]
 
-#: The longest an episode may get where nothing else limits it, so that nothing hangs.
-LONGEST = 10_000
-
 Snapshot = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
@@ -89,7 +86,7 @@ class Session:
         return cls(place, learner, agent, place.stepper(seed), ledger, time_out_ends)
 
     @classmethod
-    def restored(
+    def from_snapshot(
         cls,
         place: Place,
         learner: Learner,
@@ -111,7 +108,7 @@ class Session:
             check_endings(ledger, labels)
         rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
         arrays = fitting(arrays, rule, ledger, "replayed" if replay else learner.order)
-        agent = TabularAgent.restored(rule, ledger, arrays, numbers["agent"])
+        agent = TabularAgent.from_state(rule, ledger, arrays, numbers["agent"])
         stepper = place.stepper(seed)
         stepper.restore(numbers["world"])
         return cls(place, learner, agent, stepper, ledger, time_out_ends, numbers["cuts"])

@@ -10,7 +10,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 #: Seconds of work before a progress bar appears by itself.
-PATIENCE = 1.0
+SECONDS_BEFORE_BAR = 1.0
 
 
 class Interrupted(Exception):
@@ -38,7 +38,7 @@ class Watch:
     def __enter__(self) -> Watch:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._press)
-        self._shown_at = time.monotonic() + (0.0 if self.progress else PATIENCE)
+        self._shown_at = time.monotonic() + (0.0 if self.progress else SECONDS_BEFORE_BAR)
         return self
 
     def __exit__(

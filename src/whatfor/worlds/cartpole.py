@@ -20,8 +20,8 @@ from whatfor.layouts.shapes import Panels
 from whatfor.limits import check_limit
 from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
 from whatfor.worlds.bins import edges_of, interval_words
-from whatfor.worlds.entering import as_drawn, as_shown
-from whatfor.worlds.making import binned, made
+from whatfor.worlds.entering import enter_bins, enter_shown_state
+from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.private import has_sutton_barto_reward
 from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
 from whatfor.worlds.world import NO_TABLE, World
@@ -48,7 +48,7 @@ def cartpole(
     'cart at -0.8 to 0.8, moving at -0.83 to 0.83; pole at -4° to 0°, swinging at -0.33 to 0.33'
     """
     check_limit("steps", whole("max_steps", max_steps, 1), "an episode of max_steps")
-    env = binned(made("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
+    env = binned(make_env("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
     recipe = {
         "kind": "cartpole",
         "bins": env.bins.tolist(),
@@ -104,15 +104,15 @@ def twin(core: CartPoleEnv, labels: Labels, limit: int | None) -> World:
     return cart_world(core, labels, limit, {})
 
 
-PICTURED = {"cart": "cart position", "speed": "cart speed", "pole": "pole angle", "swing": "pole swing"}
+AXIS_TITLES = {"cart": "cart position", "speed": "cart speed", "pole": "pole angle", "swing": "pole swing"}
 #: Laid out by two quantities, more grids can be read than one after the other.
-MOST_FACETS = 36
+MAX_CART_GRIDS = 36
 
 
 def panels(shown: Map) -> Panels:
     """A grid for every cart position (down) and speed (across); of many bins, a grid an action, carts summed up."""
-    axes = pictured(shown.labels)
-    if math.prod(shown.labels.shape[:2]) <= MOST_FACETS:
+    axes = titled_axes(shown.labels)
+    if math.prod(shown.labels.shape[:2]) <= MAX_CART_GRIDS:
         return all_facets(shown, axes)
     unknown, marked = shown.unknown_states, None if shown.at is None else (shown.at[2], shown.at[3])
     grids = [
@@ -129,15 +129,15 @@ def panels(shown: Map) -> Panels:
     return Panels(shown.title, shown.caption, tuple(grids), len(grids), column_heads=shown.labels.actions)
 
 
-def pictured(labels: Labels) -> tuple[Axis, ...]:
+def titled_axes(labels: Labels) -> tuple[Axis, ...]:
     """The axes under names that say what is measured."""
-    return tuple(replace(axis, name=PICTURED.get(axis.name, axis.name)) for axis in labels.axes)
+    return tuple(replace(axis, name=AXIS_TITLES.get(axis.name, axis.name)) for axis in labels.axes)
 
 
 def places(labels: Labels, state: int) -> Places:
     """The states of each grid; where carts are summed up, those of the same cart."""
     states, at = np.arange(labels.n_states).reshape(labels.shape), labels.values(state)
-    if math.prod(labels.shape[:2]) > MOST_FACETS:
+    if math.prod(labels.shape[:2]) > MAX_CART_GRIDS:
         return tuple(cells_of(states[at[:2]]) for _ in labels.actions)
     return tuple(cells_of(states[lead]) for lead in product(*(range(size) for size in labels.shape[:2])))
 
@@ -147,8 +147,8 @@ ADAPTER = Adapter(
     ACTIONS,
     bin_labels=lambda edges: labels_of(edges) if len(edges) == len(NAMES) else None,
     twin=twin,
-    enter=as_drawn,
-    enter_observation=as_shown,
+    enter=enter_bins,
+    enter_observation=enter_shown_state,
     kind="cartpole",
-    look=Look(dict.fromkeys(NAMES), panels, places, pictured),
+    look=Look(dict.fromkeys(NAMES), panels, places, titled_axes),
 )

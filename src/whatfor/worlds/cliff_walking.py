@@ -11,7 +11,7 @@ from whatfor.labels import Labels
 from whatfor.worlds.adapter import Adapter
 from whatfor.worlds.grid import grid
 from whatfor.worlds.private import cliff_cells
-from whatfor.worlds.table import by_index, by_observed_index, own_table
+from whatfor.worlds.table import enter_by_index, enter_by_observation, table_twin
 
 if TYPE_CHECKING:
     from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
@@ -34,5 +34,5 @@ def _marks(core: CliffWalkingEnv) -> tuple[Mark, ...]:
 
 
 ADAPTER = Adapter(
-    "CliffWalkingEnv", MOVES, labels=labels, twin=own_table, enter=by_index, enter_observation=by_observed_index
+    "CliffWalkingEnv", MOVES, labels=labels, twin=table_twin, enter=enter_by_index, enter_observation=enter_by_observation
 )

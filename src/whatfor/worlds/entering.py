@@ -33,7 +33,7 @@ def _inside(labels: Labels, state: int, drawn: NDArray[np.float64]) -> NDArray[n
     return np.asarray(labels.indices(drawn.astype(np.float32)) == state)  # as the environment shows them
 
 
-def as_drawn(_: Any, labels: Labels) -> Enter | None:
+def enter_bins(_: Any, labels: Labels) -> Enter | None:
     """Of an environment whose ``state`` is what it shows: any observation in a state's bins."""
     if labels.observed != "bins":
         return None
@@ -42,6 +42,6 @@ def as_drawn(_: Any, labels: Labels) -> Enter | None:
     )
 
 
-def as_shown(env: Any, state: Any, _: np.random.Generator) -> None:
+def enter_shown_state(env: Any, state: Any, _: np.random.Generator) -> None:
     """Of an environment whose ``state`` is what it shows: this observation."""
     env.unwrapped.state = np.array(state.observation, np.float64)

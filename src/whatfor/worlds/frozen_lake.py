@@ -10,7 +10,7 @@ from whatfor.axes import Ending, Mark
 from whatfor.labels import Labels
 from whatfor.worlds.adapter import Adapter
 from whatfor.worlds.grid import grid
-from whatfor.worlds.table import by_index, by_observed_index, own_table
+from whatfor.worlds.table import enter_by_index, enter_by_observation, table_twin
 
 if TYPE_CHECKING:
     from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
@@ -49,5 +49,5 @@ def _endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
 
 
 ADAPTER = Adapter(
-    "FrozenLakeEnv", MOVES, labels=labels, twin=own_table, enter=by_index, enter_observation=by_observed_index
+    "FrozenLakeEnv", MOVES, labels=labels, twin=table_twin, enter=enter_by_index, enter_observation=enter_by_observation
 )

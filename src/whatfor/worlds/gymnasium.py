@@ -39,7 +39,7 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
             f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
         )
     core, space, known = env.unwrapped, env.observation_space, adapter_of(env.unwrapped)
-    if known is not None and known.labels is not None and shown_as_is(layers(env)):
+    if known is not None and known.labels is not None and keeps_meaning(layers(env)):
         return known.labels(core)
     bins = _bins(env)
     if bins is None:
@@ -47,12 +47,12 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
     edges = edges_of(bins)
     below = [layer for layer in layers(env)[1 + layers(env).index(bins) :] if type(layer) is not Clipped]
     named = None
-    if known is not None and known.bin_labels is not None and shown_as_is(below):
+    if known is not None and known.bin_labels is not None and keeps_meaning(below):
         named = known.bin_labels(edges)
     return _plain_bins(edges, action_names(env)) if named is None else named
 
 
-def shown_as_is(layers: list[Any]) -> bool:
+def keeps_meaning(layers: list[Any]) -> bool:
     """Whether wrappers leave alone what states and actions mean."""
     return all(isinstance(layer, NAME_KEEPING) for layer in layers)
 
@@ -144,7 +144,7 @@ def twin(env: gym.Env[Any, Any]) -> World:
     return known.twin(core, labels_of(env), time_limit(env))
 
 
-def entering(env: Any, labels: Labels) -> Enter:
+def enter_of(env: Any, labels: Labels) -> Enter:
     """How an environment is put into a state, where that is known."""
     known = adapter_of(env.unwrapped)
     enter = None if known is None or known.enter is None else known.enter(env.unwrapped, labels)
@@ -153,10 +153,10 @@ def entering(env: Any, labels: Labels) -> Enter:
     return enter
 
 
-def entering_observation(env: Any) -> Enter:
+def enter_observation_of(env: Any) -> Enter:
     """How an environment is put where it shows an observation, where that is known: ``state.observation``."""
     known = adapter_of(env.unwrapped)
-    if known is None or known.enter_observation is None or not shown_as_is(layers(env)):
+    if known is None or known.enter_observation is None or not keeps_meaning(layers(env)):
         raise ValueError(_cannot(env.unwrapped))
     return known.enter_observation
 

@@ -24,7 +24,7 @@ class Clipped(TransformObservation[Any, Any, Any]):
     """Observations clipped to the bounds of their bins; told apart from wrappers that others have put there."""
 
 
-def made(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
+def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
     """``gymnasium.make``, with ids that Gymnasium has retired mapped to their successors."""
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has retired {id}; using {OLD_IDS[id]}, whose world is the same", stacklevel=3)
@@ -37,7 +37,7 @@ def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
         return [env]
     try:
         first = gym.make(env.spec)
-        if changed(env, first) is None:
+        if changed_setting(env, first) is None:
             return [env, first, *(gym.make(env.spec) for _ in range(n - 2))]
         first.close()
         return [env]
@@ -45,14 +45,14 @@ def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
         return [env]
 
 
-def changed(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
+def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
     """The name of a setting in which an environment differs from one that was just made like it; None: there is none.
 
     Settings are plain attributes that play does not change.
 
-    >>> one = made("CartPole-v1")
+    >>> one = make_env("CartPole-v1")
     >>> one.unwrapped.gravity = 1.0
-    >>> changed(one, made("CartPole-v1"))
+    >>> changed_setting(one, make_env("CartPole-v1"))
     'gravity'
     """
     before = _settings(fresh)

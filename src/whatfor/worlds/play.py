@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.limits import LimitError, limit, variable
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.steppers import EnvStepper
@@ -58,10 +58,10 @@ def play(player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int) 
         for (n, env, observation, first, length), state in zip(running, states, strict=True):
             action = int(next(chosen)) if first is None else first
             following, reward, ending, truncated = player.step(env, action)
-            if ending == GOES_ON and (truncated or length + 1 >= max_steps):
+            if ending == NOT_ENDED and (truncated or length + 1 >= max_steps):
                 ending = TIMED_OUT
             yield PlayedStep(n, observation, int(state), action, reward, following, ending)
-            if ending == GOES_ON:
+            if ending == NOT_ENDED:
                 still.append((n, env, following, None, length + 1))
             elif begun < rollouts:
                 still.append((begun, env, *player.begin(env), 0))

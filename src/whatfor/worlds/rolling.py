@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
 from whatfor.limits import limit
@@ -19,7 +19,7 @@ from whatfor.worlds.stepping import CARTPOLE, Arrays, step
 from whatfor.worlds.world import World
 
 #: Steps there is room for at first, and the uniform numbers that one of them may use.
-ROOM, DRAWS = 1 << 14, 2
+ROLLOUT_CAPACITY, ROLLOUT_DRAWS = 1 << 14, 2
 
 # Places in the kernel's ``now``.
 ROLLOUT, STATE, ACTION, LENGTH, AT = 0, 1, 2, 3, 4
@@ -95,9 +95,9 @@ def roll(
         reward[at] = paid
         at += 1
         length += 1
-        if ended == GOES_ON and length >= max_steps:
+        if ended == NOT_ENDED and length >= max_steps:
             ended = TIMED_OUT
-        if ended == GOES_ON:
+        if ended == NOT_ENDED:
             state = following
             action = first_above(policy, state * n_actions, (state + 1) * n_actions, uniforms[cursor[0]])
             action -= state * n_actions
@@ -127,12 +127,12 @@ def roll_out(
     if world.arrays.kind == CARTPOLE:
         bodies = observations_in(world.labels, state, rollouts, generator)
     tape, now = Tape(generator), np.zeros(5, np.int64)
-    room = min(ROOM, limit("steps"))
+    room = min(ROLLOUT_CAPACITY, limit("steps"))
     pair, reward = np.empty(room, np.int32), np.empty(room)
     first, ending = np.zeros(rollouts + 1, np.int64), np.zeros(rollouts, np.int32)
     done = False
     while not done:
-        tape.need(DRAWS)
+        tape.need(ROLLOUT_DRAWS)
         if now[AT] == len(pair):
             check_steps(len(pair) + 1)
             room = min(2 * len(pair), limit("steps"))

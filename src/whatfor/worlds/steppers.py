@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from whatfor.checks import flag
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
 from whatfor.worlds.private import random_generator
@@ -74,7 +74,7 @@ class WorldStepper:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where ``state()`` was taken."""
-        self.tape = Tape.restored(state)
+        self.tape = Tape.from_state(state)
 
 
 class EnvStepper:
@@ -107,7 +107,7 @@ class EnvStepper:
                 flag("the environment's terminated", terminated),
                 flag("the environment's truncated", truncated),
             )
-        ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else GOES_ON
+        ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else NOT_ENDED
         return self.index(seen), reward, ending, truncated
 
     def state(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON, TERMINATED
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED
 from whatfor.kernels.tables import Table, start_state, step_table
 
 TABLE, CARTPOLE = 0, 1
@@ -111,4 +111,4 @@ def step(
     state = bin_of(world.cart, body)
     if fell:
         return state, world.cart.last_reward, FELL
-    return state, world.cart.reward, GOES_ON
+    return state, world.cart.reward, NOT_ENDED

@@ -135,18 +135,18 @@ def _start_chances(start: int | ArrayLike, n_states: int) -> Any:
     return array_of("start", start, "iuf", "a chance for each state").astype(np.float64)
 
 
-def own_table(core: Any, labels: Labels, limit: int | None) -> World:
+def table_twin(core: Any, labels: Labels, limit: int | None) -> World:
     """The world of an environment that keeps a table ``P`` of what follows, as Gymnasium's toy-text worlds do."""
     return table(core.P, start=core.initial_state_distrib, labels=labels, max_steps=limit)
 
 
-def by_index(_: Any, labels: Labels) -> Enter | None:
+def enter_by_index(_: Any, labels: Labels) -> Enter | None:
     """Those worlds are put into a state by its index, where they show it."""
     if labels.observed != "index":
         return None
     return lambda env, state, generator: setattr(env.unwrapped, "s", state)
 
 
-def by_observed_index(env: Any, state: Any, _: np.random.Generator) -> None:
+def enter_by_observation(env: Any, state: Any, _: np.random.Generator) -> None:
     """And so they are put where they show an index."""
     env.unwrapped.s = int(state.observation)

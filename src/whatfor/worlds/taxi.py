@@ -12,7 +12,7 @@ from whatfor.labels import Labels
 from whatfor.layouts.map import Map, mask_of, rows_of
 from whatfor.layouts.shapes import Board, Layer
 from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
-from whatfor.worlds.table import by_index, by_observed_index, own_table
+from whatfor.worlds.table import enter_by_index, enter_by_observation, table_twin
 from whatfor.worlds.world import World
 
 #: Landmarks by letter, row and column, and the cells with a wall on their east side.
@@ -45,7 +45,7 @@ def twin(core: Any, labels: Labels, limit: int | None) -> World:
     """Its own table, but for a passenger that changes its mind."""
     if core.fickle_passenger:
         raise NoTwin(FICKLE)
-    return own_table(core, labels, limit)
+    return table_twin(core, labels, limit)
 
 
 def board(shown: Map) -> Board:
@@ -101,8 +101,8 @@ ADAPTER = Adapter(
     LABELS.actions,
     labels=lambda _: LABELS,
     twin=twin,
-    enter=by_index,
-    enter_observation=by_observed_index,
+    enter=enter_by_index,
+    enter_observation=enter_by_observation,
     kind=LABELS.kind,
     look=Look({axis.name: axis.size for axis in LABELS.axes}, board, places),
 )

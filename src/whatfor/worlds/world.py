@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.checks import whole
-from whatfor.kernels.recursion import GOES_ON, TERMINATED, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import check_limit
@@ -71,7 +71,7 @@ def _check_table(labels: Labels, arrays: Arrays) -> None:
         raise ValueError("a table's columns are of different lengths; make worlds with whatfor.worlds.table()")
     if table.next_state.min() < 0 or table.next_state.max() >= states:
         raise ValueError(f"the table names next states that do not exist; there are 0 to {states - 1}")
-    if table.ending.min() < lowest or (table.ending > TIMED_OUT)[table.ending != GOES_ON].any():
+    if table.ending.min() < lowest or (table.ending > TIMED_OUT)[table.ending != NOT_ENDED].any():
         raise ValueError("the table has endings that the labels do not name")
     if len(table.guide) != states + 1 or table.guide.min() < 0:
         raise ValueError("the table's guide is not made for its start; use whatfor.kernels.tables.guide_to(start)")
@@ -128,7 +128,7 @@ def table_world(
     started = np.asarray(start, dtype=np.float64)
     if started.shape != (labels.n_states,) or (started < 0).any() or not np.isclose(started.sum(), 1.0):
         raise ValueError(f"start must hold {labels.n_states} chances that sum to 1")
-    ending = np.where(terminated, TERMINATED, GOES_ON).astype(np.int32)
+    ending = np.where(terminated, TERMINATED, NOT_ENDED).astype(np.int32)
     if labels.endings:
         pairs = np.repeat(np.arange(n_pairs), counts)
         for where in np.flatnonzero(terminated).tolist():

@@ -75,7 +75,7 @@ def train(
         wrong = [name for name, value in given.items() if value is not None]
         if wrong:
             raise ValueError(f"{wrong[0]}= was set when this run began and cannot be changed; leave it out to go on")
-        return _go_on(world, learner, env, episodes, listeners, progress)
+        return _resume(world, learner, env, episodes, listeners, progress)
     if env is not None:
         raise ValueError("env= gives a loaded run its environment back; pass a new one as the first argument")
     if time_limit not in ("bootstrap", "terminal"):
@@ -104,10 +104,10 @@ def train(
         "max_steps": place.max_steps,
         "world": place.recipe,
     }
-    return _trained(session, settings, None, episodes, listeners, progress)
+    return _play_and_pack(session, settings, None, episodes, listeners, progress)
 
 
-def _go_on(
+def _resume(
     run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
 ) -> Run:
     """Take up training where a run left it."""
@@ -122,7 +122,7 @@ def _go_on(
             learner = run.origin.learner if run.origin.learner is not None else learner_from(settings["learner"])
         elif isinstance(learner, Tabular):
             settings["learner"] = learner.to_json()
-        session = Session.restored(
+        session = Session.from_snapshot(
             place,
             learner,
             run.origin.snapshot,
@@ -133,10 +133,10 @@ def _go_on(
         )
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"the run's settings cannot be taken up: {type(error).__name__} {error}") from error
-    return _trained(session, settings, run.history, episodes, listeners, progress)
+    return _play_and_pack(session, settings, run.history, episodes, listeners, progress)
 
 
-def _trained(
+def _play_and_pack(
     session: Session,
     settings: dict[str, Any],
     before: History | None,

@@ -1,4 +1,4 @@
-"""Forwards: belief maps learned beside the values, as the paper has it."""
+"""BeliefMap: belief maps learned alongside the values, as in the paper."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from whatfor.kernels.forwards import fold
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 
-#: More than this is refused, with the way that needs no dense maps.
-MOST_BYTES = 8 << 30
+#: Larger maps are refused; the error points to ``Audit``, which needs no dense maps.
+MAX_MAP_BYTES = 8 << 30
 
 
 class BeliefMap(Beliefs):
     """Dense maps of visits and earnings for every state and action.
 
-    Give it to ``train(..., listeners=[beliefs])``, or make it from a ledger. ``start`` is what the
-    visits start with, zero by default: a number, or an array that fits (S*A, S*A); a random start
-    does not match the values, and is forgotten where cells are visited.
+    Pass it to ``train(..., listeners=[beliefs])``, or build it from a ledger. ``initial_visits``, zero by default, is a
+    number or an array that broadcasts to (S*A, S*A). Random initial visits do not match the values; updates replace them.
 
     >>> ledger = Ledger(n_states=2, n_actions=1)
     >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
@@ -30,42 +29,42 @@ class BeliefMap(Beliefs):
     ([[0.5], [0.0]], 0.5)
     """
 
-    def __init__(self, labels: Labels, *, start: ArrayLike | None = None) -> None:
+    def __init__(self, labels: Labels, *, initial_visits: ArrayLike | None = None) -> None:
         self.labels = labels
-        self.start = start
+        self.initial_visits = initial_visits
         self._maps: tuple[_Map, ...] = ()
         self._n_tables = 1
-        self._heard = 0  # lines
+        self._n_read = 0  # updates of the ledger that the maps contain
 
     @classmethod
-    def from_ledger(cls, ledger: Ledger, *, start: ArrayLike | None = None) -> BeliefMap:
-        """The maps that a ledger's updates make."""
-        beliefs = cls(Labels.plain(ledger.n_states, ledger.n_actions), start=start)
+    def from_ledger(cls, ledger: Ledger, *, initial_visits: ArrayLike | None = None) -> BeliefMap:
+        """The maps that a ledger's updates give."""
+        beliefs = cls(Labels.plain(ledger.n_states, ledger.n_actions), initial_visits=initial_visits)
         beliefs(ledger, 0)
         return beliefs
 
     def __call__(self, ledger: Ledger, first: int) -> None:
-        """Learn from the ledger's lines that it has not heard of yet, also those before it began to listen."""
+        """Apply the ledger's updates that the maps do not contain yet, also those before ``first``."""
         if not self._maps:
             self._maps = self._begin(ledger)
         self._check_shape(ledger)
-        if self._heard > len(ledger):
+        if self._n_read > len(ledger):
             raise ValueError(
-                f"this map has heard {self._heard} lines, the ledger holds {len(ledger)}: it is another one"
+                f"this map contains {self._n_read} updates and the ledger has {len(ledger)}: it belongs to another ledger"
             )
-        lines = ledger.lines_from(self._heard)
-        self._heard = len(ledger)
-        visits, earnings, values, start = self._maps
+        lines = ledger.lines_from(self._n_read)
+        self._n_read = len(ledger)
+        visits, earnings, values, initial = self._maps
         for map_, amount in (
             (visits, np.ones(1)),
             (earnings, lines.reward),
             (values, lines.reward),
-            (start, np.zeros(1)),
+            (initial, np.zeros(1)),
         ):
             fold(lines, amount, map_.tables, map_.previous, np.empty(0))
 
     def row(self, at: Situation, action: int) -> Row:
-        """What the maps hold of a pair."""
+        """The row of a pair in the maps."""
         visits = self.visits(at.index, action)
         return Row(
             visits=visits,
@@ -84,11 +83,11 @@ class BeliefMap(Beliefs):
         return self._row(1, state, action)
 
     def value(self, state: int | Situation, action: int) -> float:
-        """The value that the updates make, the start of the tables included."""
+        """The value that the updates give, with its initial share."""
         return float(self._row(2, state, action)[0, 0])
 
     def initial_share(self, state: int, action: int) -> float:
-        """The part of the value that is left of what the tables started with."""
+        """The part of the value that still comes from initial values."""
         return float(self._row(3, state, action)[0, 0])
 
     def _begin(self, ledger: Ledger) -> tuple[_Map, ...]:
@@ -96,24 +95,24 @@ class BeliefMap(Beliefs):
         self._check_shape(ledger)
         pairs = ledger.n_states * ledger.n_actions
         needed = 2 * 8 * ledger.n_cells * pairs
-        if needed > MOST_BYTES:
+        if needed > MAX_MAP_BYTES:
             raise ValueError(
-                f"dense maps of {pairs} pairs need {needed / 2**30:,.0f} GiB; ask an Audit(ledger) instead: it computes any row when asked"
+                f"dense maps of {pairs} pairs need {needed / 2**30:,.0f} GiB; use Audit(ledger), which computes rows on demand"
             )
         visits = np.zeros((ledger.n_cells, pairs))
-        if self.start is not None:
-            visits.reshape(ledger.n_tables, pairs, pairs)[:] = np.asarray(self.start, dtype=np.float64)
-        values, start = ledger.initial_tables().reshape(-1, 1), ledger.initial_tables().reshape(-1, 1)
-        return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values), _Map(start)
+        if self.initial_visits is not None:
+            visits.reshape(ledger.n_tables, pairs, pairs)[:] = np.asarray(self.initial_visits, dtype=np.float64)
+        values, initial = ledger.initial_tables().reshape(-1, 1), ledger.initial_tables().reshape(-1, 1)
+        return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values), _Map(initial)
 
     def _check_shape(self, ledger: Ledger) -> None:
-        """Every ledger must be of the maps' shape, not only the first one."""
+        """Raise ``ValueError`` unless a ledger has the shape of the maps."""
         if (ledger.n_states, ledger.n_actions) != (self.labels.n_states, self.labels.n_actions):
             raise ValueError(
                 f"the ledger has {ledger.n_states} states and {ledger.n_actions} actions, the labels {self.labels.n_states} and {self.labels.n_actions}"
             )
         if ledger.n_tables != self._n_tables:
-            raise ValueError(f"the ledger has {ledger.n_tables} tables, this map began with {self._n_tables}")
+            raise ValueError(f"the ledger has {ledger.n_tables} tables, this map has {self._n_tables}")
 
     def _row(self, which: int, state: int | Situation, action: int) -> NDArray[np.float64]:
         labels = self.labels
@@ -127,7 +126,7 @@ class BeliefMap(Beliefs):
 
 
 class _Map:
-    """Tables, and the target of the line before: a λ-return may continue in the next stretch of lines."""
+    """Tables, and the target of the last update: a λ-return may continue in the updates of the next call."""
 
     def __init__(self, tables: NDArray[np.float64]) -> None:
         self.tables = tables
