@@ -59,6 +59,11 @@ def directive(full: str, thing: Any) -> str:
     return f".. autofunction:: {full}" if callable(thing) else f".. autodata:: {full}"
 
 
+def escape_bars(app: Sphinx, kind: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """In docstrings, |x| is a size, and not a substitution."""
+    lines[:] = [line if line.lstrip().startswith(">>>") else line.replace("|", chr(92) + "|") for line in lines]
+
+
 def check(app: Sphinx, error: Exception | None) -> None:
     """Warn, which fails the build, where a public name is documented nowhere."""
     every = {f"{package}.{name}" for package in PACKAGES for name in names_of(package)}
@@ -70,5 +75,6 @@ def check(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
     app.add_directive("public-names", PublicNames)
+    app.connect("autodoc-process-docstring", escape_bars)
     app.connect("build-finished", check)
     return {"parallel_read_safe": False}
