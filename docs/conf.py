@@ -12,7 +12,7 @@ import whatfor  # noqa: E402
 
 project = "whatfor"
 author = "The whatfor developers"
-copyright = author  # noqa: A001 - Sphinx's name
+copyright = author
 version = release = whatfor.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "public_names"]
@@ -20,11 +20,14 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"whatfor {version}"
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 myst_heading_anchors = 3
 copybutton_exclude = ".linenos, .gp, .go"
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 100
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
 autodoc_inherit_docstrings = False
