@@ -7,6 +7,7 @@ minutes (`slow`), it compares checksums instead: such a place holds that of the 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import json
@@ -16,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -157,7 +159,27 @@ def question(name: Path) -> str:
     return "\n".join([*lines, f"Needs {needs}.", ""])
 
 
+def modules(folder: Path) -> str:
+    """The modules of a package, each with the first line of its docstring."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        source = path / "__init__.py" if path.is_dir() else path
+        if source.suffix == ".py" and source.exists() and path.stem != "__init__":
+            doc = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+            found[f"{path.name}/" if path.is_dir() else path.name] = doc.partition("\n")[0]
+    return "\n".join(["```text", *(f"{name:16} {doc}" for name, doc in found.items()), "```", ""])
+
+
+def layers(file: Path) -> str:
+    """The layers of modules that import-linter enforces, the lowest first."""
+    contracts = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    rows = next(one["layers"] for one in contracts if one["type"] == "layers")
+    return "\n".join(["```text", *(row.replace(" | ", ", ") for row in reversed(rows)), "```", ""])
+
+
 KINDS = {
+    "modules": modules,
+    "layers": layers,
     "example": example,
     "output": output,
     "slow": slow,
@@ -233,13 +255,21 @@ def pages() -> list[Path]:
 
 
 def main(patient: bool) -> None:
-    """Fill every place, and keep the pictures that pages draw."""
+    """Fill every place, and keep the pictures that pages draw; a page whose code fails is left as it was."""
+    failed = []
     for page in (ROOT / "README.md", *pages()):
         with tempfile.TemporaryDirectory() as folder:
-            page.write_text(filled(page.read_text(), patient=patient, folder=Path(folder)))
+            try:
+                text = filled(page.read_text(), patient=patient, folder=Path(folder))
+            except RuntimeError as error:
+                failed.append(f"{page.relative_to(ROOT)}: {error}")
+                continue
+            page.write_text(text)
             for picture in Path(folder).iterdir():
                 if picture.suffix in PICTURES:
                     shutil.copy(picture, ROOT / "docs" / "images" / picture.name)
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":
