@@ -29,7 +29,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_maximum_signature_line_length = 100
 autodoc_typehints_format = "short"
-autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Enter": "Enter"}  # by name, not spelled out
+autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_inherit_docstrings = False
 
 nitpicky = True
