@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
+SITE := $(VENV)/.site
 PYTEST := -m pytest -n 2 --dist worksteal
 ALL := -m "not load"
 # PyTorch from PyPI brings some gigabytes of GPU libraries; UV_TORCH_BACKEND=cpu leaves them out.
@@ -11,7 +12,7 @@ UV := $(or $(shell command -v uv),$(BIN)/uv)
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
 
-.PHONY: demo test test-long test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme screenshots clean
+.PHONY: demo test test-long test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
@@ -58,7 +59,7 @@ fuzz: $(WHOLE)  ## 20,000 mutated run folders and 4,000 deep ones, loaded and qu
 stress: $(WHOLE)  ## savers and readers at once, and 250 SIGKILLs while saving and training: some minutes
 	$(BIN)/python -m fuzz.stress
 
-bench: $(WHOLE)  ## the ratios in the README, measured in one run (needs a browser)
+bench: $(WHOLE)  ## the ratios in docs/performance.md, measured in one run (needs a browser)
 	$(BIN)/python benchmarks/bench.py
 
 paper: $(WHOLE)  ## the paper's tabular figures, trained, drawn and checked, into out/paper
@@ -70,9 +71,16 @@ paper-deep: $(WHOLE)  ## the paper's deep figures, into out/paper-deep; training
 calibration: $(WHOLE)  ## how often a comparison calls a right belief wrong: 200 seeds, some ten minutes
 	$(BIN)/python benchmarks/calibration.py
 
-readme: $(WHOLE)  ## put what the commands print into the README and the pages, and draw the gallery: some minutes
+readme: $(WHOLE)  ## put what the commands print into the README and the pages, and draw their pictures: some minutes
 	$(BIN)/python docs/fill_readme.py
 	cp out/taxi.png out/deep_acrobot.png out/deep_acrobot_comparison.png docs/images/
+
+docs: $(SITE)  ## the documentation site, into out/site; warnings are errors
+	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs out/site
+	@echo "out/site/index.html"
+
+wheel:  ## build the wheel into dist, install it into an empty environment outside this folder, and try it there
+	$(PYTHON) .ci/wheel.py
 
 screenshots: $(WHOLE)  ## pictures of the explorer, for the README and its page (needs a browser)
 	$(BIN)/python docs/screenshots.py
@@ -90,6 +98,10 @@ $(BIN)/uv: | $(READY)
 $(WHOLE): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable ".[all]"
 	touch $(WHOLE)
+
+$(SITE): $(WHOLE)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	touch $(SITE)
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-3.* out build dist

@@ -1,4 +1,4 @@
-"""The ratios in the README, measured in one run: ``python benchmarks/bench.py [--quick] [--only NAME]``."""
+"""The ratios in docs/performance.md, measured in one run: ``python benchmarks/bench.py [--quick] [--only NAME]``."""
 
 from __future__ import annotations
 

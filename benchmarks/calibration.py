@@ -2,7 +2,7 @@
 
 Agents learn in worlds whose exact future is known. What an agent believes of its own greedy action is right but for
 noise and lag, so it should be called wrong no more often than the stated rate. Actions it rarely tries keep unlucky first
-impressions, and are told apart by their counts. The table of docs/comparison.md is made of what this writes.
+impressions, and are told apart by their counts. The table of docs/questions/comparison.md is made of what this writes.
 """
 
 from __future__ import annotations

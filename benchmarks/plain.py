@@ -1,6 +1,6 @@
 """The paper's method written plainly: a NumPy loop over the Gymnasium environment, dense maps at every step.
 
-This is the baseline that the README's ratios are measured against. It does what the paper describes for
+This is the baseline that the ratios of docs/performance.md are measured against. It does what the paper describes for
 Q-learning, and nothing more: values and belief map, updated at every step.
 """
 

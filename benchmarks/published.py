@@ -1,6 +1,6 @@
 """The paper's deep method written plainly: a DQN with a belief network beside it, both updated at every step.
 
-This is the baseline that the README's deep ratios are measured against, written from the paper's description alone. The
+This is the baseline that the deep ratios of docs/performance.md are measured against, written from the paper's description alone. The
 networks, Adam (1e-4, gradients clipped to ±1 number by number), Huber's loss, batches of 16 and the discount of 1 are
 the paper's; networks are asked for a batch at once, and batches are put together, and targets built, sample by sample. Two things are ours, so that both sides learn the same:
 Taxi's belief network has an output for each of 500 x 6 pairs (the paper's has one for each of 500 states), and target networks are

@@ -1,25 +1,38 @@
-"""Fill the marked places of the README and the pages with what commands really print, and draw the gallery: `make readme`.
+"""Fill the marked places of the README and the pages with what commands really print: `make readme`.
 
-A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
+A place is everything between `<!-- kind: what -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
 minutes (`slow`), tests compare checksums instead: such a place holds those of the example and of the package that printed it.
-The short tests compare the example's, the long ones both.
+The short tests compare the example's, the long ones both. `--quick` leaves those out. Pictures that the code of a page saves go to docs/images.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PLACE = re.compile(r"(<!-- (\w+): (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PICTURES = (".png", ".gif")
+#: What a question needs, in a sentence for its page.
+NEEDS = {
+    "endings": "beliefs that know how episodes end: a run with a ledger, or a belief network",
+    "updates": "a run with a ledger",
+    "two actions": "at least two actions",
+    "play": "an environment to play in",
+}
 
 
 def example(file: Path) -> str:
@@ -122,16 +135,107 @@ def taxi(file: Path) -> str:
     return "\n".join([*lines, ""])
 
 
-KINDS = {"example": example, "output": output, "slow": slow, "table": table, "calibration": calibration, "taxi": taxi}
+def questions(folder: Path) -> str:
+    """The list of questions, one line each, with links to their pages in a folder."""
+    from whatfor.asking import QUESTIONS
+
+    near = "" if folder == ROOT else f"{folder.relative_to(ROOT)}/"
+    lines = ["| question | answer |", "| --- | --- |"]
+    for name, one in QUESTIONS.items():
+        needed = "".join(f", {p.name}=..." for p in one.parameters if p.needed)
+        lines.append(f"| [`run.{name}(state{needed})`]({near}{name}.md) | {one.says} |")
+    return "\n".join([*lines, ""])
 
 
-def filled(text: str, *, patient: bool = False) -> str:
-    """The text with every place filled anew; what takes minutes only if one is patient."""
+def question(name: Path) -> str:
+    """How one question is asked, from Python and from a shell, and what it needs."""
+    from whatfor.asking import QUESTIONS
+
+    one = QUESTIONS[name.name]
+    signature = inspect.signature(one.ask)
+    taken = list(signature.parameters.values())[1:]  # without the run
+    shown = signature.replace(
+        parameters=[p.replace(annotation=inspect.Parameter.empty) for p in taken],
+        return_annotation=inspect.Signature.empty,
+    )
+    says, _, more = (inspect.getdoc(one.ask) or "").partition("\n")
+    flags = "".join(f" [--{p.shell} {p.name.upper()}]" for p in one.parameters if not p.needed)
+    flags = "".join(f" --{p.shell} {p.name.upper()}" for p in one.parameters if p.needed) + flags
+    lines = ["```text", f"run.{one.name}{shown}", f"whatfor explain RUN --state STATE [--action ACTION] --question {one.name}{flags}", "```", ""]  # fmt: skip
+    lines += [" ".join([says, *more.replace("``", "`").split()]), ""]
+    if one.parameters:
+        lines += ["| parameter | in the shell | |", "| --- | --- | --- |"]
+        lines += [f"| `{p.name}` | `--{p.shell}` | {p.says}{'; required' * p.needed} |" for p in one.parameters]
+        lines += [""]
+    if one.shows:
+        shows = ", ".join(f"`{what}`" for what in one.shows)
+        lines += [f"Other pictures (`--show` in the shell, `whatfor.question.layout_of(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
+    needs = " and ".join(NEEDS[need] for need in sorted(one.needs)) or "any run"
+    return "\n".join([*lines, f"Needs {needs}.", ""])
+
+
+def modules(folder: Path) -> str:
+    """The modules of a package, each with the first line of its docstring."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        source = path / "__init__.py" if path.is_dir() else path
+        if source.suffix == ".py" and source.exists() and path.stem != "__init__":
+            doc = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+            found[f"{path.name}/" if path.is_dir() else path.name] = doc.partition("\n")[0]
+    return "\n".join(["```text", *(f"{name:16} {doc}" for name, doc in found.items()), "```", ""])
+
+
+def layers(file: Path) -> str:
+    """The layers of modules that import-linter enforces, the lowest first."""
+    contracts = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    rows = next(one["layers"] for one in contracts if one["type"] == "layers")
+    return "\n".join(["```text", *(row.replace(" | ", ", ") for row in reversed(rows)), "```", ""])
+
+
+KINDS = {
+    "modules": modules,
+    "layers": layers,
+    "example": example,
+    "output": output,
+    "slow": slow,
+    "table": table,
+    "calibration": calibration,
+    "taxi": taxi,
+    "questions": questions,
+    "question": question,
+}
+
+
+def blocks(text: str) -> list[re.Match[str]]:
+    """The code of a page that is its own, and not an example's."""
+    return [block for block in BLOCK.finditer(text) if not of_an_example(block[1])]
+
+
+def run_page(text: str, folder: Path) -> list[str]:
+    """Run the code of a page in a folder, as one script with warnings as errors; what each block prints."""
+    own = [block[1] for block in blocks(text)]
+    (folder / "page.py").write_text('print("\\0", end="")\n'.join(own), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "page.py"], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT / "src")},  # the whatfor beside these pages
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RuntimeError(f"the code of a page fails:\n{done.stderr}")
+    return done.stdout.split("\0")
+
+
+def filled(text: str, *, patient: bool = False, folder: Path | None = None) -> str:
+    """The text with every place filled anew; what takes minutes only if one is patient, what its code prints only with a folder."""
+    printed = [] if folder is None or "<!-- prints:" not in text else run_page(text, folder)
 
     def fill(place: re.Match[str]) -> str:
-        return (
-            place[0] if place[2] == "slow" and not patient else place[1] + KINDS[place[2]](ROOT / place[3]) + place[5]
-        )
+        kind, what = place[2], place[3]
+        if (kind == "slow" and not patient) or (kind == "prints" and not printed):
+            return place[0]
+        if kind == "prints":  # what the block before it does
+            before = sum(block.start() < place.start() for block in blocks(text))
+            return f"{place[1]}```text\n{printed[before - 1].strip()}\n```\n{place[5]}"
+        return place[1] + KINDS[kind](ROOT / what) + place[5]
 
     return PLACE.sub(fill, text)
 
@@ -162,27 +266,28 @@ def commands(page: Path) -> list[str]:
     return [" ".join(line.split()) for line in re.findall(r"^whatfor (.*)$", text, re.MULTILINE)]
 
 
-def run_commands(page: Path, folder: Path) -> list[str]:
-    """Run a page's commands in a folder, one after the other; what each prints."""
-    done = [
-        subprocess.run(
-            f"{sys.executable} -m whatfor {command}", shell=True, check=True, cwd=folder, capture_output=True, text=True
-        )
-        for command in commands(page)
-    ]
-    return [one.stdout for one in done]
+def pages() -> list[Path]:
+    """The pages of the documentation."""
+    return sorted((ROOT / "docs").rglob("*.md"))
 
 
-def draw_gallery() -> None:
-    """Draw what the gallery shows, with the commands it shows."""
-    images = ROOT / "docs" / "images"
-    with tempfile.TemporaryDirectory() as folder:
-        run_commands(ROOT / "docs" / "gallery.md", Path(folder))
-        for picture in (Path(folder) / "out").glob("*.*"):
-            shutil.copy(picture, images / picture.name)
+def main(patient: bool) -> None:
+    """Fill every place, and keep the pictures that pages draw; a page whose code fails is left as it was."""
+    failed = []
+    for page in (ROOT / "README.md", *pages()):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                text = filled(page.read_text(), patient=patient, folder=Path(folder))
+            except RuntimeError as error:
+                failed.append(f"{page.relative_to(ROOT)}: {error}")
+                continue
+            page.write_text(text)
+            for picture in Path(folder).iterdir():
+                if picture.suffix in PICTURES:
+                    shutil.copy(picture, ROOT / "docs" / "images" / picture.name)
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        page.write_text(filled(page.read_text(), patient=True))
-    draw_gallery()
+    main(patient="--quick" not in sys.argv)

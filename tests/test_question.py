@@ -72,7 +72,7 @@ def test_every_question_is_a_method_and_documented(name):
     assert getattr(wf.Run, name) is question.ask
     assert question.answer.__name__ == name.capitalize()
     assert question.summary
-    assert f"run.{name}(" in (DOCS / "answers.md").read_text()
+    assert f"run.{name}(" in (DOCS / "questions" / f"{name}.md").read_text()
     assert all(re.fullmatch(r"[a-z].*[^.]", one.help) for one in question.parameters), "goes on after a colon"
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +10,15 @@ import pytest
 
 import whatfor as wf
 from taxi_runs import START
+from whatfor.question import QUESTIONS
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+QUESTION_PAGES = ROOT / "docs" / "questions"
 
 sys.path.insert(0, str(ROOT / "docs"))
 import fill_readme  # noqa: E402
+
+PAGES = fill_readme.pages()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -81,19 +83,21 @@ def test_files_a_page_links_to_exist(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+# How far rounding is off depends on the machine's vector width; everything else does not.
+ROUNDING = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
+
+
 @pytest.mark.long
-def test_the_gallerys_commands_draw_its_pictures(whatfor, tmp_path, monkeypatch):
-    page = ROOT / "docs" / "gallery.md"
-    monkeypatch.chdir(tmp_path)
-    said = [whatfor(*shlex.split(command)) for command in fill_readme.commands(page)]
-    shown = re.findall(r"\]\(images/([^)]+)\)", page.read_text())
-    assert len(shown) >= 10
-    assert sorted(shown) == sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_file())
-    assert [(code, errors) for code, _, errors in said] == [(0, "")] * len(said)
-    hand = "player 10, dealer 7, no usable ace"
-    assert wf.load("out/blackjack").comparison(hand).verdict == "agrees", "as the captions say"
-    assert wf.load("out/cartpole").comparison(79).verdict == "differs"
-    assert wf.load("out/taxi").contrast("taxi at row 0, column 4; passenger aboard; destination B").tied
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
+    """Code of the examples has tests of its own."""
+    text = page.read_text()
+    if "<!-- prints:" not in text:
+        assert fill_readme.run_page(text, tmp_path)
+        return
+    assert ROUNDING.sub("", fill_readme.filled(text, folder=tmp_path)) == ROUNDING.sub("", text), "run `make readme`"
+    drawn = {path.name for path in tmp_path.iterdir() if path.suffix in fill_readme.PICTURES}
+    assert drawn == set(re.findall(r"\]\(\.\./images/([^)]+)\)", text)), "its pictures are those that its code draws"
 
 
 def test_the_calibration_says_what_the_page_says():
@@ -104,17 +108,39 @@ def test_the_calibration_says_what_the_page_says():
         assert row["judged"] >= 200
         if row["rare"] > 100:
             assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
+    wrong = [100 * row["differs"] for row in result["settings"].values()]
+    assert f"measured: [{min(wrong):.1f} % to {max(wrong):.1f} %]" in (ROOT / "README.md").read_text()
+
+
+def keys_of(name):
+    """The keys that a page of questions explains."""
+    return re.findall(r"^\| `(\w+)` \|", (QUESTION_PAGES / f"{name}.md").read_text().partition("## Its JSON")[2], re.M)
 
 
 def test_the_json_form_is_as_documented(taxi_2k):
-    more = {"change": {"since": 500}, "chance": {"of": "passenger aboard"}}
-    sections = re.split(r"\n## ", (ROOT / "docs" / "answers.md").read_text())[1:]
-    documented = {text.split("\n")[0]: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for text in sections}
-    assert len(documented) == 10
-    for question, keys in documented.items():
-        form = getattr(taxi_2k, question)(START, **more.get(question, {})).to_json()
-        assert form["question"] == question
-        assert list(form) == keys
+    common = set(re.findall(r"^\| `(\w+)` \|", (QUESTION_PAGES / "index.md").read_text(), re.MULTILINE))
+    seen = []
+    for name, question in QUESTIONS.items():
+        needed = {one.name: int(one.example) if one.kind == "number" else one.example for one in question.parameters if one.needed}  # fmt: skip
+        form = taxi_2k.ask(name, START, **needed).to_json()
+        own = keys_of(name)
+        if name == "change":
+            own += [key for key in keys_of("contrast") if key not in ("chosen", "instead")]
+        assert form["question"] == name
+        assert set(own) == set(form) - common
+        assert not set(own) & common, "explained once"
+        seen += form
+    assert all(seen.count(key) > 1 for key in common)
+
+
+def test_every_question_has_a_page_that_shows_it():
+    listed = re.findall(r"^\w+$", (QUESTION_PAGES / "index.md").read_text().partition("{toctree}")[2], re.MULTILINE)
+    assert listed == [*QUESTIONS], "in their order"
+    for name in QUESTIONS:
+        text = (QUESTION_PAGES / f"{name}.md").read_text()
+        assert re.findall(r"^## (.*)$", text, re.MULTILINE)[:3] == ["Example", "How to ask", "How it adds up"]
+        assert f"run.{name}(" in text.partition("## How to ask")[0]
+        assert f"<!-- question: {name} -->" in text
 
 
 def test_what_the_deep_page_says_of_costs_was_measured():
