@@ -7,18 +7,27 @@ WHOLE := $(VENV)/.whole
 SITE := $(VENV)/.site
 PYTEST := -m pytest -n 2 --dist worksteal
 ALL := -m "not load"
+ifndef SEED
+SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d " ")
+endif
 # PyTorch from PyPI brings some gigabytes of GPU libraries; UV_TORCH_BACKEND=cpu leaves them out.
 UV := $(or $(shell command -v uv),$(BIN)/uv)
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
 
-.PHONY: demo test test-long test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
+.PHONY: demo test test-long test-random test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
 
-test: $(WHOLE)  ## the tests and doctests but the long ones and the load test, which test-long and bench run; those of the page need a browser, and are skipped where there is none
-	$(BIN)/python $(PYTEST)
+test: $(WHOLE)  ## the tests and doctests, and the coverage; test-long runs the long ones, bench the load test; those of the page need a browser, and are skipped where there is none
+	@mkdir -p out
+	$(BIN)/python -m slipcover $(PYTEST)
+	@$(BIN)/python -c "import json; print('{percent_covered:.0f} % of the lines of src/whatfor are covered'.format(**json.load(open('out/coverage.json'))['summary']))"
+
+test-random: $(WHOLE)  ## the property tests with more cases, other ones each time; SEED=... repeats a run
+	@echo "To repeat this run: make test-random SEED=$(SEED)"
+	$(BIN)/python $(PYTEST) -m hypothesis --hypothesis-profile=random --hypothesis-seed=$(SEED)
 
 test-long: $(WHOLE)  ## the long tests: commands of the documentation, and studies of many seeds
 	$(BIN)/python $(PYTEST) -m long

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import whatfor as wf
-from whatfor.layouts import layout_of
 from whatfor.layouts.shapes import Layout
+from whatfor.question import layout_of
 
 Question = Callable[[wf.Run, random.Random, Path], Any]
 

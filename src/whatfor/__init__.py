@@ -1,4 +1,4 @@
-"""Explain a reinforcement-learning agent's actions by what it expects to follow; every explanation adds up to the Q-value."""
+"""Explain a reinforcement-learning agent's actions by the future it expects, with answers that add up to its Q-values."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

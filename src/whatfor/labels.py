@@ -1,4 +1,4 @@
-"""The names and axes of states and actions: observation <-> index <-> words."""
+"""Labels: the names and axes of states and actions; observation <-> index <-> words."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from whatfor.text import check_plain
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
-#: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
+#: Labels with up to this many states ignore the limit on states: the built-in ones are created on import.
 MAX_BUILT_IN_STATES = 1_000
-#: NumPy finds places in arrays of no more.
+#: ``np.ravel_multi_index`` supports no more.
 MAX_AXES = 63
-#: The names of the two endings every world has.
+#: The names of the two endings that every world has.
 ENDINGS = ("timed out", "terminated")
-#: The action of an ending that goes by another condition than action and reward.
+#: The action of an ending that is not recognised by action and reward.
 NO_ACTION = -1
-#: What ``Labels.observed`` may be: what the world shows.
+#: The kinds of observation that ``Labels.observed`` may be.
 OBSERVATION_KINDS = ("index", "tuple", "array", "bins")
 
 
@@ -46,11 +46,11 @@ class Labels:
 
     axes: tuple[Axis, ...]
     actions: tuple[str, ...]
-    template: str = ""  # words with {axis} in them; by default "axis value, axis value"
+    template: str = ""  # words with {axis} for the values; by default "axis value, axis value"
     endings: tuple[Ending, ...] = ()
-    kind: str = ""  # what the states are of, for pictures: "taxi", "blackjack", "cartpole", "grid"
-    observed: str = "index"  # what the world shows: "index", "tuple", "array" or "bins"
-    verbs: tuple[str, ...] = ()  # what "it" does by each action: "moves south"; by default "takes" and its name
+    kind: str = ""  # the kind of world, for pictures: "taxi", "blackjack", "cartpole", "grid"
+    observed: str = "index"  # the kind of observation: "index", "tuple", "array" or "bins"
+    verbs: tuple[str, ...] = ()  # a verb phrase for each action: "moves south"; by default "takes" and its name
     milestones: tuple[Milestone, ...] = ()
     marks: tuple[Mark, ...] = ()
 
@@ -58,7 +58,7 @@ class Labels:
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
         if len(self.axes) > MAX_AXES:
-            raise ValueError(f"there are {len(self.axes):,} axes; a world has at most {MAX_AXES}")
+            raise ValueError(f"there are {len(self.axes):,} axes; the limit is {MAX_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]
@@ -69,12 +69,14 @@ class Labels:
         if self.observed not in OBSERVATION_KINDS:
             raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):
-            raise ValueError("bins have edges: give them to each axis, Axis(name, size, edges=(...))")
+            raise ValueError("bins need edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
         for ending in self.endings:
             if ending.action is not None and not NO_ACTION <= ending.action < len(self.actions):
-                raise ValueError(f"ending {ending.name!r} is of action {ending.action}; there are {len(self.actions)}")
+                raise ValueError(
+                    f"ending {ending.name!r} has action {ending.action}; the actions are 0 to {len(self.actions) - 1}"
+                )
         for milestone in self.milestones:
             if milestone.axis not in names:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
@@ -97,12 +99,12 @@ class Labels:
 
     @cached_property
     def n_states(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return math.prod(self.shape)
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are."""
+        """The number of actions."""
         return len(self.actions)
 
     @cached_property
@@ -110,11 +112,11 @@ class Labels:
         return self.template or ", ".join(f"{axis.name} {{{axis.name}}}" for axis in self.axes)
 
     def values(self, index: int) -> tuple[int, ...]:
-        """The state as one number an axis, each counted from 0."""
+        """The position of a state on each axis, counted from 0."""
         return tuple(int(at) for at in np.unravel_index(self.check_state(index), self.shape))
 
     def last_step(self, state: int, action: int, reward: float) -> str:
-        """A name for an end that the world does not name: its last step."""
+        """A name for an ending that has none: its last step."""
         return f"{self.actions[action]} in {self.words(state)} ({reward:+g})"
 
     def words(self, index: int) -> str:
@@ -122,16 +124,16 @@ class Labels:
         return self._filled(self._template, index)
 
     def _filled(self, text: str, index: int) -> str:
-        """A text with the words of a state in the place of its {axes}."""
+        """A text with each {axis} replaced by the state's word for it."""
         words = {axis.name: axis.word(at) for axis, at in zip(self.axes, self.values(index), strict=True)}
         return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
 
     def action_phrase(self, action: int) -> str:
-        """What "it" does by an action: "moves south"."""
+        """A verb phrase for an action: "moves south"."""
         return self.verbs[action] if self.verbs else f"takes {self.actions[action]!r}"
 
     def milestone_phrase(self, state: int, following: int) -> str | None:
-        """What worth a word happens between two states, if anything does."""
+        """The phrase of the milestone between two consecutive states, or None."""
         before, after = self.values(state), self.values(following)
         for milestone in self.milestones:
             at = [axis.name for axis in self.axes].index(milestone.axis)
@@ -141,30 +143,30 @@ class Labels:
         return None
 
     def ending_is_bad(self, name: str) -> bool:
-        """Whether nobody would act for the sake of an ending."""
+        """Whether an ending is never a goal."""
         return any(ending.bad for ending in self.endings if ending.name == name)
 
     def ending_phrase(self, name: str, state: int) -> str:
-        """What the agent does when an episode ends so in a state: "deliver at R"."""
+        """A phrase for an ending in a state: "deliver at R"."""
         phrase = next((ending.phrase for ending in self.endings if ending.name == name and ending.phrase), None)
         if phrase is not None:
             return self._filled(phrase, state)
         return {"timed out": "run out of time", "terminated": "be done"}.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
-        """The observation that stands for a state; for bins, their middle."""
+        """The observation of a state; for bins, their midpoints."""
         at = self.values(index)
         if self.observed == "bins":
             return np.array([(axis.edges[i] + axis.edges[i + 1]) / 2 for axis, i in zip(self.axes, at, strict=True)])
         if self.observed == "index":
             return int(index) + (self.axes[0].start if len(self.axes) == 1 else 0)
-        seen = tuple(i + axis.start for axis, i in zip(self.axes, at, strict=True))
-        return np.array(seen) if self.observed == "array" else seen
+        values = tuple(i + axis.start for axis, i in zip(self.axes, at, strict=True))
+        return np.array(values) if self.observed == "array" else values
 
     def index(self, observation: Any) -> int:
-        """The index of a state given as observation, as values by axis, in words, or as an index.
+        """The index of a state given as an observation, as one value per axis, in words, or as an index.
 
-        A whole number is what the world shows: an index, but for a ``Discrete`` space that does not start at 0.
+        A whole number is an observation: the index, except in a ``Discrete`` space that does not start at 0.
 
         >>> Labels((Axis("row", 2), Axis("column", 3)), ("go",), observed="tuple").index("row 1, column 2")
         5
@@ -178,7 +180,7 @@ class Labels:
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             if start and not start <= observation < start + self.n_states:
                 raise ValueError(
-                    f"state {observation} is out of range: the world shows {start} to {start + self.n_states - 1}"
+                    f"state {observation} is out of range: observations are {start} to {start + self.n_states - 1}"
                 )
             return self.check_state(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
@@ -188,7 +190,7 @@ class Labels:
             )
         if self.observed == "bins":
             if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
-                raise ValueError(f"{observation!r} holds something that is not a number. {self.example()}")
+                raise ValueError(f"{observation!r} contains something that is not a number. {self.example()}")
             return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
@@ -200,7 +202,7 @@ class Labels:
         return int(np.ravel_multi_index(at, self.shape))
 
     def indices(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """(B,) The indices of many continuous observations (B, ...), by the edges of the axes.
+        """(B,) The indices of continuous observations (B, ...), from the edges of the axes.
 
         >>> Labels((Axis("x", 2, edges=(0.0, 1.0, 2.0)),), ("go",), observed="bins").indices(np.array([[0.5], [9.0]])).tolist()
         [0, 1]
@@ -229,20 +231,20 @@ class Labels:
         return index
 
     def ending(self, action: int, reward: float) -> str | None:
-        """The name of an episode's end, where there is one."""
+        """The name of an episode's ending, or None."""
         return next((ending.name for ending in self.endings if ending.fits(action, reward)), None)
 
     @cached_property
     def ending_names(self) -> tuple[str, ...]:
-        """The names of endings, each once."""
+        """The distinct names of endings."""
         return tuple(dict.fromkeys(ending.name for ending in self.endings))
 
     def where(self, what: Any, *, endings: Sequence[str] = ()) -> Concept:
-        """Where something is true.
+        """Create a concept: the states or endings of which something is true.
 
-        ``what``: words that say some of the axes ("passenger aboard"), the name of an ending ("delivered", "timed
-        out"; "terminated" is any end by the world), a function of an observation that says True or False, an array
-        of True and False for each state, or a list or set of state indices. ``endings``: names besides the labels' own.
+        ``what``: words about some of the axes ("passenger aboard"), the name of an ending ("delivered", "timed out";
+        "terminated" is any ending but the time limit), a function of an observation that returns True or False, an
+        array of True and False for each state, or a list or set of state indices. ``endings``: further names of endings.
 
         >>> labels = Labels((Axis("row", 2), Axis("column", 3)), ("go",), endings=(Ending("fell"),))
         >>> labels.where("row 1").states.tolist()
@@ -261,12 +263,12 @@ class Labels:
             return Concept(found, np.zeros(self.n_states, np.bool_), ends)
         if callable(what):
             name = getattr(what, "__name__", "<lambda>")
-            seen = (self.observation(state) for state in range(self.n_states))
-            return Concept("the condition" if name == "<lambda>" else name, states_where(what, seen))
+            observations = (self.observation(state) for state in range(self.n_states))
+            return Concept("the condition" if name == "<lambda>" else name, states_where(what, observations))
         return Concept("the given states", states_in(what, self.n_states))
 
     def _whole(self, numbers: Sequence[Any]) -> None:
-        """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""
+        """Reject numbers that are not whole; floats with a whole value pass, since text is parsed to floats."""
         for number in numbers:
             if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
                 raise ValueError(f"{number!r} is not a state. {self.example()}")
@@ -274,7 +276,7 @@ class Labels:
                 raise ValueError(f"{number} is not a whole number. {self.example()}")
 
     def check_state(self, index: int) -> int:
-        """The index itself, if there is such a state."""
+        """Validate and return the index of a state."""
         index = whole("a state's index", index)
         if not 0 <= index < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
@@ -285,19 +287,19 @@ class Labels:
         return Reader(self, self._template)
 
     def example(self) -> str:
-        """How a state is written."""
+        """A hint how to write a state."""
         some = self.n_states * 2 // 3
         ways = dict.fromkeys([repr(self.words(some)), str(self.observation(some))])
         return f"Write it like this: {' or '.join(ways)}"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.generic.item)  # NumPy's numbers as Python's
+        """The labels as JSON-compatible data."""
+        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.generic.item)  # NumPy numbers become Python numbers
         return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Labels:
-        """The labels that ``to_json`` wrote.
+        """Create labels from the output of ``to_json``.
 
         >>> Labels.from_json(Labels.plain(3, 2).to_json()) == Labels.plain(3, 2)
         True
@@ -305,4 +307,4 @@ class Labels:
         try:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
-            raise ValueError(f"these are no labels: {error}") from None
+            raise ValueError(f"these are not labels: {error}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = {
     section.split("\n", 1)[0]: re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
