@@ -12,7 +12,7 @@ import tyro
 
 from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
 from whatfor.signals import handling_signals, interruptible
-from whatfor.terminal import run_command, say
+from whatfor.terminal import progress_bar, run_command, say
 from whatfor.text import file_name
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def report(
     out: str,
     episodes: int = 20,
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    budget: float = 5.0,
     cells: str | None = None,
 ) -> None:
     """Write a page to question a saved agent with: one HTML file that opens from disk and needs no network.
@@ -178,21 +179,25 @@ def report(
         out: The file to write, ending in .html.
         episodes: How many greedy episodes to show, each from another start.
         states: A state to begin an episode in, instead of the starts; may be given several times.
+        budget: The size of the file in megabytes; the page lists what is left out.
         cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
     from whatfor.pictures.files import checked
 
-    checked(out, SUFFIXES)  # told before the work, not after it
-    target = write(
-        _loaded(run, None, cells),
-        out,
-        episodes=episodes,
-        states=states,
-        name=file_name(run),
-        heard=_heard("report"),
-    )
+    checked(out, SUFFIXES)  # before the work, not after it
+    loaded = _loaded(run, None, cells)
+    with progress_bar("report") as on_progress:
+        target = write(
+            loaded,
+            out,
+            episodes=episodes,
+            states=states,
+            budget=budget,
+            name=file_name(run),
+            on_progress=on_progress,
+        )
     say(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
@@ -236,13 +241,6 @@ def _ending() -> Callable[..., None]:
                 os._exit(0)
 
     return end
-
-
-def _heard(what: str) -> Callable[[float], None] | None:
-    """Shows on a terminal how far something is."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda share: print(f"\r{what}: {share:.0%}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
 
 
 def _loaded(run: str, as_of: int | None, cells: str | None) -> Run:

@@ -20,8 +20,9 @@ from gymnasium import spaces
 from unpacking import unpack
 
 import whatfor as wf
+from whatfor.explorer.collecting import request_of
 from whatfor.explorer.desk import Desk, plain
-from whatfor.explorer.report import request_of, told
+from whatfor.explorer.report import BUDGET, build_payload
 from whatfor.maps import places_of
 from whatfor.question import layout_of
 from whatfor.runs import Run
@@ -131,7 +132,7 @@ def test_no_request_leaves_a_report(report: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes() -> None:
     run = WORLDS["a lake"]()
-    assert told(run, episodes=2) == told(run, episodes=2)
+    assert build_payload(run, episodes=2) == build_payload(run, episodes=2)
 
 
 def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ def test_an_own_loop_has_a_page_of_its_past(tmp_path: Path, opened: Any) -> None
     run.report(tmp_path / "own.html")
     page = opened((tmp_path / "own.html").as_uri())
     assert page.locator("#episodes option").first.inner_text() == "episode 29 of training"
-    assert "paid -1.00" in page.locator("#step").inner_text()
+    assert "reward -1.00" in page.locator("#step").inner_text()
     assert page.locator("#answer-comparison .missing").inner_text().startswith("this run does not know its world")
     assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
     assert page.locator("tr.unknown td.value").first.inner_text() == "no experience"
@@ -199,12 +200,13 @@ def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
 
 
 def test_the_page_of_the_explorer_says_what_holds() -> None:
-    from whatfor.explorer import cache, desk, guard, server
+    from whatfor.explanations import provenance
+    from whatfor.explorer import desk, guard, server
 
     page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
     for told_ in (
-        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {cache.MAX_BYTES / 1e6:.0f} MB", f"--port {server.PORT}",
-        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {desk.MOST_UPDATES} heaviest",
+        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {server.MAX_CACHED / 1e6:.0f} MB", f"--port {server.PORT}",
+        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {provenance.MOST_UPDATES} heaviest", f"`--budget` (default {BUDGET:g} MB)",
     ):  # fmt: skip
         assert told_ in page
     assert all(f"`{question}`" in page for question in desk.QUESTIONS)
@@ -235,8 +237,8 @@ def test_a_contrast_with_an_action_that_was_never_tried_is_marked_so() -> None:
     }
 
 
-def test_few_runs_of_earlier_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.desk.KEPT", 2)
+def test_few_runs_of_earlier_times_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.desk.MAX_EARLIER", 2)
     ledger = wf.Ledger(n_states=1, n_actions=1)
     for _ in range(4):
         ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
@@ -414,7 +416,7 @@ def test_a_run_of_an_environment_that_is_not_there_has_a_page_all_the_same(tmp_p
     gym.registry.pop("Elsewhere-v0")
     run = wf.load(tmp_path / "run")
     about = Desk(run).ask("run", {})
-    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["without"]["comparison"]
+    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["unavailable"]["comparison"]
     run.report(tmp_path / "page.html", episodes=2)
     assert "past:299" in str(held_in((tmp_path / "page.html").read_text())["answers"])
 
@@ -426,20 +428,20 @@ def test_one_state_that_cannot_be_played_spoils_nothing(states: list[int]) -> No
     desk = Desk(run, starts=[str(state) for state in states])
     assert desk.unplayable is None
     assert [one["key"] for one in desk.ask("episodes", {})["episodes"]] == ["greedy:0"]
-    told(run, states=states)
+    build_payload(run, states=states)
 
 
 def test_states_of_a_report_are_read_as_a_server_reads_them() -> None:
     from small_agents import CONCEPTS, learned
 
     _, callback = learned("CartPole-v1", CONCEPTS)
-    answers = unpack(told(callback.run, states=["[0,0,0.1,0]"]))["answers"]
+    answers = unpack(build_payload(callback.run, states=["[0,0,0.1,0]"]))["answers"]
     assert request_of("state", {"state": "[0.0,0.0,0.1,0.0]"}) in answers
 
 
 def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
     run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
-    answers = unpack(told(run, episodes=3))["answers"]
+    answers = unpack(build_payload(run, episodes=3))["answers"]
     episodes = [answer for request, answer in answers.items() if request.startswith("episode?key=greedy")]
     steps = [(step["state"], str(step["action"])) for one in episodes for step in one["steps"]]
     assert any(str(run.best(int(state))) != action for state, action in steps), "there are ties"
@@ -451,9 +453,9 @@ def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
 
 
 def test_what_a_report_leaves_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.report.MOST_STATES", 10)
+    monkeypatch.setattr("whatfor.explorer.report.MAX_STATES", 10)
     run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
-    held = unpack(told(run, episodes=10))
+    held = unpack(build_payload(run, episodes=10))
     states = {
         step["state"]
         for request, one in held["answers"].items()

@@ -19,7 +19,7 @@ import pytest
 from browsing import serving
 from processes import SLOW, ask, children, connect, explorer, reply, runs, wait_until
 
-from whatfor.explorer.worker import FORKS, ForkedWorker, ThreadWorker, Unanswered, Worker, worker_for
+from whatfor.explorer.worker import FORKS, ForkedWorker, ThreadWorker, Unanswered, Worker, make_worker
 from whatfor.runs import Run
 
 forking = pytest.mark.skipif(not FORKS, reason="processes cannot be forked here")
@@ -148,7 +148,7 @@ def test_pytorch_runs_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_nothing_can_be_forked_a_thread_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whatfor.explorer.worker.FORKS", False)
-    worker = worker_for(Desk(), 1)  # type: ignore[arg-type]
+    worker = make_worker(Desk(), 1)  # type: ignore[arg-type]
     assert isinstance(worker, ThreadWorker)
     assert asked(worker, "next")[0][2] == os.getpid()
 
@@ -194,8 +194,8 @@ def test_a_process_does_not_outlive_a_server_that_was_killed(taxi: Run, tmp_path
 
 
 def test_a_wrong_limit_is_reported_before_anything_is_served(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from whatfor.explorer.server import server_of
+    from whatfor.explorer.server import build_server
 
     monkeypatch.setenv("WHATFOR_MAX_SECONDS", "soon")
     with pytest.raises(ValueError, match="WHATFOR_MAX_SECONDS is 'soon'"):
-        server_of(taxi)
+        build_server(taxi)
