@@ -199,14 +199,16 @@ def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
     assert desk.ask("answer", {"state": "2"})["answer"]["value"] == 0.5
 
 
-def test_the_page_of_the_explorer_says_what_holds() -> None:
-    from whatfor.explanations import provenance
+def test_the_documentation_names_the_limits(taxi: Run) -> None:
     from whatfor.explorer import desk, guard, server
+
+    provenance = desk.Desk(taxi).ask("answer", {"question": "provenance", "state": str(taxi.labels.index(START))})
+    assert provenance["left_out"] > 0
 
     page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
     for told_ in (
         f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {server.MAX_CACHED / 1e6:.0f} MB", f"--port {server.PORT}",
-        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {provenance.MOST_UPDATES} heaviest", f"`--budget` (default {BUDGET:g} MB)",
+        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {len(provenance['answer']['updates'])} heaviest", f"`--budget` (default {BUDGET:g} MB)",
     ):  # fmt: skip
         assert told_ in page
     assert all(f"`{question}`" in page for question in desk.QUESTIONS)
@@ -483,3 +485,61 @@ def test_names_may_begin_with_a_bracket() -> None:
     ledger.record(1, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
     assert desk.ask("state", {"state": "[out]"})["state"] == 1
+
+
+def test_a_budget_bounds_the_file_and_the_page_lists_what_is_left_out(taxi: Run, tmp_path: Path, opened: Any) -> None:
+    path = tmp_path / "small.html"
+    sizes = {}
+    for budget in (0.15, 0.25, 5.0):
+        taxi.report(path, states=[START], budget=budget)
+        sizes[budget] = path.stat().st_size
+        assert sizes[budget] <= budget * 1e6
+        held = held_in(path.read_text())
+        assert any("the budget of" in line for line in held["dropped"]) == (budget < 5.0)
+    assert sizes[0.15] < sizes[0.25] < sizes[5.0]
+    assert sizes[0.25] > 0.9 * 0.25e6, "the budget is used"
+    taxi.report(path, states=[START], budget=0.15)
+    page = opened(path.as_uri())
+    assert values(page) == said(taxi.values[taxi.labels.index(START)], page)
+    assert lead(page, "intention") == taxi.intention(START).sentences()[0]
+    assert re.search(
+        r"the budget of 0\.15 MB is spent: .*earlier times for 0 of \d+ states", page.locator("#contents").inner_text()
+    )
+    page.locator("#time").fill("4")
+    settled(page)
+    assert page.locator("#problem").inner_text() == "not in this report"
+
+
+def test_answers_are_added_in_the_order_of_their_worth(taxi: Run) -> None:
+    requests = list(unpack(build_payload(taxi, states=[START]))["answers"])
+    state = str(taxi.labels.index(START))
+    first = {
+        name: next(at for at, request in enumerate(requests) if re.search(pattern, request))
+        for name, pattern in {
+            "opening": rf"question=intention&state={state}$",
+            "first state": rf"question=comparison&state={state}$",
+            "another state": rf"question=intention&state=(?!{state}$)",
+            "its questions": rf"question=comparison&state=(?!{state}$)",
+            "earlier times": "as_of=",
+            "replays": "key=past:",
+        }.items()
+    }
+    assert sorted(first.values()) == list(first.values()), first
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), 0.01])
+def test_a_budget_that_is_too_small_is_refused(budget: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"budget is|too small: the page and its first answer take 0"):
+        WORLDS["a lake"]().report(tmp_path / "x.html", episodes=1, budget=budget)
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_is_reported() -> None:
+    reported: list[tuple[str, float]] = []
+    build_payload(WORLDS["a lake"](), episodes=1, on_progress=lambda doing, share: reported.append((doing, share)))
+    shares = [share for _, share in reported]
+    assert shares == sorted(shares)
+    assert (shares[0], reported[-1]) == (0.0, ("writing", 1.0))
+    assert list(dict.fromkeys(doing for doing, _ in reported)) == [
+        "the first state", "the states", "all questions", "earlier times", "replays", "writing",
+    ]  # fmt: skip
