@@ -51,7 +51,7 @@ def _report(run: wf.Run, folder: Path, scale: int) -> list[Row]:
             f"Taxi: a report of {episodes} episodes",
             path.stat().st_size / 1e6,
             "MB",
-            5.0,
+            3.0,
             note=f"written in {spent:.1f} s",
         )
     ]

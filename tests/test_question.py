@@ -59,7 +59,10 @@ def test_a_toy_question_is_on_the_page_and_in_a_report(lead):
     answer = desk.ask("answer", {"question": "lead", "state": "0", "times": "2"})
     assert answer["answer"]["lead"] == desk.run.ask("lead", 0, times=2).lead
     assert [picture["layout"] for picture in answer["pictures"]] == ["bars"]
-    for given, message in (({"times": "two"}, "times is a whole number"), ({"horizon": "2"}, "is for timeline, not")):
+    for given, message in (
+        ({"times": "two"}, "times is a whole number"),
+        ({"horizon": "2"}, "is for question=timeline, not"),
+    ):
         with pytest.raises(ValueError, match=message):
             desk.ask("answer", {"question": "lead", "state": "0", **given})
     payload = build_payload(desk.run, states=[0])

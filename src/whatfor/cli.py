@@ -169,7 +169,7 @@ def report(
     out: str,
     episodes: int = 20,
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
-    budget: float = 5.0,
+    budget: float = 3.0,
     cells: str | None = None,
 ) -> None:
     """Write a page to question a saved agent with: one HTML file that opens from disk and needs no network.

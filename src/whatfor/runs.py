@@ -244,7 +244,7 @@ class Run:
         *,
         episodes: int = 20,
         states: Sequence[State] = (),
-        budget: float = 5.0,
+        budget: float = 3.0,
         on_progress: Callable[[str, float], None] | None = None,
         enter: Enter | None = None,
     ) -> None:
@@ -262,7 +262,7 @@ class Run:
         *,
         episodes: int = 5,
         states: Sequence[State] = (),
-        budget: float = 5.0,
+        budget: float = 3.0,
         on_progress: Callable[[str, float], None] | None = None,
         enter: Enter | None = None,
         height: int = 820,

@@ -21,7 +21,7 @@ from whatfor.worlds.adapter import Enter
 
 SUFFIXES = (".html", ".htm")
 #: Megabytes of a report.
-BUDGET = 5.0
+BUDGET = 3.0
 #: Past episodes to replay, for each value.
 REPLAYS = 3
 #: States in a report; and where a network has to be played, states to play from.
