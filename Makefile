@@ -14,8 +14,12 @@ endif
 UV := $(or $(shell command -v uv),$(BIN)/uv)
 # The versions of Python that `make test-python` runs the tests with.
 PYTHONS := 3.12 3.13
+# The page's script, and what `make lint-page` checks it with.
+SCRIPT := src/whatfor/explorer/assets/script
+TYPESCRIPT := typescript@5.9
+PRETTIER := prettier@3.6 --print-width 120
 
-.PHONY: demo test test-long test-random test-bounds test-lowest test-python browser lint fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
+.PHONY: demo test test-long test-random test-bounds test-lowest test-python browser lint lint-page format-page fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
@@ -61,6 +65,14 @@ lint: $(WHOLE)  ## style, types, the direction of imports, and the counts that a
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/counts.py
+
+lint-page:  ## types and format of the page's script (needs Node.js; not part of lint)
+	@command -v npx > /dev/null || { echo "npx is missing; install Node.js from https://nodejs.org"; exit 1; }
+	npx --yes -p $(TYPESCRIPT) tsc --project $(SCRIPT)
+	npx --yes $(PRETTIER) --check $(SCRIPT)
+
+format-page:  ## format the page's script (needs Node.js)
+	npx --yes $(PRETTIER) --write $(SCRIPT)
 
 fuzz: $(WHOLE)  ## 20,000 mutated run folders and 4,000 deep ones, loaded and questioned under bounds checks: half an hour
 	$(BIN)/python -m fuzz

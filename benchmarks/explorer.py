@@ -18,7 +18,7 @@ from whatfor.maps import places_of
 
 ROOT = Path(__file__).parent.parent
 CLICKS = 24
-#: Chooses a state by clicking its cell, and tells after how many milliseconds the new picture is drawn (the next frame).
+#: Clicks the cell of a state, and returns the milliseconds until the new picture is drawn (the next frame).
 CLICK = """async ([row, column]) => {
   const article = document.getElementById("answer-intention"), before = article.dataset.request;
   const cell = document.querySelector(`#board [data-row="${row}"][data-column="${column}"]`), began = performance.now();
@@ -78,9 +78,7 @@ def _clicks(run: wf.Run, folder: Path, clicks: int) -> list[Row]:
         address = server.stdout.readline().split()[2]
         for name, site in (("static", (folder / "board.html").as_uri()), ("live", address)):
             spent = _clicked(browser, f"{site}#state={start}", others, settled)
-            note = (
-                f"the slowest {max(spent):.0f} ms; {len(spent)} clicks, each on a state that was not asked about before"
-            )
+            note = f"the slowest {max(spent):.0f} ms; {len(spent)} clicks, each on another state"
             rows.append(
                 Row(f"Taxi, {name}: from click to picture", median(spent), "ms", 100.0, note=note, detail={"ms": spent})
             )
@@ -107,6 +105,6 @@ def _load(folder: Path, scale: int) -> list[Row]:
         [sys.executable, "-m", "pytest", "-q", "-m", "load", "-p", "no:cacheprovider", "tests/explorer/test_load.py"],
         cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    told = json.loads(out.read_text())
-    note = f"{told['answers']:,} answers in {told['seconds']:.0f} s, equal to the serial ones; half within {told['median_ms']:.0f} ms, the slowest {told['slowest_ms']:.0f} ms"
-    return [Row("eight clients at once: memory beyond the first answer", told["more_mb"], "MB", 250.0, note=note)]
+    load = json.loads(out.read_text())
+    note = f"{load['answers']:,} answers in {load['seconds']:.0f} s, equal to the serial ones; half within {load['median_ms']:.0f} ms, the slowest {load['slowest_ms']:.0f} ms"
+    return [Row("eight clients at once: memory beyond the first answer", load["more_mb"], "MB", 250.0, note=note)]

@@ -11,7 +11,7 @@ import whatfor as wf
 from saved import trained
 from whatfor import asking
 from whatfor.explorer.desk import Desk
-from whatfor.explorer.report import told
+from whatfor.explorer.report import build_payload
 from whatfor.question import QUESTIONS, layout_of
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -59,11 +59,14 @@ def test_a_toy_question_is_on_the_page_and_in_a_report(lead):
     answer = desk.ask("answer", {"question": "lead", "state": "0", "times": "2"})
     assert answer["answer"]["lead"] == desk.run.ask("lead", 0, times=2).lead
     assert [picture["layout"] for picture in answer["pictures"]] == ["bars"]
-    for given, message in (({"times": "two"}, "times is a whole number"), ({"horizon": "2"}, "is for timeline, not")):
+    for given, message in (
+        ({"times": "two"}, "times is a whole number"),
+        ({"horizon": "2"}, "is for question=timeline, not"),
+    ):
         with pytest.raises(ValueError, match=message):
             desk.ask("answer", {"question": "lead", "state": "0", **given})
-    held = told(desk.run, states=[0])
-    assert all(f"&question=lead&state=0&times={times}" in held for times in (1, 2))
+    payload = build_payload(desk.run, states=[0])
+    assert all(f"&question=lead&state=0&times={times}" in payload for times in (1, 2))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -12,7 +12,7 @@ import tyro
 
 from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
 from whatfor.signals import handling_signals, interruptible
-from whatfor.terminal import run_command, print_safely
+from whatfor.terminal import print_safely, progress_bar, run_command
 from whatfor.text import file_name
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def report(
     out: str,
     episodes: int = 20,
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    budget: float = 3.0,
     cells: str | None = None,
 ) -> None:
     """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
@@ -178,21 +179,25 @@ def report(
         out: The file to write, ending in .html.
         episodes: How many greedy episodes to show, each from another start.
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
+        budget: The size of the file in megabytes; the page lists what is left out.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
     from whatfor.pictures.files import check_path
 
-    check_path(out, SUFFIXES)  # told before the work, not after it
-    target = write(
-        _load(run, None, cells),
-        out,
-        episodes=episodes,
-        states=states,
-        name=file_name(run),
-        heard=_progress_bar("report"),
-    )
+    check_path(out, SUFFIXES)  # before the work, not after it
+    loaded = _load(run, None, cells)
+    with progress_bar("report") as on_progress:
+        target = write(
+            loaded,
+            out,
+            episodes=episodes,
+            states=states,
+            budget=budget,
+            name=file_name(run),
+            on_progress=on_progress,
+        )
     print_safely(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
@@ -236,13 +241,6 @@ def _exit_once() -> Callable[..., None]:
                 os._exit(0)
 
     return end
-
-
-def _progress_bar(what: str) -> Callable[[float], None] | None:
-    """A function that prints progress on a terminal; None if there is no terminal."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda share: print(f"\r{what}: {share:.0%}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
 
 
 def _load(run: str, as_of: int | None, cells: str | None) -> Run:

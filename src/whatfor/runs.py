@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -231,25 +231,38 @@ class Run:
         *,
         episodes: int = 20,
         states: Sequence[State] = (),
+        budget: float = 3.0,
+        on_progress: Callable[[str, float], None] | None = None,
         enter: Enter | None = None,
     ) -> None:
-        """Write a page to question this run with, as one HTML file: its greedy episodes, or those from given states.
+        """Write a page to question this run with, as one HTML file: its greedy episodes, or those from the states you name.
 
-        ``enter`` as in ``simulation``.
+        ``budget`` is the size of the file in megabytes; the page lists what is left out. ``on_progress`` is called with what
+        is being done and the share of the work that is done. ``enter`` as in ``simulation``.
         """
         from whatfor.explorer.report import report
 
-        report(self, path, episodes=episodes, states=states, enter=enter)
+        report(self, path, episodes=episodes, states=states, budget=budget, on_progress=on_progress, enter=enter)
 
     def explore(
-        self, *, episodes: int = 5, states: Sequence[State] = (), enter: Enter | None = None, height: int = 820
+        self,
+        *,
+        episodes: int = 5,
+        states: Sequence[State] = (),
+        budget: float = 3.0,
+        on_progress: Callable[[str, float], None] | None = None,
+        enter: Enter | None = None,
+        height: int = 820,
     ) -> Inline:
         """The same page, shown within a notebook."""
         from whatfor.explorer.notebook import Inline
-        from whatfor.explorer.page import page
-        from whatfor.explorer.report import told
+        from whatfor.explorer.page import build_page
+        from whatfor.explorer.report import build_payload
 
-        return Inline(page(told(self, episodes=episodes, states=states, enter=enter)), height)
+        payload = build_payload(
+            self, episodes=episodes, states=states, budget=budget, on_progress=on_progress, enter=enter
+        )
+        return Inline(build_page(payload), height)
 
     def _need_ledger(self, what: str) -> Ledger:
         if self.ledger is None:

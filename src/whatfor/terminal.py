@@ -6,8 +6,8 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from whatfor.text import printable
 
@@ -25,6 +25,27 @@ def print_error(text: object) -> None:
     """Print a message to the error output."""
     if sys.stderr is not None:
         print(f"whatfor: {printable(str(text))}", file=sys.stderr)
+
+
+@contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[str, float], None] | None]:
+    """A bar on the terminal, called with what is being done and the share of the work that is done; None: there is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(name),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda doing, share: bar.update(task, description=doing, completed=share)
 
 
 def run_command(command: Callable[[], None]) -> None:

@@ -53,12 +53,12 @@ def test_loops_without_a_discount_are_found_and_named():
     )
     beliefs = wf.ExactBeliefs(world, [0, 0, 0, 0], discount=1.0)
     assert beliefs.value(0, 0) == 2.0
-    with pytest.raises(ValueError, match="from 'state 2' this policy may go on for ever"):
+    with pytest.raises(ValueError, match="from 'state 2' this policy may never end"):
         beliefs.visits(0, 1)
     half = np.full((4, 2), 0.5)
     both = wf.ExactBeliefs(world, half, discount=1.0)
     assert both.value(3, 0) == 2.0, "from 1 it always ends"
-    with pytest.raises(ValueError, match="may go on for ever"):
+    with pytest.raises(ValueError, match="may never end"):
         both.visits(3, 1)
     assert wf.ExactBeliefs(world, half, discount=0.5).value(2, 0) == pytest.approx(2.0)
     with pytest.raises(ValueError, match="no finite values"):
@@ -162,10 +162,10 @@ def test_random_start_is_off_at_first_and_converges_to_the_exact_visits():
     learner = wf.QLearning(step_size=wf.visit_count(0.8), discount=0.8, exploration=0.5)
     run = wf.train(world, learner, episodes=60_000, seed=0)
     early = run.ledger.until(1)
-    first = wf.BeliefMap.from_ledger(early, start=random)
+    first = wf.BeliefMap.from_ledger(early, initial_visits=random)
     gaps = [abs((first.visits(s, a) * rewards).sum() - early.values()[0, s, a]) for s, a in np.ndindex(shape)]
     assert max(gaps) > 0.5, "after one episode the random start still shows"
-    learned, zero = wf.BeliefMap.from_ledger(run.ledger, start=random), wf.BeliefMap.from_ledger(run.ledger)
+    learned, zero = wf.BeliefMap.from_ledger(run.ledger, initial_visits=random), wf.BeliefMap.from_ledger(run.ledger)
     exact = wf.ExactBeliefs(world, run.policy, discount=0.8)
     for s, a in np.ndindex(shape):
         left = (run.audit.account(s, a).initial_weights.ravel() @ random).reshape(shape)

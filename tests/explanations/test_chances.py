@@ -108,7 +108,7 @@ def test_a_ledger_is_needed_and_one_of_the_same_world():
     with pytest.raises(ValueError, match="chance needs the ledger"):
         wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).chance(0, event="state 0")
     audit = wf.Audit(wf.Ledger(n_states=3, n_actions=1))
-    with pytest.raises(ValueError, match="'here' speaks of 2 states, the ledger has 3"):
+    with pytest.raises(ValueError, match="'here' covers 2 states, the ledger has 3"):
         audit.arrivals(0, 0, [wf.Concept("here", np.ones(2, bool))])
 
 

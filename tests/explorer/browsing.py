@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from whatfor.explorer.packing import rounded
-from whatfor.explorer.server import server_of
+from whatfor.explorer.server import build_server
 from whatfor.runs import Run
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
@@ -19,7 +19,7 @@ class serving:
 
     def __init__(self, run: Run) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.server = server_of(run, name="taxi", log_level="error")
+        self.server = build_server(run, name="taxi", log_level="error")
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def __enter__(self) -> str:

@@ -198,7 +198,7 @@ def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
     settled(page)
     paid = f"{first.reward:+.2f}" if first.reward > 0 else f"{first.reward:.2f}"
     assert page.locator("#step").inner_text().startswith("step 1 of")
-    assert f"{LABELS.actions[first.action]}, paid {paid}" in page.locator("#step").inner_text()
+    assert f"{LABELS.actions[first.action]}, reward {paid}" in page.locator("#step").inner_text()
     assert page.locator("#state").input_value() == LABELS.words(first.state)
     assert values(page) == said(taxi.values[first.state], page)
 
@@ -367,7 +367,7 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     settled(page)
     assert page.locator("#problem").inner_text() == "episode 1: not in this report"
     assert page.locator("#step").inner_text().startswith("step 1 of")
-    assert "rounded to 6 digits" in page.locator("#held").inner_text()
+    assert "rounded to 6 digits" in page.locator("#contents").inner_text()
     page.goto(f"{report.as_uri()}#state={LABELS.index(START)}&as_of=10")
     settled(page)
     assert page.locator("#answer-timeline .missing").inner_text() == "not in this report"
@@ -384,7 +384,7 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     [
         ("state=0", "state 0 is not in this report"),
         ("state=nonsense", '"nonsense" is not in this report. Write a state like this: "taxi at row'),
-        ("state=68&as_of=300", "how it was after 300 episodes is not in this report; it holds 10, "),
+        ("state=68&as_of=300", "the agent after 300 episodes is not in this report; choose one of 10, "),
         ("state=68&as_of=soon", 'as_of is a number of episodes, not "soon"'),
     ],
 )

@@ -20,9 +20,9 @@ from gymnasium import spaces
 from unpacking import unpack
 
 import whatfor as wf
+from whatfor.explorer.collecting import request_of
 from whatfor.explorer.desk import Desk, plain
-from whatfor.explorer.report import request_of, told
-from whatfor.labels import Axis
+from whatfor.explorer.report import BUDGET, build_payload
 from whatfor.maps import places_of
 from whatfor.question import layout_of
 from whatfor.runs import Run
@@ -132,7 +132,7 @@ def test_no_request_leaves_a_report(report: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes() -> None:
     run = WORLDS["a lake"]()
-    assert told(run, episodes=2) == told(run, episodes=2)
+    assert build_payload(run, episodes=2) == build_payload(run, episodes=2)
 
 
 def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_an_own_loop_has_a_page_of_its_past(tmp_path: Path, opened: Any) -> None
     run.report(tmp_path / "own.html")
     page = opened((tmp_path / "own.html").as_uri())
     assert page.locator("#episodes option").first.inner_text() == "episode 29 of training"
-    assert "paid -1.00" in page.locator("#step").inner_text()
+    assert "reward -1.00" in page.locator("#step").inner_text()
     assert page.locator("#answer-comparison .missing").inner_text().startswith("this run does not know its world")
     assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
     assert page.locator("tr.unknown td.value").first.inner_text() == "no experience"
@@ -189,7 +189,7 @@ def test_a_taxi_is_where_its_cell_is() -> None:
 
 
 def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
-    labels = wf.Labels((Axis("room", 3, start=5),), ("go",))
+    labels = wf.Labels((wf.Axis("room", 3, start=5),), ("go",))
     ledger = wf.Ledger(n_states=3, n_actions=1)
     ledger.record(2, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
@@ -199,13 +199,16 @@ def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
     assert desk.ask("answer", {"state": "2"})["answer"]["value"] == 0.5
 
 
-def test_the_page_of_the_explorer_says_what_holds() -> None:
-    from whatfor.explorer import cache, desk, guard, server
+def test_the_documentation_names_the_limits(taxi: Run) -> None:
+    from whatfor.explorer import desk, guard, server
+
+    provenance = desk.Desk(taxi).ask("answer", {"question": "provenance", "state": str(taxi.labels.index(START))})
+    assert provenance["left_out"] > 0
 
     page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
     for told_ in (
-        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {cache.MAX_BYTES / 1e6:.0f} MB", f"--port {server.PORT}",
-        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {desk.MOST_UPDATES} heaviest",
+        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {server.MAX_CACHED / 1e6:.0f} MB", f"--port {server.PORT}",
+        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {len(provenance['answer']['updates'])} heaviest", f"`--budget` (default {BUDGET:g} MB)",
     ):  # fmt: skip
         assert told_ in page
     assert all(f"`{question}`" in page for question in desk.QUESTIONS)
@@ -236,8 +239,8 @@ def test_a_contrast_with_an_action_that_was_never_tried_is_marked_so() -> None:
     }
 
 
-def test_few_runs_of_earlier_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.desk.KEPT", 2)
+def test_few_runs_of_earlier_times_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.desk.MAX_EARLIER", 2)
     ledger = wf.Ledger(n_states=1, n_actions=1)
     for _ in range(4):
         ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
@@ -256,7 +259,7 @@ def test_times_to_look_back_to_are_close_together_where_most_is_learned(taxi: Ru
 
 @pytest.mark.parametrize(
     "learner",
-    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(lambda_=0.5), wf.DoubleQLearning()],
+    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(trail=0.5), wf.DoubleQLearning()],
     ids=lambda learner: type(learner).__name__,
 )
 def test_episodes_begin_where_they_begin(learner: Any) -> None:
@@ -415,7 +418,7 @@ def test_a_run_of_an_environment_that_is_not_there_has_a_page_all_the_same(tmp_p
     gym.registry.pop("Elsewhere-v0")
     run = wf.load(tmp_path / "run")
     about = Desk(run).ask("run", {})
-    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["without"]["comparison"]
+    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["unavailable"]["comparison"]
     run.report(tmp_path / "page.html", episodes=2)
     assert "past:299" in str(held_in((tmp_path / "page.html").read_text())["answers"])
 
@@ -427,20 +430,20 @@ def test_one_state_that_cannot_be_played_spoils_nothing(states: list[int]) -> No
     desk = Desk(run, starts=[str(state) for state in states])
     assert desk.unplayable is None
     assert [one["key"] for one in desk.ask("episodes", {})["episodes"]] == ["greedy:0"]
-    told(run, states=states)
+    build_payload(run, states=states)
 
 
 def test_states_of_a_report_are_read_as_a_server_reads_them() -> None:
     from small_agents import CONCEPTS, learned
 
     _, callback = learned("CartPole-v1", CONCEPTS)
-    answers = unpack(told(callback.run, states=["[0,0,0.1,0]"]))["answers"]
+    answers = unpack(build_payload(callback.run, states=["[0,0,0.1,0]"]))["answers"]
     assert request_of("state", {"state": "[0.0,0.0,0.1,0.0]"}) in answers
 
 
 def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
     run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
-    answers = unpack(told(run, episodes=3))["answers"]
+    answers = unpack(build_payload(run, episodes=3))["answers"]
     episodes = [answer for request, answer in answers.items() if request.startswith("episode?key=greedy")]
     steps = [(step["state"], str(step["action"])) for one in episodes for step in one["steps"]]
     assert any(str(run.best(int(state))) != action for state, action in steps), "there are ties"
@@ -452,9 +455,9 @@ def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
 
 
 def test_what_a_report_leaves_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.report.MOST_STATES", 10)
+    monkeypatch.setattr("whatfor.explorer.report.MAX_STATES", 10)
     run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
-    held = unpack(told(run, episodes=10))
+    held = unpack(build_payload(run, episodes=10))
     states = {
         step["state"]
         for request, one in held["answers"].items()
@@ -477,8 +480,66 @@ def test_a_run_that_expects_nothing_is_refused_at_once() -> None:
 
 
 def test_names_may_begin_with_a_bracket() -> None:
-    labels = wf.Labels((Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
+    labels = wf.Labels((wf.Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
     ledger = wf.Ledger(n_states=2, n_actions=1)
     ledger.record(1, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
     assert desk.ask("state", {"state": "[out]"})["state"] == 1
+
+
+def test_a_budget_bounds_the_file_and_the_page_lists_what_is_left_out(taxi: Run, tmp_path: Path, opened: Any) -> None:
+    path = tmp_path / "small.html"
+    sizes = {}
+    for budget in (0.15, 0.25, 5.0):
+        taxi.report(path, states=[START], budget=budget)
+        sizes[budget] = path.stat().st_size
+        assert sizes[budget] <= budget * 1e6
+        held = held_in(path.read_text())
+        assert any("the budget of" in line for line in held["dropped"]) == (budget < 5.0)
+    assert sizes[0.15] < sizes[0.25] < sizes[5.0]
+    assert sizes[0.25] > 0.9 * 0.25e6, "the budget is used"
+    taxi.report(path, states=[START], budget=0.15)
+    page = opened(path.as_uri())
+    assert values(page) == said(taxi.values[taxi.labels.index(START)], page)
+    assert lead(page, "intention") == taxi.intention(START).sentences()[0]
+    assert re.search(
+        r"the budget of 0\.15 MB is spent: .*earlier times for 0 of \d+ states", page.locator("#contents").inner_text()
+    )
+    page.locator("#time").fill("4")
+    settled(page)
+    assert page.locator("#problem").inner_text() == "not in this report"
+
+
+def test_answers_are_added_in_the_order_of_their_worth(taxi: Run) -> None:
+    requests = list(unpack(build_payload(taxi, states=[START]))["answers"])
+    state = str(taxi.labels.index(START))
+    first = {
+        name: next(at for at, request in enumerate(requests) if re.search(pattern, request))
+        for name, pattern in {
+            "opening": rf"question=intention&state={state}$",
+            "first state": rf"question=comparison&state={state}$",
+            "another state": rf"question=intention&state=(?!{state}$)",
+            "its questions": rf"question=comparison&state=(?!{state}$)",
+            "earlier times": "as_of=",
+            "replays": "key=past:",
+        }.items()
+    }
+    assert sorted(first.values()) == list(first.values()), first
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), 0.01])
+def test_a_budget_that_is_too_small_is_refused(budget: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"budget is|too small: the page and its first answer take 0"):
+        WORLDS["a lake"]().report(tmp_path / "x.html", episodes=1, budget=budget)
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_is_reported() -> None:
+    reported: list[tuple[str, float]] = []
+    build_payload(WORLDS["a lake"](), episodes=1, on_progress=lambda doing, share: reported.append((doing, share)))
+    shares = [share for _, share in reported]
+    assert shares == sorted(shares)
+    assert (shares[0], reported[-1]) == (0.0, ("writing", 1.0))
+    assert list(dict.fromkeys(doing for doing, _ in reported)) == [
+        "the first state", "the states", "all questions", "earlier times", "replays", "writing",
+    ]  # fmt: skip

@@ -176,13 +176,13 @@ class Audit(Beliefs):
             used = np.flatnonzero(weights[:, 0] > MIN_WEIGHT)
             carried = weights[used, 0]
         error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.recomputed.ravel())
-        left = account.initial_weights.sum(axis=0).ravel()
+        initial = account.initial_weights.sum(axis=0).ravel()
         if len(self.ledger) and not np.any(lines.discount):  # discount 0: the course is still known
             weights = self.weights(state, action, discount=1.0)
             used = np.flatnonzero(weights > MIN_WEIGHT)
             followed = self.account(state, action, discount=1.0, method="scan")
-            carried, left = weights[used], followed.initial_weights.sum(axis=0).ravel()
-        return AuditReading(account, course(self.ledger, used, carried, left, state, action), error)
+            carried, initial = weights[used], followed.initial_weights.sum(axis=0).ravel()
+        return AuditReading(account, course(self.ledger, used, carried, initial, state, action), error)
 
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
         """Undiscounted weights of last steps are probabilities; an ending without a name is described by its last step."""

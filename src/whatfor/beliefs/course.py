@@ -32,7 +32,7 @@ def course(
     ledger: Ledger,
     lines: NDArray[np.int64],  # the updates that carry weight
     weights: NDArray[np.float64],
-    left: NDArray[np.float64],  # (S * A,) weight on initial values: where it leads is unknown
+    initial_weights: NDArray[np.float64],  # (S * A,) weight on initial values: where it leads is unknown
     state: int,
     action: int,
 ) -> Course:
@@ -47,7 +47,7 @@ def course(
             rewards.append(0.0)
             break
         best = int(shares.argmax())
-        known = float(shares.sum()) + float(left[pairs[-1]])
+        known = float(shares.sum()) + float(initial_weights[pairs[-1]])
         if stays is None:
             stays = float(shares[to // ledger.n_actions == state].sum()) / known
         chance *= float(shares[best]) / known

@@ -1,11 +1,11 @@
-"""How far believed visits are from the actual ones."""
+"""The distance between expected and actual visits."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def distance(believed: NDArray[np.float64], actual: NDArray[np.float64]) -> float:
-    """The relative L1 distance, sum |believed - actual| / sum actual: 0 is the same, 2 as many visits with nothing in common.
+    """The relative L1 distance, sum |believed - actual| / sum actual: 0 for equal visits, 2 for as many visits of other pairs.
 
     >>> distance(np.array([[1.0, 1.0]]), np.array([[1.0, 0.0]])), distance(np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]))
     (1.0, 2.0)

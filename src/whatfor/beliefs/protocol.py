@@ -1,4 +1,4 @@
-"""Beliefs: the source of what an agent expects, one row at a time."""
+"""Beliefs: the interface of all sources of what an agent expects."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from whatfor.beliefs.trust import Trust
 from whatfor.checks import whole
 from whatfor.labels import Labels
 
-#: What a source may be able to tell besides rows:
+#: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
-#: "updates"  which updates a value is made of: when, of which experience, and how noisy it is
+#: "updates"  the updates behind a value, their experiences, and its sampling error
 Capability = Literal["endings", "updates"]
 
 
 class Beliefs(ABC):
-    """A source of rows: the audit of a ledger, a map learned beside training, an exact solution, rollouts, a network.
+    """A source of rows: the audit of a ledger, a map learned during training, an exact solution, rollouts, a network.
 
-    A class of your own needs ``row``, and names in ``can`` what else it can tell; ``whatfor.testing.check_beliefs`` checks it.
+    A custom source implements ``row`` and lists in ``can`` what else it offers; ``whatfor.testing.check_beliefs`` checks it.
     """
 
     can: ClassVar[frozenset[Capability]] = frozenset()
-    #: How far estimates can be trusted; None: they are none.
+    #: How far estimates can be trusted; None: the rows are not estimates.
     trust: Trust | None = None
 
     @abstractmethod
@@ -35,7 +35,7 @@ class Beliefs(ABC):
         """What is expected to follow an action in a situation."""
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
-        """(S, A) Expected visits of every pair from here on, discounted as learned, this one included."""
+        """(S, A) Expected visits of every pair from this step on, discounted as learned; this step counts."""
         return self.row(situation_of(state), action).visits
 
     def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
@@ -43,21 +43,21 @@ class Beliefs(ABC):
         return self.row(situation_of(state), action).earnings
 
     def value(self, state: int | Situation, action: int) -> float:
-        """What this state and action are worth."""
+        """The expected return of this state and action."""
         return self.row(situation_of(state), action).value
 
     @property
     def tries(self) -> NDArray[np.int64] | None:
-        """(S, A) How often each pair was learned from; None: not counted."""
+        """(S, A) How often each pair was updated; None: not counted."""
         return None
 
     @property
     def actor(self) -> ObservationAgent | None:
-        """The agent itself, where it acts on observations; None: its table of values says what it does."""
+        """The agent itself, if it acts on observations; None: it acts on its table of values."""
         return None
 
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
-        """The chance of every way to end, by name, the likeliest first; and what is not known of 1."""
+        """The probability of every ending by name, the most probable first; and the probability that is unknown."""
         row = self.row(at, action)
         chances = sorted((row.endings or {}).items(), key=lambda item: -item[1])
         return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown
@@ -68,7 +68,7 @@ class Beliefs(ABC):
 
 
 class ObservationAgent(Protocol):
-    """An agent that acts on observations: its states are cells in which it may see more than they tell."""
+    """An agent that acts on observations; one state may contain many observations."""
 
     @property
     def labels(self) -> Labels:
@@ -76,29 +76,29 @@ class ObservationAgent(Protocol):
 
     @property
     def whole(self) -> bool:
-        """Whether a state is all that the agent sees."""
+        """Whether a state determines the observation."""
 
     def situation(self, state: Any) -> Situation:
-        """What is asked about: an observation, or an index or words with an observation that stands for it."""
+        """The situation of an observation; for an index or words, with a typical observation."""
 
     def values_at(self, at: Situation) -> NDArray[np.float64]:
-        """(A,) What the agent itself thinks its actions are worth there."""
+        """(A,) The agent's own action values there."""
 
     def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """(B,) What the agent does, greedily."""
+        """(B,) The agent's greedy actions."""
 
     def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """(B,) The states that observations (B, ...) are in."""
+        """(B,) The states of observations (B, ...)."""
 
     def check_env(self, env: Any) -> None:
         """Raise ``ValueError`` unless an environment has the observations and actions of this agent."""
 
     def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
-        """The name of an episode's end, where there is one."""
+        """The name of the ending of an episode after its last step; None: it has no name."""
 
 
 def situation_of(state: Any) -> Situation:
-    """A state's index as a situation; what is one already stays.
+    """A state's index as a situation; a situation is returned as it is.
 
     >>> situation_of(3)
     Situation(index=3, observation=None)
@@ -107,7 +107,7 @@ def situation_of(state: Any) -> Situation:
 
 
 def checked_pair(state: Any, action: Any, n_states: int, n_actions: int) -> tuple[int, int]:
-    """A state and an action as plain indices; ``ValueError`` where there are no such.
+    """A state and an action as indices; ``ValueError`` if they are out of range.
 
     >>> checked_pair(3, 0, 2, 2)
     Traceback (most recent call last):

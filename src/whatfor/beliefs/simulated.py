@@ -1,4 +1,4 @@
-"""Forward simulation: play a fixed policy from the asked state, and count."""
+"""Forward simulation: play a fixed policy from a state many times, and average."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World, ending_code
 
-#: So many environments are played side by side, so that a network is asked for all of them at once.
+#: Environments played in parallel, so that a network evaluates them as one batch.
 MAX_ENVS = 64
-#: So many rows are kept; asked again, they are not played again.
+#: Rows whose rollouts are cached.
 MAX_CACHED_ROWS = 64
 
 
 class SimulatedBeliefs(Beliefs):
-    """What a policy led to, in so many independent rollouts.
+    """The mean future of a policy over independent rollouts.
 
-    ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state, or (S, A)
-    chances; or beliefs of an agent that acts on observations. An environment that whatfor cannot put into a state needs ``enter``, a function
-    (env, state, rng) that does. ``reward_scale``: what rewards are multiplied by before they count. The same seed plays the same rollouts.
+    ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state,
+    (S, A) action probabilities, or the beliefs of an agent that acts on observations. ``enter``: a function
+    (env, state, rng) that puts an environment into a state, for environments that whatfor does not know.
+    ``reward_scale``: a factor on rewards. The same seed gives the same rollouts.
 
     >>> from whatfor.worlds import chain
     >>> beliefs = SimulatedBeliefs(chain(), policy=[0, 0, 1], discount=1.0, rollouts=10)
@@ -79,7 +80,7 @@ class SimulatedBeliefs(Beliefs):
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self.reward_scale = number("reward_scale", reward_scale)
-        self._kept: dict[tuple[Situation, int], Rollouts] = {}
+        self._cache: dict[tuple[Situation, int], Rollouts] = {}
 
     def row(self, at: Situation, action: int) -> Row:
         """The means over the rollouts."""
@@ -93,12 +94,12 @@ class SimulatedBeliefs(Beliefs):
         )
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
-        """(S, A) Mean visits after this action, discounted, this one included."""
-        return self._mean(self._counted(self.rollouts(state, action)))
+        """(S, A) Mean visits after this action, discounted; this step counts."""
+        return self._mean(self._visits_by_rollout(self.rollouts(state, action)))
 
     def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
-        """(S, A) What was earned at every pair, on average."""
-        return self._mean(self._paid(self.rollouts(state, action)))
+        """(S, A) Mean discounted reward at every pair."""
+        return self._mean(self._earnings_by_rollout(self.rollouts(state, action)))
 
     def value(self, state: int | Situation, action: int) -> float:
         """The mean discounted return."""
@@ -106,36 +107,36 @@ class SimulatedBeliefs(Beliefs):
 
     def returns(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(n,) The discounted return of every rollout."""
-        return np.asarray(self._paid(self.rollouts(state, action)).sum(axis=1)).ravel()
+        return np.asarray(self._earnings_by_rollout(self.rollouts(state, action)).sum(axis=1)).ravel()
 
     def visits_error(self, state: int | Situation, action: int) -> NDArray[np.float64]:
-        """(S, A) The standard error of ``visits``; 0 where no rollout differed, which is not the same as certain."""
+        """(S, A) The standard error of ``visits``; 0 where all rollouts agree, which does not mean certainty."""
         if self.n < 2:
             raise ValueError("one rollout has no standard error: rollouts=2 or more")
-        counted = self._counted(self.rollouts(state, action))
-        spread = self._mean(counted.multiply(counted)) - self._mean(counted) ** 2
+        visits = self._visits_by_rollout(self.rollouts(state, action))
+        spread = self._mean(visits.multiply(visits)) - self._mean(visits) ** 2
         error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
         return error
 
     def rollouts(self, state: int | Situation, action: int) -> Rollouts:
-        """The rollouts behind a row; asked again, they are not played again."""
+        """The rollouts behind a row, cached."""
         at, action = situation_of(state), self.labels.action(action)
         self.labels.check_state(at.index)
-        if (at, action) not in self._kept:
-            if len(self._kept) >= MAX_CACHED_ROWS:
-                del self._kept[next(iter(self._kept))]
-            self._kept[at, action] = self._played(at, action)
-        return self._kept[at, action]
+        if (at, action) not in self._cache:
+            if len(self._cache) >= MAX_CACHED_ROWS:
+                del self._cache[next(iter(self._cache))]
+            self._cache[at, action] = self._play(at, action)
+        return self._cache[at, action]
 
-    def _played(self, at: Situation, action: int) -> Rollouts:
-        """The rollouts behind a row, by random numbers of their own."""
+    def _play(self, at: Situation, action: int) -> Rollouts:
+        """Play the rollouts of a row; each row has its own random numbers."""
         state = at.index
         generator = np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
         )
         limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps}
         if self._world is not None:
-            if _never_left(self._world, state):
+            if _is_terminal(self._world, state):
                 raise ValueError(
                     f"episodes end on reaching {self.labels.words(state)!r}: nothing can be played from there"
                 )
@@ -149,17 +150,17 @@ class SimulatedBeliefs(Beliefs):
         table = TablePlayer(stepper, chances, (state, action), generator, self._enter)
         return Rollouts.of(play(table, [self._env], **limits), self.n, self.labels.n_actions)
 
-    def _counted(self, rollouts: Rollouts) -> Any:
-        return self._by_rollout(rollouts, self._discounts(rollouts))
+    def _visits_by_rollout(self, rollouts: Rollouts) -> Any:
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts))
 
-    def _paid(self, rollouts: Rollouts) -> Any:
-        return self._by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward * self.reward_scale)
+    def _earnings_by_rollout(self, rollouts: Rollouts) -> Any:
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward * self.reward_scale)
 
     def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
         return np.power(self.discount, rollouts.step, dtype=np.float64)
 
-    def _by_rollout(self, rollouts: Rollouts, amount: NDArray[np.float64]) -> Any:
-        """(n, S * A) Sparse: an amount a step, summed up by rollout and pair."""
+    def _sum_by_rollout(self, rollouts: Rollouts, amount: NDArray[np.float64]) -> Any:
+        """(n, S * A) Amounts of steps, summed by rollout and pair; sparse."""
         from scipy import sparse
 
         shape = (len(rollouts), self.shape[0] * self.shape[1])
@@ -171,16 +172,16 @@ class SimulatedBeliefs(Beliefs):
 
 @dataclass(frozen=True)
 class AgentPlayer:
-    """An agent that acts on observations: from one action in one situation, or from where episodes begin."""
+    """An agent that acts on observations, from one action in one situation or from the start of an episode."""
 
     agent: ObservationAgent
     generator: np.random.Generator
     at: Situation | None = None
-    action: int | None = None  # None: the agent's own
+    action: int | None = None  # None: the agent's greedy action
     enter: Enter | None = None
 
     def begin(self, env: Any) -> tuple[Any, int | None]:
-        """Reset the environment, and put it into the situation."""
+        """Reset the environment and put it into the situation."""
         observation, _ = env.reset(seed=int(self.generator.integers(2**31)))
         if self.at is None:
             return observation, None
@@ -188,24 +189,24 @@ class AgentPlayer:
         return self.at.observation, self.action
 
     def states(self, observations: Sequence[Any]) -> Sequence[int]:
-        """The cells that observations are in."""
+        """The cells of observations."""
         return list(self.agent.cells_of(np.stack([np.asarray(one) for one in observations])))
 
     def actions(self, observations: Sequence[Any]) -> Sequence[int]:
-        """What the agent does, greedily."""
+        """The agent's greedy actions."""
         if not observations:
             return []
         return list(self.agent.act(np.stack([np.asarray(one) for one in observations])))
 
     def step(self, env: Any, action: int) -> tuple[Any, float, int, bool]:
-        """One step, with the agent's own names of endings."""
+        """One step, with the agent's names of endings."""
         observation, reward, terminated, truncated, _ = env.step(action)
         name = self.agent.ending_name(observation, action, float(reward)) if terminated else None
         ending = ending_code(self.agent.labels, name) if terminated else NOT_ENDED
         return observation, float(reward), ending, bool(truncated)
 
     def roll_out(self, env: Any, *, rollouts: int, max_steps: int) -> Rollouts:
-        """Play in copies of an environment, where it can be copied."""
+        """Play in parallel copies of an environment if it can be created again, else in it alone."""
         envs = copies(env, min(MAX_ENVS, rollouts))
         try:
             steps = play(self, envs, rollouts=rollouts, max_steps=max_steps)
@@ -216,10 +217,10 @@ class AgentPlayer:
 
 
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
-    """A known world where there is one: it is the same, and a thousand times as quick."""
+    """The compiled twin of an environment if it has one, else the environment; a twin is about 1000 times as fast."""
     if isinstance(world, World):
         if enter is not None:
-            raise ValueError("enter= is for environments; a whatfor world can be put into any state as it is")
+            raise ValueError("enter= is for Gymnasium environments; a whatfor world needs none")
         return world, None
     env = make_env(world) if isinstance(world, str) else world
     if enter is not None:
@@ -230,8 +231,8 @@ def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
         return None, env
 
 
-def _never_left(world: World, state: int) -> bool:
-    """Whether a state is only ever reached by an episode's last step."""
+def _is_terminal(world: World, state: int) -> bool:
+    """Whether only the last step of an episode reaches a state."""
     if world.arrays.kind != TABLE:
         return False
     table = world.arrays.table

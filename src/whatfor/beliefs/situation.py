@@ -1,4 +1,4 @@
-"""What is asked about: a state and, where an agent sees more than its states tell, the observation."""
+"""Situation: the state, and for agents that act on observations the observation, that a question is about."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """The index of a state and, where the agent acts on observations, the observation: many may lie in one state.
+    """The index of a state and, if the agent acts on observations, the observation: one state may contain many.
 
     >>> Situation(3), Situation(3, [0.1, 0.2]) == Situation(3, [0.1, 0.2])
     (Situation(index=3, observation=None), True)
@@ -21,7 +21,7 @@ class Situation:
 
     @property
     def key(self) -> tuple[int, bytes]:
-        """What tells one situation from another."""
+        """Index and bytes of the observation, for comparing situations."""
         return self.index, b"" if self.observation is None else np.asarray(self.observation).tobytes()
 
     def __eq__(self, other: object) -> bool:

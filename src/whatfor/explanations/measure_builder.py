@@ -176,12 +176,12 @@ class MeasureBuilder:
 
     def _is_finite(self, exact: ExactBeliefs, used: NDArray[np.int64], discount: float | None) -> bool:
         """Whether the exact numbers behind these updates are finite: without a discount, not where the policy may never end."""
-        if discount is not None or exact.discount < 1.0 or not exact.endless.any():  # chances are always finite
+        if discount is not None or exact.discount < 1.0 or not exact.may_not_end.any():  # chances are always finite
             return True
         ledger = self.audit.ledger
         to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
         cells = np.concatenate([ledger.lines.cell[used], to])
-        return not exact.endless[cells // self.policy.shape[1] % self.policy.shape[0]].any()
+        return not exact.may_not_end[cells // self.policy.shape[1] % self.policy.shape[0]].any()
 
     def _entries_ending(self, exact: ExactBeliefs, name: str) -> NDArray[np.float64]:
         """Entries of the table that end the episode by this name; endings that the ledger does not name count as terminated."""

@@ -1,28 +1,29 @@
-"""Desk: what a page asks of a run, answered as JSON; the same for a file and for a server."""
+"""Desk: answers the requests of a page as JSON, for a report and for a server."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from whatfor.caching import Cache
 from whatfor.explanation import Badge, Explanation
-from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
+from whatfor.explorer.episodes import greedy, key_of, latest, new, new_episodes, past, starts, state_in, title_of
 from whatfor.maps import picture_of, places_of
 from whatfor.question import QUESTIONS, Parameter, Question, why_not, layout_of, question_of
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
-#: A network has to be asked at every step, so that a rollout takes a thousand times as long.
+#: Rollouts of a simulation; fewer where a network chooses every action, which is a thousand times slower.
 ROLLOUTS, FEW_ROLLOUTS = 300, 20
 CHECKPOINTS = 10
-#: Runs of earlier times that are kept.
-KEPT = 12
+#: Cached runs of earlier times.
+MAX_EARLIER = 12
 #: Points of the learning curve.
 CURVE = 120
 
@@ -39,21 +40,21 @@ class Desk:
         starts: list[str] | None = None,
         enter: Enter | None = None,
     ) -> None:
-        _ = run.beliefs  # without any, nothing can be answered: told now, not request by request
+        _ = run.beliefs  # fails here, not in every request, where there are none
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
         self.rollouts = FEW_ROLLOUTS if run.playing.plays_network else ROLLOUTS
-        self._earlier: OrderedDict[int, Run] = OrderedDict()
-        self._given = starts
-        #: By request, who answers it and what it takes.
-        self._asked: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
+        self._earlier = Cache[int, Run](MAX_EARLIER)
+        self._own_starts = starts
+        #: By request: the method that answers it, and its parameters.
+        self._requests: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
             "run": (self._about, ()),
             "state": (self._state, ("state", "as_of")),
-            "answer": (self._answer, ("question", "state", "action", "as_of", *_parameters())),
+            "answer": (self._answer, ("question", "state", "action", "as_of", *_parameter_names())),
             "episodes": (self._episodes, ()),
             "episode": (self._episode, ("key", "as_of")),
         }
 
-    def ask(self, what: str, given: Mapping[str, str]) -> dict[str, Any]:
+    def ask(self, what: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """The answer to one request.
 
         >>> from whatfor.ledger import Ledger
@@ -64,18 +65,18 @@ class Desk:
         >>> desk.ask("answer", {"question": "intention", "state": "0"})["badge"]["words"]
         'exact'
         """
-        if what not in self._asked:
-            raise ValueError(f"there is no request {what!r}; there are {', '.join(self._asked)}")
-        answered, known = self._asked[what]
-        for name in given:
+        if what not in self._requests:
+            raise ValueError(f"there is no request {what!r}; there are {', '.join(self._requests)}")
+        method, known = self._requests[what]
+        for name in parameters:
             if name not in known:
                 raise ValueError(f"{what} takes {', '.join(known) or 'nothing'}, not {name!r}")
-        answer: dict[str, Any] = plain(answered(given))
+        answer: dict[str, Any] = plain(method(parameters))
         return answer
 
-    def encoded(self, what: str, given: Mapping[str, str]) -> bytes:
+    def encode(self, what: str, parameters: Mapping[str, str]) -> bytes:
         """The answer as JSON, in bytes."""
-        return json.dumps(self.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
+        return json.dumps(self.ask(what, parameters), ensure_ascii=False, allow_nan=False).encode()
 
     # -- requests --------------------------------------------------------------------------
 
@@ -91,8 +92,8 @@ class Desk:
             "states": run.labels.n_states,
             "actions": list(run.labels.actions),
             "kind": run.labels.kind,
-            "questions": {name: self._offered(question) for name, question in QUESTIONS.items()},
-            "without": {name: why for name, one in QUESTIONS.items() if (why := self._refused(one)) is not None},
+            "questions": {name: self._describe(question) for name, question in QUESTIONS.items()},
+            "unavailable": {name: why for name, one in QUESTIONS.items() if (why := self._refusal(one)) is not None},
             "trust": None if run.trust is None else run.trust.to_json(),
             "checkpoints": self.checkpoints(),
             "curve": _curve(run),
@@ -100,154 +101,154 @@ class Desk:
         }
 
     def checkpoints(self) -> list[int]:
-        """Numbers of episodes to look back to, the last one the present; close together where most is learned."""
+        """Numbers of episodes to look back to, closest together early in training; the last one is the present."""
         if self.run.ledger is None or self.run.ledger.n_episodes < 2:
             return []
         last = self.run.ledger.n_episodes
         first = min(10, (last + 1) // 2)
         return sorted({round(float(x)) for x in np.geomspace(first, last, CHECKPOINTS)} | {last})
 
-    def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
-        run, state = self._of(given)
+    def _state(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        run, state = self._run_and_state(parameters)
         key, index = key_of(self.run, state), run.situation(state).index
         tried, (picture, places) = run.tries_at(state), picture_of(run.labels, index)
         return {
             "state": index,
             "key": key,
             "words": run.labels.words(index),
-            "seen": key if key.startswith("[") else None,
+            "observation": key if key.startswith("[") else None,
             "values": run.values_at(state).tolist(),
             "best": run.best(state),
             "tried": None if tried is None else tried.tolist(),
             "picture": None if picture is None else picture.to_json(),
             "places": places,
             "map": places_of(run.labels, index),
+            "suggestions": _suggestions(run) if "as_of" in parameters else {},  # else those of the run hold
         }
 
-    def _offered(self, question: Question) -> dict[str, Any]:
-        """What the page calls a question, and what it lets a reader say."""
+    def _describe(self, question: Question) -> dict[str, Any]:
+        """The title of a question, and the parameters that a reader can set."""
         parameters = [
             {
                 "name": one.name,
-                "says": one.help,
+                "help": one.says,
                 "kind": one.kind,
-                "needed": one.needed,
+                "required": one.needed,
                 "suggestions": list(one.suggestions(self.run)),
             }
             for one in question.parameters
         ]
-        return {"title": question.title, "says": question.summary, "parameters": parameters}
+        return {"title": question.title, "help": question.says, "parameters": parameters}
 
-    def _refused(self, question: Question) -> str | None:
+    def _refusal(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
         return why_not(self.run, question) or (self.unplayable if "play" in question.needs else None)
 
-    def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
-        run, state = self._of(given)
-        name = given.get("question", "intention")
+    def _answer(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        run, state = self._run_and_state(parameters)
+        name = parameters.get("question", "intention")
         if name not in QUESTIONS:
             raise ValueError(f"there is no question {name!r}; there are {', '.join(QUESTIONS)}")
         question = QUESTIONS[name]
-        action = run.labels.action(given["action"]) if "action" in given else None
-        said: dict[str, Any] = {"rollouts": self.rollouts, "enter": self.enter} if "play" in question.needs else {}
-        for key in given.keys() - {"question", "state", "action", "as_of"}:
+        action = run.labels.action(parameters["action"]) if "action" in parameters else None
+        values: dict[str, Any] = {"rollouts": self.rollouts, "enter": self.enter} if "play" in question.needs else {}
+        for key in parameters.keys() - {"question", "state", "action", "as_of"}:
             parameter = question.parameter(key)
             if parameter is None:
-                takers = [one.name for one in QUESTIONS.values() if one.parameter(key)]
-                raise ValueError(f"{key}= is for {' or '.join(takers)}, not for {name}")
-            said[key] = _read(parameter, given[key], run)
-        why = question.ask(run, state, action, **said)
+                takers = [f"question={one.name}" for one in QUESTIONS.values() if one.parameter(key)]
+                raise ValueError(
+                    f"{key}= is for {' or '.join(takers)}, not for {name}: ask one of these, or leave it out"
+                )
+            values[key] = _parse(parameter, parameters[key], run)
+        why = question.ask(run, state, action, **values)
         tried = run.tries_at(state)
         untried = tried is not None and bool((tried[list(why.actions)] == 0).any())
-        return told(why, untried=untried)
+        return build_answer(why, untried=untried)
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
-            return {"episodes": begun(self.episodes) if self._begins else latest(self.run, self.episodes)}
-        offered, times = [], Counter[str]()
-        for key in self.playable:  # an agent that sees more than its cells may begin twice in one
+            return {
+                "episodes": new_episodes(self.episodes) if self._has_own_starts else latest(self.run, self.episodes)
+            }
+        choices, times = [], Counter[str]()
+        for key in self.playable:  # an agent that acts on observations may begin twice in one cell
             words = title_of(self.run, key)
             times[words] += 1
             again = f" ({times[words]})" if times[words] > 1 else ""
-            offered.append({"key": f"greedy:{key}", "title": words + again})
-        return {"episodes": offered}
+            choices.append({"key": f"greedy:{key}", "title": words + again})
+        return {"episodes": choices}
 
-    def _episode(self, given: Mapping[str, str]) -> dict[str, Any]:
-        kind, _, key = given.get("key", "").partition(":")
+    def _episode(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        kind, _, key = parameters.get("key", "").partition(":")
         if kind == "greedy":
-            return greedy(self._at(given), key, self.enter)
+            return greedy(self._run_at(parameters), key, self.enter)
         if kind in ("past", "new") and key.isascii() and key.isdecimal():
             return past(self.run, int(key)) if kind == "past" else new(self.run, int(key))
         raise ValueError('an episode is "greedy:STATE", "past:NUMBER", or of a network "new:SEED"')
 
     @cached_property
     def starts(self) -> list[str]:
-        """Keys of the states that episodes begin in: given ones, or those that are found."""
-        if self._given is not None:
-            return self._given
+        """Keys of the states that episodes begin in: the caller's, or those of the run."""
+        if self._own_starts is not None:
+            return self._own_starts
         try:
             return starts(self.run, self.episodes)
-        except Exception:  # an environment that cannot be made again, or whatever else a stranger's does
+        except Exception:  # a third-party environment may raise anything
             return []
 
     @property
     def playable(self) -> list[str]:
         """Those of them that an episode can go on from."""
-        return [key for key in self.starts if self._refusals.get(key) is None]
+        return [key for key in self.starts if self._play_refusals.get(key) is None]
 
     @property
     def unplayable(self) -> str | None:
         """Why it cannot be played; None: it can."""
-        refusals = list(self._refusals.values())
+        refusals = list(self._play_refusals.values())
         return None if None in refusals else refusals[0]
 
     @cached_property
-    def _refusals(self) -> dict[str, str | None]:
-        """Of given starts, each is tried; of those that were found, the first."""
-        tried = (self.starts if self._given else self.starts[:1]) or ["0"]
-        return {key: self._refusal(key) for key in tried}
+    def _play_refusals(self) -> dict[str, str | None]:
+        """Of the caller's starts, each is played; of the run's own, the first."""
+        checked = (self.starts if self._own_starts else self.starts[:1]) or ["0"]
+        return {key: self._play_refusal(key) for key in checked}
 
-    def _refusal(self, key: str) -> str | None:
+    def _play_refusal(self, key: str) -> str | None:
         """Why nothing can be played from a state; None: it can."""
         try:
             self.run.episode(state_in(self.run, key), enter=self.enter)
         except ValueError as error:
             return str(error)
-        except Exception as error:  # a stranger's environment
+        except Exception as error:  # a third-party environment
             return f"its environment failed: {type(error).__name__}: {error}"
         return None
 
     @cached_property
-    def _begins(self) -> bool:
-        """Whether its environment can be played as it begins, though it cannot be put into a state."""
+    def _has_own_starts(self) -> bool:
+        """Whether a network can be played from its environment's own starts, where it cannot be put into a state."""
         try:
             return self.run.playing.plays_network and bool(self.run.episode(None).steps)
-        except Exception:  # it cannot be made, or fails
+        except Exception:  # it cannot be created, or fails
             return False
 
     # -- the parts -------------------------------------------------------------------------
 
-    def _of(self, given: Mapping[str, str]) -> tuple[Run, Any]:
-        if "state" not in given:
+    def _run_and_state(self, parameters: Mapping[str, str]) -> tuple[Run, Any]:
+        if "state" not in parameters:
             raise ValueError(f"state= is missing: an index, or words such as {self.run.labels.words(0)!r}")
-        return self._at(given), state_in(self.run, given["state"])
+        return self._run_at(parameters), state_in(self.run, parameters["state"])
 
-    def _at(self, given: Mapping[str, str]) -> Run:
+    def _run_at(self, parameters: Mapping[str, str]) -> Run:
         """The run as it is, or as it was."""
-        text = given.get("as_of")
+        text = parameters.get("as_of")
         if text is None:
             return self.run
-        episodes = _whole("as_of", text)
-        if episodes not in self._earlier:
-            self._earlier[episodes] = self.run.as_of(episodes)
-            while len(self._earlier) > KEPT:
-                self._earlier.popitem(last=False)
-        self._earlier.move_to_end(episodes)
-        return self._earlier[episodes]
+        episodes = _whole_number("as_of", text)
+        return self._earlier.get_or_add(episodes, lambda: self.run.as_of(episodes))
 
 
-def told(why: Explanation, *, untried: bool) -> dict[str, Any]:
-    """An explanation with its pictures, and how far it is to be trusted."""
+def build_answer(why: Explanation, *, untried: bool) -> dict[str, Any]:
+    """An explanation with its pictures and its badge."""
     pictures = [layout_of(why), *(layout_of(why, show=show) for show in question_of(why).shows)]
     badge = Badge("unknown", "no experience", "it was never learned from") if untried else why.badge()
     return {
@@ -257,28 +258,37 @@ def told(why: Explanation, *, untried: bool) -> dict[str, Any]:
     }
 
 
-def _parameters() -> list[str]:
-    """The names of all that questions take."""
+def _suggestions(run: Run) -> dict[str, list[str]]:
+    """Suggested parameters by "question.parameter"; those of an earlier time are its own."""
+    return {
+        f"{name}.{one.name}": list(one.suggestions(run))
+        for name, question in QUESTIONS.items()
+        for one in question.parameters
+    }
+
+
+def _parameter_names() -> list[str]:
+    """The names of the parameters of all questions."""
     return list(dict.fromkeys(one.name for question in QUESTIONS.values() for one in question.parameters))
 
 
-def _read(parameter: Parameter, text: str, run: Run) -> Any:
-    """What a parameter of a request says."""
+def _parse(parameter: Parameter, text: str, run: Run) -> Any:
+    """The value of a parameter in a request."""
     if parameter.kind == "action":
         return run.labels.action(text)
     if parameter.kind == "number":
-        return _whole(parameter.name, text)
+        return _whole_number(parameter.name, text)
     return text
 
 
-def _whole(name: str, text: str) -> int:
+def _whole_number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{name} is a whole number, not {text[:40]!r}")
+        raise ValueError(f"{name} is a whole number, not {text[:40]!r}: write {name}=100, for example")
     return int(text)
 
 
 def plain(thing: Any) -> Any:
-    """As JSON can hold it: no NaN, no infinity, no tuple, no number of NumPy's.
+    """Plain JSON: NaN and infinity become None, tuples lists, NumPy's numbers Python's.
 
     >>> plain({"a": (1.0, math.inf), "b": [np.float64("nan"), np.bool_(True)]})
     {'a': [1.0, None], 'b': [None, True]}

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Inline:
-    """A report that a notebook shows in a frame of its own; it is saved with the notebook."""
+    """A report in a frame of a notebook; it is saved with the notebook."""
 
     page: str
     height: int = 820
 
     def _repr_html_(self) -> str:
-        # sandboxed: the page can run its script, take questions and offer downloads, and cannot reach the notebook
+        # sandboxed: the page can run its script, use forms and offer downloads, but cannot reach the notebook
         return (
             f'<iframe srcdoc="{html.escape(self.page)}" title="whatfor" sandbox="allow-scripts allow-forms allow-downloads" '
             f'style="width: 100%; height: {self.height}px; border: 1px solid #ccc"></iframe>'
