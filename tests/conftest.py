@@ -69,7 +69,7 @@ def run():
 
 
 @pytest.fixture
-def kept(run, tmp_path):
+def run_folder(run, tmp_path):
     """The folder of a saved run."""
     run.save(tmp_path / "kept")
     return tmp_path / "kept"

@@ -1,4 +1,4 @@
-"""One list of questions: Run, shell, page, report and docs read it, so that a new one is answered everywhere."""
+"""The list of questions: Run, shell, page, report and docs read it, so a new question appears in all of them."""
 
 import importlib
 import json
@@ -40,16 +40,19 @@ def test_a_toy_question_is_answered_by_a_run(lead):
         one.ask("lead", 0, times=3)
 
 
-def test_a_toy_question_is_answered_in_the_shell(lead, whatfor, kept, tmp_path):
-    code, said, _ = whatfor("explain", kept, "--state", 0, "--question", "lead", "--times", 3, "--json")
-    assert (code, json.loads(said)["lead"]) == (0, wf.load(kept).ask("lead", 0, times=3).lead)
-    code, _, wrong = whatfor("explain", kept, "--state", 0, "--question", "lead")
-    assert (code, wrong) == (
+def test_a_toy_question_is_answered_in_the_shell(lead, whatfor, run_folder, tmp_path):
+    code, output, _ = whatfor("explain", run_folder, "--state", 0, "--question", "lead", "--times", 3, "--json")
+    assert (code, json.loads(output)["lead"]) == (0, wf.load(run_folder).ask("lead", 0, times=3).lead)
+    code, _, error = whatfor("explain", run_folder, "--state", 0, "--question", "lead")
+    assert (code, error) == (
         2, "whatfor: --question lead needs --times: what the lead is multiplied by, e.g. --times 2\n",
     )  # fmt: skip
-    code, _, wrong = whatfor("explain", kept, "--state", 0, "--times", 2)
-    assert (code, "--times needs" in wrong or "--times is for --question lead" in wrong) == (2, True)
-    assert whatfor("draw", kept, "--state", 0, "--question", "lead", "--times", 3, "--out", tmp_path / "a.png")[0] == 0
+    code, _, error = whatfor("explain", run_folder, "--state", 0, "--times", 2)
+    assert (code, "--times needs" in error or "--times is for --question lead" in error) == (2, True)
+    assert (
+        whatfor("draw", run_folder, "--state", 0, "--question", "lead", "--times", 3, "--out", tmp_path / "a.png")[0]
+        == 0
+    )
 
 
 def test_a_toy_question_is_on_the_page_and_in_a_report(lead):
@@ -76,7 +79,7 @@ def test_every_question_is_a_method_and_documented(name):
     assert question.answer.__name__ == name.capitalize()
     assert question.summary
     assert f"run.{name}(" in (DOCS / "questions" / f"{name}.md").read_text()
-    assert all(re.fullmatch(r"[a-z].*[^.]", one.help) for one in question.parameters), "goes on after a colon"
+    assert all(re.fullmatch(r"[a-z].*[^.]", one.help) for one in question.parameters), "it follows a colon"
 
 
 def test_every_question_is_in_the_order_of_the_list():

@@ -1,4 +1,4 @@
-"""A question of one's own, in one file: how surely an action is the best one."""
+"""A custom question, in one file: by how much an action is the best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lead(Explanation):
-    """By how much an action is better than the best of the others, in units that somebody chooses."""
+    """By how much an action is better than the best of the others, times a factor."""
 
     labels: Labels
     state: int
@@ -49,6 +49,6 @@ def layout(why: Lead) -> Bars:
 def ask(run: Run, state: State, action: Action | None = None, *, times: int) -> Lead:
     """By how much an action is better than the best of the others."""
     at, chosen = run.resolve(state, action)
-    worth = run.values_at(at).tolist()
-    others = max(value for other, value in enumerate(worth) if other != chosen)
-    return Lead(run.labels, at.index, chosen, times * (worth[chosen] - others))
+    values = run.values_at(at).tolist()
+    others = max(value for other, value in enumerate(values) if other != chosen)
+    return Lead(run.labels, at.index, chosen, times * (values[chosen] - others))

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
         linear,
         visit_count,
     )
-    from whatfor.trainer import TrainingStopped, train
     from whatfor.ledger import Ledger
     from whatfor.pictures import animate, draw
     from whatfor.runs import Run
     from whatfor.saving import load
+    from whatfor.trainer import TrainingStopped, train
 
 _MODULES = {
     "Audit": "whatfor.beliefs",

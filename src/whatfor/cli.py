@@ -186,7 +186,7 @@ def report(
     from whatfor.explorer.report import report as write
     from whatfor.pictures.files import check_path
 
-    check_path(out, SUFFIXES)  # before the work, not after it
+    check_path(out, SUFFIXES)  # checked before the work starts
     loaded = _load(run, None, cells)
     with progress_bar("report") as on_progress:
         target = write(
@@ -237,7 +237,7 @@ def _exit_once() -> Callable[..., None]:
             begun.append(True)
             try:
                 os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-            finally:  # also where the output is closed
+            finally:  # even if the output is closed
                 os._exit(0)
 
     return end

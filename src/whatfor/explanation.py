@@ -1,4 +1,4 @@
-"""What every answer offers: sentences, JSON, and a notebook view."""
+"""The base class of all answers: sentences, JSON and a notebook view."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from whatfor.labels import Labels
 
 #: A residual below this, relative to the sum of |earnings|, is rounding.
 ROUNDING = 1e-12
-#: Visits and chances below this get no line.
+#: Visits and chances below this are not listed.
 MIN_SHOWN = 5e-4
 
 
 class Badge(NamedTuple):
-    """How good an answer is."""
+    """The quality of an answer, in a word or two."""
 
     kind: Literal["exact", "off", "unknown"]
     words: str
@@ -27,26 +27,26 @@ class Badge(NamedTuple):
 
 
 class Explanation(ABC):
-    """The answer to one question: numbers, their labels, and how far they are off. Frozen; never draws."""
+    """The answer to one question: numbers, their labels and their quality. Frozen; never draws."""
 
     labels: Labels
     state: int
     action: int
-    #: |what the answer adds up to - the agent's own value|; None: there is no such value to compare with.
+    #: |sum of the answer's parts - the agent's own value|; None: there is no such value.
     residual: float | None
 
     @property
     def actions(self) -> tuple[int, ...]:
-        """The actions it is about."""
+        """The actions that the answer is about."""
         return (self.action,)
 
     @property
     def magnitude(self) -> float:
-        """The sum of the sizes of all terms: the scale for a residual."""
+        """The sum of the absolute values of all terms: the scale for a residual."""
         return 0.0
 
     def badge(self) -> Badge | None:
-        """How good an answer is, in a word or two; None: there is nothing to compare it with."""
+        """The quality of the answer; None: there is nothing to compare it with."""
         if self.residual is None:
             return None
         about = "how far the parts are from the agent's own value"
@@ -55,17 +55,17 @@ class Explanation(ABC):
         return Badge("off", f"off by {self.residual:.2g}", about)
 
     def page(self) -> dict[str, Any]:
-        """What a page gets besides the pictures: ``answer``, and whatever its script draws by itself."""
+        """The answer as the page receives it, besides the pictures; a subclass may add what the page's script draws."""
         return {"answer": self.to_json()}
 
     @abstractmethod
     def sentences(self) -> list[str]:
-        """The answer in words, a line each."""
+        """The answer in words, as lines."""
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as JSON can hold it; ``question`` says which form it has."""
-        found: dict[str, Any] = jsonable(self.numbers())
-        return found
+        """The answer as a JSON object; its key ``question`` names the question."""
+        document: dict[str, Any] = jsonable(self.numbers())
+        return document
 
     @abstractmethod
     def numbers(self) -> dict[str, Any]:
@@ -78,11 +78,11 @@ class Explanation(ABC):
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
     def _quality(self, scale: float, what: str = "value") -> str:
-        """How good a sum of parts is, in words; ``scale``: the sum of their sizes."""
+        """The quality of a sum of parts, in words; ``scale``: the sum of their absolute values."""
         if self.residual is None:
             return "computed from its updates; the agent's own table of that time was not saved"
         if self.residual <= ROUNDING * max(1.0, scale):
-            return f"the agent's own {what}, up to rounding (residual {self.residual:.1e})"
+            return f"the agent's own {what}, up to rounding (residual {self.residual:.1g})"
         return f"{self.residual:.3g} off the agent's own {what}"
 
     def _pair(self, state: int, action: int) -> str:
@@ -90,7 +90,7 @@ class Explanation(ABC):
         return f"{self.labels.words(state)}: {self.labels.actions[action]}"
 
     def _map(self, numbers: NDArray[np.float64]) -> list[dict[str, Any]]:
-        """The pairs of an (S, A) map that are not zero, the largest first."""
+        """The non-zero pairs of an (S, A) map, the largest first."""
         order = np.argsort(-np.abs(numbers), axis=None, kind="stable")[: np.count_nonzero(numbers)]
         pairs = [divmod(int(at), numbers.shape[1]) for at in order]
         return [{"state": s, "action": a, "number": float(numbers[s, a])} for s, a in pairs]

@@ -25,7 +25,7 @@ from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
 from whatfor.text import one_line
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
 MANIFEST_PART = f".{MANIFEST}.part"
 #: The name of a file of a run: its part, and random digits.
@@ -89,7 +89,9 @@ def holds_run(folder: Path) -> bool:
         return True
     others = [name for name in names if not _is_ours(name)]
     if others:
-        raise FolderError(f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty or a new folder")
+        raise FolderError(
+            f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty or a new folder"
+        )
     return False
 
 

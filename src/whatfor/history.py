@@ -1,4 +1,4 @@
-"""What happened episode by episode, and how well the greedy policy does."""
+"""Episodes, the history of training, and evaluations of the greedy policy."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class History:
-    """One entry an episode begun."""
+    """Returns and lengths of all episodes of training, with an unfinished last one."""
 
-    returns: NDArray[np.float64]  # (episodes,) rewards summed up, not discounted
+    returns: NDArray[np.float64]  # (episodes,) sums of rewards, not discounted
     lengths: NDArray[np.int64]  # (episodes,) steps
 
     def __len__(self) -> int:
         return len(self.returns)
 
     def followed_by(self, later: History) -> History:
-        """Both, one after the other."""
+        """This history with ``later`` appended."""
         return History(np.concatenate([self.returns, later.returns]), np.concatenate([self.lengths, later.lengths]))
 
 
@@ -29,9 +29,9 @@ class History:
 class Episode:
     """One episode of the greedy policy."""
 
-    steps: list[tuple[Any, int]]  # what the world shows, and the action
+    steps: list[tuple[Any, int]]  # observation and action
     rewards: list[float]
-    ending: str  # "timed out" by its limit, "cut" where it was not played to its end
+    ending: str  # name of the ending; "timed out": time limit, "cut": not played to its end
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         return iter(self.steps)
@@ -59,7 +59,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, returns: NDArray[np.float64], lengths: NDArray[np.int64]) -> Evaluation:
-        """With the interval that so many episodes allow."""
+        """The evaluation of some episodes, with the interval for their mean."""
         mean, n = float(returns.mean()), len(returns)
         if n < 2 or returns.std() == 0.0:
             return cls(returns, lengths, mean if n > 1 else -np.inf, mean if n > 1 else np.inf)

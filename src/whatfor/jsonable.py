@@ -1,4 +1,4 @@
-"""The one rule for numbers that JSON cannot hold: NaN and infinity become null."""
+"""Conversion to JSON-compatible data: NaN and infinity become null."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def jsonable(thing: Any) -> Any:
-    """As JSON can hold it: no NaN, no infinity, no tuple, no number of NumPy's.
+    """Convert to JSON-compatible data, without NaN, infinity, tuples or NumPy numbers.
 
     >>> jsonable({"a": (1.0, math.inf), "b": [np.float64("nan"), np.bool_(True)]})
     {'a': [1.0, None], 'b': [None, True]}

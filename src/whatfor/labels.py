@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis, Ending, Mark, Milestone
 from whatfor.checks import whole
-from whatfor.concepts import Concept, states_where, states_in
+from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
 from whatfor.reading import Reader
 from whatfor.text import check_plain
@@ -67,7 +67,7 @@ class Labels:
         if self.n_states > MAX_BUILT_IN_STATES:
             check_limit("states", self.n_states, "this world")
         if self.observed not in OBSERVATION_KINDS:
-            raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
+            raise ValueError(f"observed is one of {', '.join(OBSERVATION_KINDS)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):
             raise ValueError("bins need edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
@@ -294,7 +294,9 @@ class Labels:
 
     def to_json(self) -> dict[str, Any]:
         """The labels as JSON-compatible data."""
-        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.generic.item)  # NumPy numbers become Python numbers
+        data: dict[str, Any] = msgspec.to_builtins(
+            self, enc_hook=np.generic.item
+        )  # NumPy numbers become Python numbers
         return data
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Any map of states and actions, laid out as its world is best seen; and which state each cell of it stands for."""
+"""Layouts of maps over states and actions, and the state behind each cell of a layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whatfor.layouts.shapes import Bars, Grid, Layout, Panels
 from whatfor.worlds.adapter import Cells, Places, cells_of
 from whatfor.worlds.known import look_of
 
-#: States of one axis: so many in a row, and no more in all can be pointed at.
+#: Worlds with a single axis: how many states a row has, and the most states for which such a grid is drawn.
 STATES_PER_ROW, MAX_ROW_STATES = 10, 200
 Facets = Literal["all", "here"]
 
@@ -36,12 +36,12 @@ def map_of(
 ) -> Layout:
     """Lay out a number for every state and action.
 
-    Worlds that have a look of their own (Taxi's board, Blackjack's hands, CartPole's poles) are shown so; others by the
-    axes of their labels. Where actions have no place of their own, they are summed up.
+    Some worlds have their own layout (Taxi's board, Blackjack's hands, CartPole's poles); others are laid out by the
+    axes of their labels. Layouts that do not show actions sum over them.
 
-    ``unknown``: (S, A), true where there is no experience; a cell without any is marked, never shown as zero.
-    ``diverging``: signed numbers, zero in the middle. ``facets="here"``: of three axes or more, only the grids where
-    all but the last two are as in ``state``, by action.
+    ``unknown``: (S, A), True without experience; such cells are marked instead of shown as zero. ``diverging``: signed
+    numbers, with zero in the middle of the colours. ``facets="here"``: with three axes or more, only the grids where
+    all axes but the last two are as in ``state``, one for each action.
 
     >>> lake = Labels.from_json({**Labels.plain(1, 2).to_json(), "axes": [
     ...     {"name": name, "size": 2, "values": (), "start": 0, "edges": ()} for name in ("row", "column")]})
@@ -55,18 +55,18 @@ def map_of(
         if given is not None and given.shape != expected:
             raise ValueError(f"{what} has shape {given.shape}; a map of these labels has shape {expected}")
     if not np.isfinite(array).all():
-        raise ValueError("numbers must be finite; what is not known is said with unknown=")
-    shown = Map(labels, array, title, caption, quantity, diverging, mask, state)
+        raise ValueError("numbers must be finite; mark unknown ones with unknown=")
+    map_ = Map(labels, array, title, caption, quantity, diverging, mask, state)
     look = look_of(labels)
     if facets == "here":
-        return facets_here(shown, labels.axes if look is None else look.axes(labels))
-    return by_axes(shown) if look is None else look.lay_out(shown)
+        return facets_here(map_, labels.axes if look is None else look.axes(labels))
+    return by_axes(map_) if look is None else look.lay_out(map_)
 
 
 def places_of(labels: Labels, state: int) -> Places:
-    """The states that the cells of ``map_of(labels, ..., state=state)`` stand for; None: that layout has no cells.
+    """The states behind the cells of ``map_of(labels, ..., state=state)``; None: that layout has no cells.
 
-    Where a cell stands for many states, it is the one that is like the given state otherwise.
+    A cell that covers several states has the one that agrees with the given state on the other axes.
 
     >>> from whatfor.worlds.taxi import LABELS
     >>> [layer[0] for layer in places_of(LABELS, 68)], LABELS.words(68)
@@ -84,30 +84,30 @@ def places_of(labels: Labels, state: int) -> Places:
 
 
 def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:
-    """A state on its board, or in the part of its map that it lies in, and which state each cell stands for; None: it has no place.
+    """A state on its board or grid, and the state behind each cell; None: there is no such layout.
 
-    >>> shown, places = picture_of(Labels.plain(3, 1), 1)
-    >>> shown.marked, places
+    >>> layout, places = picture_of(Labels.plain(3, 1), 1)
+    >>> layout.marked, places
     ((0, 1), ((0, 1, 2),))
     """
     places: Any = places_of(labels, state)
-    shown: Layout = map_of(labels, np.zeros((labels.n_states, labels.n_actions)), state=state)
-    if isinstance(shown, Panels):
-        at = next((i for i, panel in enumerate(shown.panels) if isinstance(panel, Grid) and panel.marked), 0)
-        panel = shown.panels[at]
-        if shown.column_heads == labels.actions:  # a state has no action
-            panel = replace(panel, title=shown.row_heads[at // shown.columns] if shown.row_heads else "")
+    layout: Layout = map_of(labels, np.zeros((labels.n_states, labels.n_actions)), state=state)
+    if isinstance(layout, Panels):
+        at = next((i for i, panel in enumerate(layout.panels) if isinstance(panel, Grid) and panel.marked), 0)
+        panel = layout.panels[at]
+        if layout.column_heads == labels.actions:  # a state has no action
+            panel = replace(panel, title=layout.row_heads[at // layout.columns] if layout.row_heads else "")
         return panel, None if places is None else places[at]
-    if not isinstance(shown, Bars):
-        return shown, places
+    if not isinstance(layout, Bars):
+        return layout, places
     return _in_rows(labels, state) if len(labels.axes) == 1 and labels.n_states <= MAX_ROW_STATES else (None, None)
 
 
 def _in_rows(labels: Labels, state: int) -> tuple[Grid, Cells]:
-    """The states of a single axis, ten in a row."""
+    """The states of a single axis in rows of ten."""
     width = min(STATES_PER_ROW, labels.n_states)
     rows = range(0, labels.n_states, width)
     places = tuple(tuple(at if at < labels.n_states else -1 for at in range(row, row + width)) for row in rows)
     axis, columns = labels.axes[0], tuple(str(i) for i in range(width))
     names, blank = tuple(axis.word(row) for row in rows), tuple((0.0,) * width for _ in rows)
-    return Grid("", "", names, columns, axis.name, "and on", blank, marked=divmod(state, width)), places
+    return Grid("", "", names, columns, axis.name, "plus", blank, marked=divmod(state, width)), places

@@ -1,4 +1,4 @@
-"""An agent's greedy policy at play: in its world, made again or given back, and one episode to look at step by step."""
+"""Playing: rollouts, evaluation and episodes of an agent's greedy policy, in its world or a given environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
-from whatfor.training.places import remake_env, remake_place, place_of
+from whatfor.training.places import place_of, remake_env, remake_place
 from whatfor.training.session import Place, Session, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.gymnasium import time_limit
@@ -33,38 +33,38 @@ from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World
 
-#: Discounted below this, what follows does not matter.
+#: Rollouts end where the discount of a step is below this.
 MIN_DISCOUNT = 1e-6
-#: An episode that was not played to its end.
+#: The ending of an episode that was not played to its end.
 CUT = "cut"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a run came from: by that it is resumed, and plays again."""
+    """The origin of a run: what is needed to resume it and to play its policy."""
 
     place: Place | None = None  # the world it was trained in
-    env: Any = None  # where an agent plays that acts on observations
-    table: World | None = None  # a world of arrays, for a loaded run
+    env: Any = None  # the environment of an agent that acts on observations
+    table: World | None = None  # the world of a loaded run, if it is a table
     learner: Learner | None = None
-    snapshot: Snapshot | None = None  # from which training goes on; None: it cannot
-    own_values: bool = True  # False: the values are those that the ledger makes, not the learner's own table
+    snapshot: Snapshot | None = None  # to resume from; None: the run cannot be resumed
+    own_values: bool = True  # False: the values were recomputed from the ledger
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S, A) Chances of the greedy policy; equally good actions share.
+    """(S, A) Action probabilities of the greedy policy; ties are shared equally.
 
     >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    values = np.where(np.isnan(values), -np.inf, values)  # of a network that diverged
+    values = np.where(np.isnan(values), -np.inf, values)  # a network may have diverged
     best = values == values.max(axis=1, keepdims=True)
     chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
     return chances
 
 
 class Playing:
-    """A greedy policy, and where it plays: the same for tables and networks."""
+    """Plays a greedy policy of a table or a network in its environment."""
 
     def __init__(
         self,
@@ -82,53 +82,55 @@ class Playing:
 
     @property
     def agent(self) -> ObservationAgent | None:
-        """The agent itself, where it acts on observations; None: its table says what it does."""
+        """The agent itself, if it acts on observations; None: it acts on its table of values."""
         return None if self.beliefs is None else self.beliefs.actor
 
     @property
     def plays_network(self) -> bool:
-        """Whether only the network itself can be played: it sees more than states tell, or the world is not known."""
+        """Whether the network itself must be played: states do not determine its observations, or the world is unknown."""
         return self.agent is not None and not (self.agent.whole and "world" in self.settings)
 
     @property
     def limit_is_terminal(self) -> bool:
-        """Whether it learned that its time limit is an end."""
+        """Whether it was trained with its time limit as terminal."""
         return self.settings.get("time_limit") == "terminal"
 
     @property
     def discount(self) -> float:
-        """The discount it learned with."""
+        """The discount of training."""
         learner = self.settings.get("learner", {})
         if "discount" in learner:
             return float(learner["discount"])
         if self.ledger is None:
-            raise ValueError("the discount of this run is unknown: it has no ledger, and its settings do not name one")
+            raise ValueError("the discount of this run is unknown: it has no ledger, and its settings have no discount")
         discounts = np.unique(self.ledger.lines.discount)
         if len(discounts) != 1:
-            raise ValueError("this run was learned with several discounts, so no single one can be played by")
+            raise ValueError("this run was trained with several discounts, so its policy cannot be played with one")
         return float(discounts[0])
 
-    # -- where -----------------------------------------------------------------------------
+    # -- worlds ----------------------------------------------------------------------------
 
     def environment(self, env: Any = None) -> Any:
-        """The environment a network plays in: the given one, its own, or one like it."""
+        """The environment for a network: the given one, the one of its training, or a new one like it."""
         if env is not None:
             return make_env(env) if isinstance(env, str) else env
         if self._env is None:
-            again = remake_env(self.settings.get("environment", {}))
+            remade = remake_env(self.settings.get("environment", {}))
             if self.agent is not None:
-                self.agent.check_env(again)
-            self._env = again
+                self.agent.check_env(remade)
+            self._env = remade
         return self._env
 
     def place(self, env: Any = None) -> Place:
-        """The world it was trained in, made again or given back."""
+        """The world of training, created again if necessary, or the given environment."""
         if env is None and self._place is not None:
             return self._place
         if "world" not in self.settings and env is None:
-            raise ValueError("this run does not know its world, since it was made from an own loop: pass it as env=")
+            raise ValueError("this run was built from a custom training loop and has no environment: pass it as env=")
         world = self.settings.get("world", {})
-        engine = "auto" if self.agent is not None else self.settings.get("engine", "auto")  # a network's was not this
+        engine = (
+            "auto" if self.agent is not None else self.settings.get("engine", "auto")
+        )  # not the engine of a network
         limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
         try:
             if env is None:
@@ -148,15 +150,15 @@ class Playing:
 
     @property
     def current_origin(self) -> Origin:
-        """What the run came from, with what has been made again since."""
+        """The origin, with the place and environment created since."""
         return replace(self.origin, place=self._place, env=self._env)
 
     @property
     def known_world(self) -> World | None:
-        """The world of arrays, where it has been made or was loaded."""
+        """The world as arrays, if it has been created or loaded."""
         return self.origin.table if self._place is None else self._place.world
 
-    # -- what follows ----------------------------------------------------------------------
+    # -- futures ---------------------------------------------------------------------------
 
     def simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
@@ -167,23 +169,27 @@ class Playing:
             return SimulatedBeliefs(self.environment(env), self.beliefs, **more, reward_scale=scale)
         place = self.place(env)
         longest = place.max_steps
-        if not self.limit_is_terminal and self.discount < 1.0:  # it looks past the limit; so do rollouts, as far as it counts
-            longest = max(longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3)))))
+        if (
+            not self.limit_is_terminal and self.discount < 1.0
+        ):  # training bootstrapped at the limit, so rollouts go beyond it
+            longest = max(
+                longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3))))
+            )
         world = place.env if place.world is None or (enter and place.env is not None) else place.world
         return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=longest, **more)
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
-        """The exact future of the greedy policy; None where the world is not known, or has no end without a discount."""
+        """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
         world, ledger = self.place(env).world, self.ledger
         if world is None or world.arrays.kind != TABLE:
             return None
-        if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table knows no limit
+        if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
         exact = ExactBeliefs(world, greedy_policy(self.values), discount=self.discount)
         return exact if exact.has_finite_visits(state, action) else None
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
-        """Returns of the greedy policy from where episodes begin."""
+        """Returns of the greedy policy over whole episodes."""
         if whole("episodes", episodes) < 1:
             raise ValueError(f"episodes is {episodes}; play at least one")
         check_limit("rollouts", episodes, "this evaluation")
@@ -202,14 +208,14 @@ class Playing:
         return Evaluation.of(greedy.returns, greedy.lengths)
 
     def _play_network(self, env: Any, episodes: int, seed: int) -> Rollouts:
-        """The network at play, from the start of episodes."""
+        """Play whole episodes with the network."""
         assert self.agent is not None
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or MAX_EPISODE_STEPS
         return AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
 
     def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
-        """One episode of a network; ``at=None``: where its environment begins."""
+        """One episode of a network; ``at=None``: from the start of an episode."""
         assert self.agent is not None
         player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
         return play_episode(player, self.environment(env))
@@ -221,7 +227,7 @@ class Playing:
 
 
 def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool) -> Episode:
-    """The first of some rollouts; ``limit_is_terminal``: whether one that was cut ran out of time, or only out of what matters."""
+    """The first rollout as an episode; a truncated one is "timed out" with ``limit_is_terminal``, else "cut"."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
     names = [ENDINGS[0] if limit_is_terminal else CUT, ENDINGS[1], *labels.ending_names]
@@ -230,7 +236,7 @@ def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool
 
 
 def play_episode(player: AgentPlayer, env: Any) -> Episode:
-    """An episode with the very observations that an agent acted on."""
+    """Play one episode, with the observations that the agent acted on."""
     steps = list(play(player, [env], rollouts=1, max_steps=MAX_EPISODE_STEPS))
     cut = len(steps) == MAX_EPISODE_STEPS and steps[-1].ending == TIMED_OUT
     names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]

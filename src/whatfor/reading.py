@@ -1,4 +1,4 @@
-"""Words about states, as labels name them: which state or states they mean, or what is wrong with them."""
+"""Find the states that a text means, with helpful errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Reads words about the states of some labels."""
+    """Reads texts about the states of some labels."""
 
     def __init__(self, labels: Labels, template: str) -> None:
         self.labels, self.axes = labels, labels.axes
@@ -27,7 +27,7 @@ class Reader:
         )
 
     def state(self, text: str) -> int:
-        """The state that words mean: as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
+        """The state that a text means: words as ``Labels.words`` writes them, "axis=value" pairs, numbers in brackets, or an index."""
         numbers = numbers_in(text)
         if numbers:
             return self.labels.index(numbers if len(numbers) > 1 else numbers[0])
@@ -35,21 +35,24 @@ class Reader:
         at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
         for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
             if i not in at:
-                said = shortened(text)
-                raise ValueError(f"{said!r} does not say the {axis.name}; {_choices(axis)}. {self.labels.example()}")
+                raise ValueError(
+                    f"{shortened(text)!r} does not give the {axis.name}; {_choices(axis)}. {self.labels.example()}"
+                )
         return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.labels.shape))
 
     def states(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
-        """(S,) The states of which a text is true; every piece of it must be understood."""
+        """(S,) The states of which a text is true; every word of it must be understood."""
         words, rest = self._parser.read(text)
         unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
         if unread or not words:
-            said = shortened(text)
+            quoted = repr(shortened(text))
             what = (
-                f"{shortened(' '.join(unread))!r} in {said!r} is not understood" if unread else f"{said!r} says nothing"
+                f"{shortened(' '.join(unread))!r} in {quoted} is not understood"
+                if unread
+                else f"{quoted} does not describe a state"
             )
             axes = "; ".join(_choices(axis) for axis in self.axes)
-            raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
+            raise ValueError(f"{what}. Give values: {axes}; or name an ending: {', '.join(endings)}")
         states = np.zeros(self.labels.shape, np.bool_)
         at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
         states[tuple(at)] = True

@@ -1,9 +1,9 @@
-"""Run: what training leaves behind, and the questions one can ask it."""
+"""Run: the result of training, with a method for each question."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """What training leaves behind: values, ledger, history, and the settings that made them.
+    """The result of training: values, ledger, history and settings.
 
-    Made by ``train`` and ``load``; for an own training loop, ``Run(labels=..., values=..., ledger=...)``.
+    ``train`` and ``load`` return runs. For a custom training loop, use ``Run(labels=..., values=..., ledger=...)``.
 
     >>> ledger = Ledger(n_states=1, n_actions=1)
     >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
@@ -58,43 +58,45 @@ class Run:
         tables = array_of("values", values, "biuf", "numbers").astype(np.float64)  # a copy
         shape = (labels.n_states, labels.n_actions)
         if tables.shape[-2:] != shape or tables.ndim not in (2, 3):
-            raise ValueError(f"values has shape {tables.shape}; the labels name {shape} states and actions")
+            raise ValueError(
+                f"values has shape {tables.shape}; the labels have {shape[0]} states and {shape[1]} actions"
+            )
         self.labels: Labels = labels
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
         self.settings = settings or {}
-        self.stopped = stopped  # why training ended early; None: it did not
+        self.stopped = stopped  # why training stopped early; None: it did not
         self.origin = origin or Origin()
         self._beliefs = beliefs
 
     def __repr__(self) -> str:
-        lines = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
+        updates = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
         episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
-        learner = self.settings.get("learner", {}).get("name", "own loop")
-        return f"Run({learner}, {count(episodes, 'episode')}, {lines}, engine={self.engine!r})"
+        learner = self.settings.get("learner", {}).get("name", "custom loop")
+        return f"Run({learner}, {count(episodes, 'episode')}, {updates}, engine={self.engine!r})"
 
-    # -- what it knows ---------------------------------------------------------------------
+    # -- data ------------------------------------------------------------------------------
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """(S, A) The learner's own values; for several tables, their mean."""
+        """(S, A) The learner's own values; the mean if it has several tables."""
         mean: NDArray[np.float64] = self.tables[0] if len(self.tables) == 1 else self.tables.mean(axis=0)
         return mean
 
     @property
     def engine(self) -> str:
         """The engine that trained it: "compiled" or "python"."""
-        return str(self.settings.get("engine", "own loop"))
+        return str(self.settings.get("engine", "custom loop"))
 
     @property
     def engine_reason(self) -> str:
-        """Why that engine."""
+        """Why that engine was used."""
         return str(self.settings.get("engine_reason", ""))
 
     @cached_property
     def beliefs(self) -> Beliefs:
-        """What is behind every answer: the audit of the ledger, or the beliefs that were given."""
+        """The beliefs that answer the questions: the audit of the ledger, or the ``beliefs`` argument."""
         if self._beliefs is not None:
             return self._beliefs
         return self.audit
@@ -106,76 +108,76 @@ class Run:
 
     @property
     def policy(self) -> NDArray[np.float64]:
-        """(S, A) Chances of the greedy policy; equally good actions share."""
+        """(S, A) The greedy policy; equally good actions share the probability."""
         return greedy_policy(self.values)
 
     @cached_property
     def playing(self) -> Playing:
-        """The greedy policy at play, in the world it was trained in."""
+        """Plays the greedy policy in the environment of the run."""
         more: dict[str, Any] = {"beliefs": self._beliefs, "ledger": self.ledger, "origin": self.origin}
         return Playing(self.labels, self.values, self.settings, **more)
 
     def best(self, state: State) -> int:
-        """The best action in a state; between equally good ones the run's seed decides."""
+        """The best action in a state; ties are broken at random with the run's seed."""
         at = self.situation(state)
-        worth = self.values_at(at)
-        tied = np.flatnonzero(worth == worth.max())
+        values = self.values_at(at)
+        tied = np.flatnonzero(values == values.max())
         dice = np.random.default_rng([int(self.settings.get("seed", 0)), at.index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
     @property
     def trust(self) -> Trust | None:
-        """How far a network's beliefs can be trusted; None: they are no estimates."""
+        """How far a network's beliefs can be trusted; None: the beliefs are not estimates."""
         return None if self._beliefs is None else self._beliefs.trust
 
     @property
     def agent(self) -> ObservationAgent | None:
-        """The agent itself, where it acts on observations; None: its table says what it does."""
+        """The agent itself if it acts on observations; None: it acts on its table."""
         return None if self._beliefs is None else self._beliefs.actor
 
     def situation(self, state: State) -> Situation:
-        """What is asked about: the index of a state and, where the agent sees more, the observation."""
+        """The index of a state and, if the agent acts on observations, the observation."""
         if isinstance(state, Situation):
             return state
         return Situation(self.labels.index(state)) if self.agent is None else self.agent.situation(state)
 
     def values_at(self, state: State) -> NDArray[np.float64]:
-        """(A,) What the agent thinks its actions are worth in a state."""
+        """(A,) The agent's values of all actions in a state."""
         at = self.situation(state)
-        worth: NDArray[np.float64] = self.values[at.index] if self.agent is None else self.agent.values_at(at)
-        if np.isnan(worth).any() or not np.isfinite(worth.max()):  # -inf rules an action out
+        values: NDArray[np.float64] = self.values[at.index] if self.agent is None else self.agent.values_at(at)
+        if np.isnan(values).any() or not np.isfinite(values.max()):  # -inf marks an action that is not allowed
             raise ValueError(
-                f"the agent's values in {self.labels.words(at.index)!r} are NaN or infinite: its learning has diverged, so there is nothing it expects"
+                f"the agent's values in {self.labels.words(at.index)!r} are NaN or infinite: training has diverged, so there is nothing to explain"
             )
-        return worth
+        return values
 
     def tries_at(self, state: State) -> NDArray[np.int64] | None:
-        """(A,) How often each action was learned from in a state; None: nobody counted."""
+        """(A,) The number of updates of each action in a state; None: not counted."""
         counts = self.beliefs.tries
         return None if counts is None else counts[self.situation(state).index]
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, env: Any = None) -> Evaluation:
-        """Play the greedy policy; returns with a 95 % interval for their mean.
+        """Play the greedy policy: the returns, with a 95 % confidence interval of their mean.
 
-        ``env`` gives a loaded run its environment back where it cannot make one itself.
+        ``env``: the environment, for a loaded run that cannot recreate it.
         """
         return self.playing.evaluate(episodes, seed, env)
 
     def episode(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Episode:
-        """A greedy episode from a state: what the world shows and the action, for every step; each can be asked about.
+        """Play a greedy episode from a state: the observation and the action at every step.
 
-        Of a network, ``state=None`` is where its environment begins.
+        For a network, ``state=None`` starts where its environment resets to.
         """
         if self.playing.plays_network:
             return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
         return self.playing.episode(*self.resolve(state), seed, env, enter)
 
     def believing(self, beliefs: Beliefs) -> Run:
-        """The same run, answered by other beliefs."""
+        """The same run with other beliefs."""
         return self._like(beliefs=beliefs)
 
     def as_of(self, episodes: int) -> Run:
-        """The run as it was after so many episodes, for any question; its values are those the ledger makes."""
+        """The run as it was after this many episodes; its values are recomputed from the ledger."""
         earlier = self._need_ledger("looking back").until(episodes)
         history = History(self.history.returns[: int(episodes)], self.history.lengths[: int(episodes)])
         origin = replace(self.playing.current_origin, learner=None, snapshot=None, own_values=False)
@@ -184,7 +186,7 @@ class Run:
         )
 
     def _like(self, **changed: Any) -> Run:
-        """A run that differs in what is given."""
+        """A copy of the run with some arguments changed."""
         same = {name: getattr(self, name) for name in ("labels", "ledger", "history", "settings", "stopped", "origin")}
         return Run(**{**same, "values": self.tables, "beliefs": self._beliefs, **changed})
 
@@ -202,25 +204,25 @@ class Run:
     simulation = answers.simulation.ask
 
     def ask(self, question: str, state: State, action: Action | None = None, **parameters: Any) -> Explanation:
-        """The answer to any question of the list, by its name: ``run.ask("timeline", state, horizon=5)``."""
+        """Answer a question by its name: ``run.ask("timeline", state, horizon=5)``."""
         if question not in QUESTIONS:
-            raise ValueError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
+            raise ValueError(f"there is no question {question!r}; the questions are {', '.join(QUESTIONS)}")
         return QUESTIONS[question].ask(self, state, action, **parameters)
 
     def resolve(self, state: State, action: Action | None = None) -> tuple[Situation, int]:
-        """The situation and the action that a question is about; by default, the best one."""
+        """The situation and the action that a question is about; by default the best action."""
         at = self.situation(state)
         return at, self.best(at) if action is None else self.labels.action(action)
 
     def expects(self, at: Situation, action: int) -> Intention:
-        """What is expected of an action in a situation: what questions are made of."""
-        worth, row = self.values_at(at), self.beliefs.row(at, action)
-        return Intention.of(row, self.labels, at.index, action, values=worth, own=self.origin.own_values)
+        """The intention behind an action in a situation; other answers build on it."""
+        values, row = self.values_at(at), self.beliefs.row(at, action)
+        return Intention.of(row, self.labels, at.index, action, values=values, own=self.origin.own_values)
 
-    # -- keeping ---------------------------------------------------------------------------
+    # -- saving and showing ----------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a folder: npz and JSON with checksums, all or nothing."""
+        """Write the run to a folder atomically, as npz and JSON files with checksums."""
         from whatfor.saving import save
 
         save(self, path)
@@ -232,37 +234,23 @@ class Run:
         episodes: int = 20,
         states: Sequence[State] = (),
         budget: float = 3.0,
-        on_progress: Callable[[str, float], None] | None = None,
         enter: Enter | None = None,
     ) -> None:
-        """Write a page to question this run with, as one HTML file: its greedy episodes, or those from the states you name.
+        """Write an interactive page about this run as one HTML file: its greedy episodes, or those from given states.
 
-        ``budget`` is the size of the file in megabytes; the page lists what is left out. ``on_progress`` is called with what
-        is being done and the share of the work that is done. ``enter`` as in ``simulation``.
+        ``budget``: the size of the file in megabytes; the page lists what is left out. ``enter`` as in ``simulation``.
         """
         from whatfor.explorer.report import report
 
-        report(self, path, episodes=episodes, states=states, budget=budget, on_progress=on_progress, enter=enter)
+        report(self, path, episodes=episodes, states=states, budget=budget, enter=enter)
 
     def explore(
-        self,
-        *,
-        episodes: int = 5,
-        states: Sequence[State] = (),
-        budget: float = 3.0,
-        on_progress: Callable[[str, float], None] | None = None,
-        enter: Enter | None = None,
-        height: int = 820,
+        self, *, episodes: int = 5, states: Sequence[State] = (), enter: Enter | None = None, height: int = 820
     ) -> Inline:
-        """The same page, shown within a notebook."""
-        from whatfor.explorer.notebook import Inline
-        from whatfor.explorer.page import build_page
-        from whatfor.explorer.report import build_payload
+        """Show the same page in a notebook."""
+        from whatfor.explorer.notebook import inline_report
 
-        payload = build_payload(
-            self, episodes=episodes, states=states, budget=budget, on_progress=on_progress, enter=enter
-        )
-        return Inline(build_page(payload), height)
+        return inline_report(self, episodes, states, enter, height)
 
     def _need_ledger(self, what: str) -> Ledger:
         if self.ledger is None:

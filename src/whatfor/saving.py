@@ -18,7 +18,7 @@ from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
-from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
+from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, ACTIVE_TABLE
 from whatfor.ledger import Ledger
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
@@ -212,7 +212,7 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
     stored = len(_array(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
     fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
-    if not fits or not stored <= counters[EXPERIENCES] < 2**62 or counters[CURSOR] < 0 or counters[TABLE] not in (0, 1):
+    if not fits or not stored <= counters[EXPERIENCES] < 2**62 or counters[CURSOR] < 0 or counters[ACTIVE_TABLE] not in (0, 1):
         raise ValueError("the saved learner does not fit its ledger")
     if ledger is not None:
         if tuple(ledger.endings[len(ENDINGS) : names]) != labels.ending_names:
@@ -229,7 +229,9 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
         "pair": _within("pair", saved["pair"], 0, pairs),
         "next_state": _within("next_state", _array(saved, "next_state", np.int32, 1, stored), 0, n_states),
         "reward": _finite("reward", _array(saved, "reward", np.float64, 1, stored)),
-        "ending": _within("ending", _array(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1),
+        "ending": _within(
+            "ending", _array(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1
+        ),
     }
 
 

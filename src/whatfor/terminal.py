@@ -1,4 +1,4 @@
-"""What the command line writes: text that a terminal shows and does not act on, in any encoding, also into a closed pipe."""
+"""Safe output of the command line: no control characters, any encoding, closed pipes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def print_error(text: object) -> None:
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[str, float], None] | None]:
-    """A bar on the terminal, called with what is being done and the share of the work that is done; None: there is no terminal."""
+    """Show a progress bar; yields a function of a description and the share that is done, or None without a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -49,7 +49,7 @@ def progress_bar(name: str) -> Iterator[Callable[[str, float], None] | None]:
 
 
 def run_command(command: Callable[[], None]) -> None:
-    """Run a command; what goes wrong with words and files gets one line and exit status 2, not a traceback."""
+    """Run a command; errors of the user and of files give one line and exit status 2 instead of a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # "?" for a character that the encoding lacks
     warnings.showwarning = lambda message, *_, **__: print_error(message)
@@ -58,7 +58,7 @@ def run_command(command: Callable[[], None]) -> None:
             command()
         finally:
             _flush()
-    except BrokenPipeError:  # the reader of the output has gone, as head does
+    except BrokenPipeError:  # the reader closed the pipe, as head does
         sys.exit(1)
     except KeyboardInterrupt:
         print_error("interrupted")
@@ -74,20 +74,20 @@ def run_command(command: Callable[[], None]) -> None:
 
 
 def describe(error: OSError) -> str:
-    """What went wrong with a file, and what to do about it.
+    """A message about a file error, with advice.
 
     >>> describe(PermissionError(13, "Permission denied", "out/why.png"))
-    'out/why.png cannot be read or written: Permission denied. Choose another place, or change who may use this one'
+    'out/why.png cannot be read or written: Permission denied. Choose another path, or change its permissions'
     """
     if error.filename is None:
         return f"the output could not be written: {error.strerror or error}"
     place = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-    advice = "change who may use this one" if isinstance(error, PermissionError) else "free some space"
-    return f"{place} cannot be read or written: {error.strerror}. Choose another place, or {advice}"
+    advice = "change its permissions" if isinstance(error, PermissionError) else "free some space"
+    return f"{place} cannot be read or written: {error.strerror}. Choose another path, or {advice}"
 
 
 def _flush() -> None:
-    """Write what is still buffered; where that fails, drop it, so that Python does not try again at exit."""
+    """Flush the output; on failure drop it, so that Python does not try again at exit."""
     if sys.stdout is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""train(): an agent learns in a world, and every update is kept."""
+"""train(): train a tabular agent and record every update."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TimeLimit = Literal["bootstrap", "terminal"]
 
 
 class TrainingStopped(RuntimeError):
-    """The world failed; ``run`` holds everything up to then."""
+    """The environment failed during training; ``run`` is the run up to then."""
 
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)
@@ -52,15 +52,14 @@ def train(
     record: bool = True,
     env: Any = None,
 ) -> Run:
-    """Train an agent, and keep every update it makes.
+    """Train a tabular agent and record every update.
 
-    ``world``: an environment's id, any ``gymnasium.Env`` with countable observations (or a Box with
-    ``bins``), a world of ``whatfor.worlds``, or a ``Run`` to go on from (``env`` gives it its
-    environment back where it cannot make one itself). ``time_limit``: bootstrap through a time
-    limit, or treat it as an end. ``listeners`` are called with the ledger and its first new line.
-    ``engine="auto"`` takes the compiled twin of an environment where it is the same world.
-    Ctrl-C ends training early and returns what there is; an error of the environment raises
-    ``TrainingStopped``, which carries the run so far.
+    ``world``: the id of an environment, a ``gymnasium.Env`` with discrete observations (or a Box with ``bins``), a world
+    of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
+    again. ``time_limit``: bootstrap at a time limit, or treat it as terminal. ``listeners`` are called with the ledger
+    and the index of its first new update. ``engine="auto"`` uses the compiled twin of an environment if it has one.
+    Ctrl-C ends training early and returns the run so far; an error of the environment raises ``TrainingStopped``, whose
+    ``run`` is the run so far.
 
     >>> from whatfor.worlds import chain
     >>> run = train(chain(), QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=20, seed=0)
@@ -74,16 +73,20 @@ def train(
         given = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps, "replay": replay}
         wrong = [name for name, value in given.items() if value is not None]
         if wrong:
-            raise ValueError(f"{wrong[0]}= was set when this run began and cannot be changed; leave it out to go on")
+            raise ValueError(
+                f"{wrong[0]}= was set when this run was started and cannot be changed; leave it out to resume"
+            )
         return _resume(world, learner, env, episodes, listeners, progress)
     if env is not None:
-        raise ValueError("env= gives a loaded run its environment back; pass a new one as the first argument")
+        raise ValueError(
+            "env= is the environment of a run to resume; to train a new run, pass the environment as the first argument"
+        )
     if time_limit not in ("bootstrap", "terminal"):
         raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
     learner = learner or QLearning()
     if not isinstance(learner, Learner) or isinstance(learner, type):
         raise ValueError(
-            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner says what one of your own lacks"
+            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner checks a custom learner"
         )
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
@@ -104,16 +107,16 @@ def train(
         "max_steps": place.max_steps,
         "world": place.recipe,
     }
-    return _play_and_pack(session, settings, None, episodes, listeners, progress)
+    return _train(session, settings, None, episodes, listeners, progress)
 
 
 def _resume(
     run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
 ) -> Run:
-    """Take up training where a run left it."""
+    """Resume the training of a run."""
     if run.origin.snapshot is None:
         raise ValueError(
-            "this run cannot go on: its learner is not one of the built-in ones, or it was made from an own loop"
+            "this run cannot be resumed: its learner is not one of the built-in ones, or it was built from a custom training loop"
         )
     settings, place = {**run.settings}, run.playing.place(env)
     try:
@@ -132,11 +135,11 @@ def _resume(
             replay=replay,
         )
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise ValueError(f"the run's settings cannot be taken up: {type(error).__name__} {error}") from error
-    return _play_and_pack(session, settings, run.history, episodes, listeners, progress)
+        raise ValueError(f"this run cannot be resumed with its settings: {type(error).__name__} {error}") from error
+    return _train(session, settings, run.history, episodes, listeners, progress)
 
 
-def _play_and_pack(
+def _train(
     session: Session,
     settings: dict[str, Any],
     before: History | None,
@@ -144,14 +147,14 @@ def _play_and_pack(
     listeners: Sequence[Listener],
     progress: bool | None,
 ) -> Run:
-    """Play, and pack up what there is, however it ended."""
+    """Play the episodes and build the run, also after an error or Ctrl-C."""
     done = 0 if before is None else len(before)
     epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
     history = History(played.returns, played.lengths)
     if error is None and not np.isfinite(session.agent.tables).all():
-        error = OverflowError("values are no longer finite numbers: the rewards are too large")
+        error = OverflowError("values are no longer finite: the rewards are too large")
     stopped = None
     if error is not None:
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
@@ -169,15 +172,15 @@ def _play_and_pack(
     )
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
-            "episodes were cut by a time limit and bootstrapped through without a discount: a task that need not end has no "
-            "finite value then. Pass time_limit='terminal' to count the limit as an end, or a discount below 1",
+            "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "
+            "Pass time_limit='terminal' to treat the limit as terminal, or a discount below 1",
             stacklevel=3,
         )
     if isinstance(error, KeyboardInterrupt):
         warnings.warn(f"training was {stopped}; the run so far is returned", stacklevel=3)
     elif error is not None:
         diverged = not np.isfinite(run.tables).all()
-        use = "its history can be looked at" if diverged else "it can be asked, saved and continued"
+        use = "its history can be read" if diverged else "it can be explained, saved and resumed"
         raise TrainingStopped(
             f"training stopped, {stopped}. The run so far is this error's .run: {use}", run
         ) from error

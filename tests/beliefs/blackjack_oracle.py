@@ -1,6 +1,6 @@
-"""Blackjack by plain recursion over cards, sharing nothing with the library's table: what a policy leads to, exactly.
+"""The exact future of a Blackjack policy by recursion over cards, independent of the library's table.
 
-An infinite deck; the dealer draws below 17, soft or hard; hit or stick, no special pay for a natural.
+An infinite deck; the dealer draws below 17, soft or hard; hit or stick, no extra reward for a natural.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ STICK, HIT = 0, 1
 
 
 def score(low: int, aces: bool) -> int:
-    """What a hand counts whose aces count one each in ``low``."""
+    """The score of a hand; in ``low``, aces count 1."""
     return low + 10 if aces and low + 10 <= 21 else low
 
 
@@ -40,7 +40,7 @@ def stuck(player: int, shown: int) -> Counter:
 
 
 def future(policy, player: int, shown: int, ace: bool, action: int) -> tuple[Counter, Counter]:
-    """Expected visits of every (player, ace, action) and the chance of every ending, this step included.
+    """Expected visits of every (player, ace, action) and the chance of every ending; this step counts.
 
     ``policy(player, shown, ace)`` is the chance to hit.
     """

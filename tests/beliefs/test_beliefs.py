@@ -1,4 +1,4 @@
-"""Exact beliefs against other ways to compute them, and what learned ones converge to."""
+"""Exact beliefs against other ways to compute them, and the limits of learned ones."""
 
 import gymnasium as gym
 import numpy as np
@@ -39,8 +39,8 @@ def test_value_iteration_is_optimal_for_taxi():
     world = twin(gym.make("Taxi-v4"))
     best = value_iteration(world, discount=0.9).max(axis=1)
     at = world.labels.index
-    beside = at("taxi at row 0, column 1; passenger aboard; destination R")
-    assert best[beside] == pytest.approx(30 * 0.9 - 10, abs=1e-10)
+    one_step_away = at("taxi at row 0, column 1; passenger aboard; destination R")
+    assert best[one_step_away] == pytest.approx(30 * 0.9 - 10, abs=1e-10)
     assert best[at("taxi at row 0, column 2; passenger aboard; destination B")] == pytest.approx(
         30 * 0.9**5 - 10, abs=1e-10
     )
@@ -65,7 +65,7 @@ def test_loops_without_a_discount_are_found_and_named():
         value_iteration(world, discount=1.0, max_sweeps=1000)
 
 
-def test_exact_outcomes_name_the_chance_to_go_on_for_ever():
+def test_exact_outcomes_include_never_ending():
     # 0 -> 1 -> end; 2 loops for ever; 3 may go to either.
     world = table(
         next_state=[[1, 2], [1, 1], [2, 2], [1, 2]], reward=np.ones((4, 2)), terminated=[[0, 0], [1, 1], [0, 0], [0, 0]]
@@ -88,8 +88,8 @@ def test_exact_outcomes_name_the_chance_to_go_on_for_ever():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_exact_outcomes_are_certain_and_pay_the_value(seed):
-    """On the ice only the goal pays, and it pays 1: the value is the chance to reach it."""
+def test_exact_outcomes_sum_to_one_and_give_the_value(seed):
+    """Only the goal gives a reward, of 1: the value is the probability to reach it."""
     policy = np.random.default_rng(seed).dirichlet(np.ones(4), size=16)
     exact = wf.ExactBeliefs("FrozenLake-v1", policy, discount=1.0)
     for state in (0, 6, 14):
@@ -99,7 +99,7 @@ def test_exact_outcomes_are_certain_and_pay_the_value(seed):
         assert exact.value(state, 1) == pytest.approx(chances["reached the goal"], abs=1e-12)
 
 
-def test_an_environment_with_a_known_table_will_do():
+def test_exact_beliefs_of_a_gymnasium_environment():
     best = value_iteration("FrozenLake-v1", discount=0.9)
     exact = wf.ExactBeliefs(gym.make("FrozenLake-v1"), best.argmax(axis=1), discount=0.9)
     assert exact.value(0, int(best[0].argmax())) == pytest.approx(best[0].max(), abs=1e-10)
@@ -107,7 +107,7 @@ def test_an_environment_with_a_known_table_will_do():
         value_iteration(gym.make("Taxi-v4", fickle_passenger=True), discount=0.9)
 
 
-def test_a_map_that_joins_late_hears_of_everything():
+def test_a_map_that_joins_late_reads_all_updates():
     world = random_world(1)
     learner = wf.QLearning(exploration=0.5, initial=3.0)
     before = wf.train(world, learner, episodes=20, seed=0)
@@ -118,11 +118,11 @@ def test_a_map_that_joins_late_hears_of_everything():
         assert late.initial_share(s, a) == pytest.approx(run.audit.account(s, a).initial_share, abs=1e-12)
     other = wf.Run(labels=world.labels, values=run.values, beliefs=late)
     assert other.intention(0, 0).residual < 1e-12
-    with pytest.raises(ValueError, match="it is another one"):
+    with pytest.raises(ValueError, match="it belongs to another ledger"):
         late(before.ledger, 0)
 
 
-def test_policies_that_are_none_are_refused():
+def test_invalid_policies_are_refused():
     with pytest.raises(ValueError, match="actions that do not exist"):
         wf.ExactBeliefs(chain(), [-1, 0, 0], discount=1.0)
     with pytest.raises(ValueError, match="sum to 1 in each state"):
@@ -146,15 +146,15 @@ def test_taxi_is_learned_to_the_exact_values(taxi_50k):
         assert (np.abs(exact[met] - closed) <= 1e-6).any()
 
 
-def test_learned_visits_become_the_exact_ones():
-    """Taxi is deterministic, so where the values have converged the believed future is the real one."""
+def test_learned_visits_converge_to_the_exact_ones():
+    """Taxi is deterministic, so where values have converged, expected visits are exact."""
     run = train_taxi(50_000, seed=1)
     state = run.labels.index("taxi at row 2, column 0; passenger aboard; destination R")
     exact = wf.ExactBeliefs(twin(gym.make("Taxi-v4")), run.policy, discount=0.9)
     assert np.abs(run.intention(state).visits - exact.visits(state, run.best(state))).max() < 1e-9
 
 
-def test_random_start_is_off_at_first_and_converges_to_the_exact_visits():
+def test_random_initial_visits_converge_to_the_exact_visits():
     world = random_world(7, noisy=False)
     shape = (world.labels.n_states, world.labels.n_actions)
     rewards = world.table.reward[::3].reshape(shape)
@@ -164,12 +164,12 @@ def test_random_start_is_off_at_first_and_converges_to_the_exact_visits():
     early = run.ledger.until(1)
     first = wf.BeliefMap.from_ledger(early, initial_visits=random)
     gaps = [abs((first.visits(s, a) * rewards).sum() - early.values()[0, s, a]) for s, a in np.ndindex(shape)]
-    assert max(gaps) > 0.5, "after one episode the random start still shows"
+    assert max(gaps) > 0.5, "after one episode the initial visits still matter"
     learned, zero = wf.BeliefMap.from_ledger(run.ledger, initial_visits=random), wf.BeliefMap.from_ledger(run.ledger)
     exact = wf.ExactBeliefs(world, run.policy, discount=0.8)
     for s, a in np.ndindex(shape):
-        left = (run.audit.account(s, a).initial_weights.ravel() @ random).reshape(shape)
-        assert np.abs(learned.visits(s, a) - zero.visits(s, a) - left).max() < 1e-12, "what is left of it, exactly"
+        initial = (run.audit.account(s, a).initial_weights.ravel() @ random).reshape(shape)
+        assert np.abs(learned.visits(s, a) - zero.visits(s, a) - initial).max() < 1e-12
         assert np.abs(learned.visits(s, a) - exact.visits(s, a)).max() < 0.1, "at most the noise of the last visits"
 
 
@@ -184,7 +184,7 @@ def test_ambiguity_chain_has_equal_values_and_opposite_intentions():
     assert set(futures.values()) == {(1.0, 1.0, 0.0), (1.0, 0.0, 1.0)}, "up or down, never both"
 
 
-def test_blackjack_shapes_stay_and_outcomes_are_chances():
+def test_blackjack_outcomes_are_probabilities():
     learner = wf.QLearning(step_size=wf.visit_count(), discount=1.0, exploration=1.0)
     run = wf.train(blackjack(), learner, episodes=300_000, seed=0)
     assert run.values.shape == (704, 2)
@@ -195,13 +195,13 @@ def test_blackjack_shapes_stay_and_outcomes_are_chances():
     assert row.total == pytest.approx(chances["won"] - chances["bust"] - chances["lost"], abs=1e-12)
 
 
-@pytest.mark.parametrize("source", ["audit", "beside", "exact"])
+@pytest.mark.parametrize("source", ["audit", "map", "exact"])
 def test_sources_keep_the_contract(source):
     world = random_world(3)
-    beside = wf.BeliefMap(world.labels)
-    run = wf.train(world, wf.QLearning(exploration=0.5), episodes=30, seed=0, listeners=[beside])
+    belief_map = wf.BeliefMap(world.labels)
+    run = wf.train(world, wf.QLearning(exploration=0.5), episodes=30, seed=0, listeners=[belief_map])
     exact = wf.ExactBeliefs(world, run.policy, discount=0.99)
-    check_beliefs({"audit": run.audit, "beside": beside, "exact": exact}[source], 5, 3, tolerance=1e-10)
+    check_beliefs({"audit": run.audit, "map": belief_map, "exact": exact}[source], 5, 3, tolerance=1e-10)
 
 
 class Toy(Beliefs):
@@ -214,19 +214,19 @@ class Toy(Beliefs):
         return Row(visits, visits * [[0.0], [1.0]], value=1.0 if at.index else 0.5, endings={"terminated": 1.0})
 
 
-def test_a_source_of_ones_own_answers_what_it_can():
+def test_a_custom_source_answers_what_it_can():
     check_beliefs(Toy(), 2, 1)
     labels = wf.Labels((Axis("state", 2),), ("go",))
     run = wf.Run(labels=labels, values=[[0.5], [1.0]], beliefs=Toy())
     assert run.intention(0).residual == 0.0
     assert run.outcomes(0).chances == {"terminated": 1.0}
-    assert str(run.outcomes(0)).startswith("In 'state 0', after 'go', it expects the episode to end so:")
+    assert str(run.outcomes(0)).startswith("In 'state 0', after 'go', it expects the episode to end like this:")
     assert "go" in str(run.intention(0))
     with pytest.raises(ValueError, match=r"timeline|needs the ledger"):
         run.timeline(0)
 
 
-def test_beliefs_that_do_not_add_up_are_told():
+def test_beliefs_that_do_not_add_up_are_reported():
     class Wrong(Beliefs):
         def row(self, at, action):
             return Row(visits=np.zeros((2, 1)), earnings=np.zeros((2, 1)), value=1.0)
@@ -237,14 +237,16 @@ def test_beliefs_that_do_not_add_up_are_told():
 
 def test_dense_maps_that_would_not_fit_are_refused():
     ledger = wf.Ledger(n_states=100_000, n_actions=4)
-    with pytest.raises(ValueError, match=r"need 2,384 GiB; ask an Audit"):
+    with pytest.raises(ValueError, match=r"need 2,384 GiB; use Audit"):
         wf.BeliefMap.from_ledger(ledger)
 
 
 def test_long_ledgers_are_walked_and_the_error_is_stated():
     run = train_taxi(30_000)  # its own: it builds an index
     state = run.labels.index("taxi at row 0, column 3; passenger at Y; destination R")
-    assert run.audit.account(state, run.best(state)).updates_read == len(run.ledger), "one question is not worth an index"
+    assert run.audit.account(state, run.best(state)).updates_read == len(run.ledger), (
+        "one question is answered by a scan"
+    )
     run.audit.build_index()
     walked = run.audit.account(state, run.best(state))
     exact = run.audit.account(state, run.best(state), method="scan")
@@ -260,5 +262,5 @@ def test_long_ledgers_are_walked_and_the_error_is_stated():
     )
     falling.audit.build_index()
     first = falling.audit.account(0, 0)
-    assert first.updates_read == len(falling.ledger), "with falling steps too much has weight: it reads everything"
+    assert first.updates_read == len(falling.ledger), "with falling step sizes too many updates carry weight: it scans"
     assert first.value_error == 0.0

@@ -1,4 +1,4 @@
-"""Blackjack's beliefs against a recursion over cards: the exact ones to rounding, learned ones within their error."""
+"""Blackjack's beliefs against a recursion over cards: exact ones up to rounding, learned ones within their error."""
 
 import blackjack_oracle
 import numpy as np
@@ -16,7 +16,7 @@ def world():
 
 
 def policies(labels):
-    """The dealer's own rule, always and never hit, a rule that looks at everything, and one that throws dice."""
+    """The dealer's own rule, always and never hit, a rule that uses the whole observation, and a random one."""
     seen = [labels.values(state) for state in range(labels.n_states)]
     dice = np.random.default_rng(0)
     rules = {
@@ -60,7 +60,7 @@ def test_exact_beliefs_are_the_count_over_cards(world, name):
             assert sum(ends.values()) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_the_oracle_knows_what_everybody_knows():
+def test_the_oracle_gives_known_probabilities():
     """Hitting at 17 busts with 9 cards of 13; at 4 never; sticking never busts."""
     _, ends = blackjack_oracle.future(lambda *_: 0.0, 17, 9, False, 1)
     assert ends["bust"] == pytest.approx(9 / 13, abs=1e-15)
@@ -70,7 +70,7 @@ def test_the_oracle_knows_what_everybody_knows():
     assert blackjack_oracle.future(lambda *_: 1.0, 20, 9, False, 0)[1]["bust"] == 0.0
 
 
-def test_learned_beliefs_become_the_exact_ones(world):
+def test_learned_beliefs_converge_to_the_exact_ones(world):
     """Within 0.02, for the actions it would take and those it would not.
 
     Needed: steps that fall (a constant step never stops averaging few games), but slower than 1/n, which would keep

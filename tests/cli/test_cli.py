@@ -29,12 +29,12 @@ def taxi(tmp_path_factory):
     return folder, done.stdout
 
 
-def test_train_saves_what_train_makes(taxi):
-    folder, said = taxi
+def test_the_train_command_saves_the_same_run_as_train(taxi):
+    folder, out = taxi
     run = wf.load(folder)
     same = wf.train("Taxi-v4", wf.QLearning(step_size=0.4, discount=0.9), episodes=600, seed=3)
     assert np.array_equal(run.tables, same.tables)
-    assert said.splitlines() == [
+    assert out.splitlines() == [
         repr(same),
         "engine compiled: the same world as the environment",
         f"mean return of the last 100 episodes: {same.history.returns[-100:].mean():.4g}",
@@ -44,12 +44,12 @@ def test_train_saves_what_train_makes(taxi):
 
 @pytest.mark.parametrize("state", ["68", "taxi at row 0, column 3; passenger at Y; destination R", "(0, 3, 2, 0)"])
 @pytest.mark.parametrize("action", [None, "south", "0"])
-def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, state, action):
+def test_explain_prints_value_residual_and_expected_future(whatfor, taxi, state, action):
     run = wf.load(taxi[0])
     chosen = int(run.values[68].argmax()) if action is None else 0
-    code, said, _ = whatfor("explain", taxi[0], "--state", state, *(() if action is None else ("--action", action)))
+    code, out, _ = whatfor("explain", taxi[0], "--state", state, *(() if action is None else ("--action", action)))
     assert code == 0
-    first, second, *rest = said.splitlines()
+    first, second, *rest = out.splitlines()
     assert first.startswith(f"In '{run.labels.words(68)}', it {run.labels.action_phrase(chosen)}")
     assert second.startswith(f"That is worth {run.values[68, chosen]:.4f} to it; ")
     later = run.audit.visits(68, chosen)
@@ -63,14 +63,14 @@ def test_explain_prints_value_residual_and_the_future_in_words(whatfor, taxi, st
     assert float(total) == pytest.approx(run.values[68, chosen], abs=1e-4)
 
 
-def test_explain_says_how_far_off_it_is(whatfor, taxi, tmp_path):
+def test_explain_prints_a_large_residual(whatfor, taxi, tmp_path):
     """Values that the ledger does not explain are not said to be explained."""
     run = wf.load(taxi[0])
     run.tables += 0.25
     run.save(tmp_path / "wrong")
-    code, said, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
+    code, out, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
     assert code == 0
-    assert "off by 0.25 from the agent's own value" in said.splitlines()[-1]
+    assert "off by 0.25 from the agent's own value" in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_explain_says_how_far_off_it_is(whatfor, taxi, tmp_path):
         ),
     ],
 )
-def test_flags_mean_what_they_say(whatfor, tmp_path, flags, world, learner, settings):
+def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, settings):
     code, _, errors = whatfor("train", *flags.split(), "--episodes", 20, "--seed", 5, "--out", tmp_path / "run")
     assert (code, errors) == (0, "")
     run = wf.load(tmp_path / "run")
@@ -145,9 +145,9 @@ def test_flags_mean_what_they_say(whatfor, tmp_path, flags, world, learner, sett
         ("Taxi-v4 --episodes many", "many"),
     ],
 )
-def test_wrong_words_get_one_clear_line_and_leave_nothing(whatfor, tmp_path, words, message):
-    code, said, errors = whatfor("train", *words.split(), "--out", tmp_path / "run")
-    assert (code, said) == (2, "")
+def test_wrong_flags_give_one_line_and_leave_no_files(whatfor, tmp_path, words, message):
+    code, out, errors = whatfor("train", *words.split(), "--out", tmp_path / "run")
+    assert (code, out) == (2, "")
     assert message in errors
     assert "Traceback" not in errors
     assert not (tmp_path / "run").exists()
@@ -156,22 +156,22 @@ def test_wrong_words_get_one_clear_line_and_leave_nothing(whatfor, tmp_path, wor
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--state", "nowhere"], "does not say the row; row is one of 0, 1, 2, 3, 4"),
+        (["--state", "nowhere"], "does not give the row; row is one of 0, 1, 2, 3, 4"),
         (["--state", "500"], "state 500 is out of range: there are states 0 to 499"),
         (["--state", "68", "--action", "fly"], "the actions are south, north, east, west, pick up, drop off"),
-        (["--state", "68", "--event", "banana"], "or how it ends: timed out, terminated, delivered"),
-        (["--state", "68", "--event", "row 4", "--instead", "north"], "--instead and --event are two questions"),
+        (["--state", "68", "--event", "banana"], "or name an ending: timed out, terminated, delivered"),
+        (["--state", "68", "--event", "row 4", "--instead", "north"], "--instead and --event select different questions"),
         (["--state", "68", "--before", "row 4"], "--before needs --event"),
         ([], "--state"),
     ],
 )
-def test_explain_tells_wrong_words_what_there_is(whatfor, taxi, words, message):
-    code, said, errors = whatfor("explain", taxi[0], *words)
-    assert (code, said) == (2, "")
+def test_explain_lists_the_choices_for_wrong_words(whatfor, taxi, words, message):
+    code, out, errors = whatfor("explain", taxi[0], *words)
+    assert (code, out) == (2, "")
     assert message in errors
 
 
-def test_explain_of_nothing_and_of_a_broken_run(whatfor, taxi, tmp_path):
+def test_explain_without_a_run_and_with_a_broken_run(whatfor, taxi, tmp_path):
     assert whatfor("explain", tmp_path / "nothing", "--state", 0) == (
         2,
         "",
@@ -183,7 +183,7 @@ def test_explain_of_nothing_and_of_a_broken_run(whatfor, taxi, tmp_path):
     assert "is not JSON" in errors
 
 
-def test_a_folder_with_other_things_is_refused_before_the_work(whatfor, tmp_path, monkeypatch):
+def test_a_folder_with_other_files_is_rejected_before_training(whatfor, tmp_path, monkeypatch):
     (tmp_path / "thesis.tex").write_text("precious")
     monkeypatch.setattr(wf, "train", lambda *_, **__: pytest.fail("hours of training for nothing"), raising=False)
     code, _, errors = whatfor("train", "chain", "--episodes", 3, "--out", tmp_path)
@@ -220,21 +220,21 @@ def moody():
     del gym.registry["Moody-v0"]
 
 
-def test_a_world_that_fails_is_told_and_what_there_is_is_saved(whatfor, moody, tmp_path):
-    code, said, errors = whatfor("train", moody, "--option", "mood=fails", "--out", tmp_path / "run")
-    assert (code, said) == (2, "")
+def test_a_failing_environment_is_reported_and_the_run_so_far_is_saved(whatfor, moody, tmp_path):
+    code, out, errors = whatfor("train", moody, "--option", "mood=fails", "--out", tmp_path / "run")
+    assert (code, out) == (2, "")
     assert "OSError: the cable came out" in errors
     assert f"saved to {tmp_path / 'run'}" in errors
     assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 1]
 
 
-def test_ctrl_c_saves_what_there_is(whatfor, moody, tmp_path):
+def test_ctrl_c_saves_the_run_so_far(whatfor, moody, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        code, said, errors = whatfor("train", moody, "--option", "mood=bored", "--out", tmp_path / "run")
+        code, out, errors = whatfor("train", moody, "--option", "mood=bored", "--out", tmp_path / "run")
     assert code == 0
     assert errors == "whatfor: training was interrupted in episode 5 of 5000; the run so far is returned\n"
-    assert f"saved to {tmp_path / 'run'}" in said
+    assert f"saved to {tmp_path / 'run'}" in out
     assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 2]
 
 
@@ -242,7 +242,7 @@ def test_warnings_are_one_line_too(tmp_path):
     words = [COMMAND, "train", "Taxi-v3", "--episodes", "2", "--out", tmp_path / "run"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0
-    assert done.stderr == "whatfor: Gymnasium has retired Taxi-v3; using Taxi-v4, whose world is the same\n"
+    assert done.stderr == "whatfor: Gymnasium has removed Taxi-v3; using Taxi-v4, which behaves the same\n"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["explore", "--help"]])
@@ -273,7 +273,7 @@ def test_importing_the_package_imports_nothing_heavy():
     assert done.stdout == "[]\n"
 
 
-def test_a_run_is_replaced_only_when_told(whatfor, tmp_path):
+def test_a_run_is_replaced_only_with_the_flag(whatfor, tmp_path):
     words = ("train", "chain", "--out", tmp_path / "run", "--episodes")
     assert whatfor(*words, 5)[0] == 0
     code, _, error = whatfor(*words, 7)
@@ -287,7 +287,7 @@ def test_version(whatfor):
     assert whatfor("--version") == (0, f"whatfor {wf.__version__}\n", "")
 
 
-def test_explain_compares_and_speaks_json(whatfor, taxi):
+def test_explain_compares_actions_and_prints_json(whatfor, taxi):
     folder, _ = taxi
     run = wf.load(folder)
     question = ("explain", folder, "--state", "68", "--action", "south")
@@ -297,6 +297,6 @@ def test_explain_compares_and_speaks_json(whatfor, taxi):
     first = run.chance(68, "south", event="row 4", before="passenger aboard")
     assert whatfor(*question, "--event", "row 4", "--before", "passenger aboard")[1].strip() == str(first)
     assert whatfor(*question, "--as-of", 50)[1].strip() == str(run.as_of(50).intention(68, "south"))
-    code, said, _ = whatfor(*question, "--json")
+    code, out, _ = whatfor(*question, "--json")
     assert code == 0
-    assert json.loads(said) == json.loads(json.dumps(run.intention(68, "south").to_json()))
+    assert json.loads(out) == json.loads(json.dumps(run.intention(68, "south").to_json()))

@@ -11,7 +11,7 @@ from whatfor.pictures import files
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("draw") / "lake"
     wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=300, seed=0).save(folder)
     return folder
@@ -20,8 +20,8 @@ def kept(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "start"), [("why.png", b"\x89PNG"), ("why.svg", b"<?xml"), ("why.pdf", b"%PDF"), ("WHY.PNG", b"\x89PNG")]
 )
-def test_the_suffix_decides_the_format(whatfor, kept, tmp_path, name, start):
-    code, said, errors = whatfor("draw", kept, "--state", 0, "--out", tmp_path / name)
+def test_the_suffix_decides_the_format(whatfor, run_folder, tmp_path, name, start):
+    code, said, errors = whatfor("draw", run_folder, "--state", 0, "--out", tmp_path / name)
     assert (code, said, errors) == (0, f"drawn to {tmp_path / name}\n", "")
     assert (tmp_path / name).read_bytes().startswith(start)
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -41,10 +41,10 @@ def test_the_suffix_decides_the_format(whatfor, kept, tmp_path, name, start):
         (("--as-of", "50"), lambda run: run.as_of(50).intention(0)),
     ],
 )
-def test_it_draws_what_was_asked(whatfor, kept, tmp_path, flags, drawn):
-    code, _, errors = whatfor("draw", kept, "--state", 0, *flags, "--out", tmp_path / "asked.png")
+def test_flags_select_the_layout(whatfor, run_folder, tmp_path, flags, drawn):
+    code, _, errors = whatfor("draw", run_folder, "--state", 0, *flags, "--out", tmp_path / "asked.png")
     assert (code, errors) == (0, "")
-    files.save(wf.draw(drawn(wf.load(kept))), tmp_path / "expected.png")
+    files.save(wf.draw(drawn(wf.load(run_folder))), tmp_path / "expected.png")
     with Image.open(tmp_path / "asked.png") as asked, Image.open(tmp_path / "expected.png") as expected:
         assert asked.size == expected.size
         assert asked.tobytes() == expected.tobytes()
@@ -56,31 +56,31 @@ def test_it_draws_what_was_asked(whatfor, kept, tmp_path, flags, drawn):
         (("--out", "{}/why.bmp"), "why.bmp ends in '.bmp'; choose one of .png, .svg, .pdf"),
         (("--out", "{}/why"), "choose one of .png, .svg, .pdf"),
         (("--out", "{}/no/why.png"), "there is no folder"),
-        (("--out", "{}/why.png", "--instead", "up", "--question", "outcomes"), "--instead asks for a contrast"),
+        (("--out", "{}/why.png", "--instead", "up", "--question", "outcomes"), "--instead selects the question contrast"),
         (("--out", "{}/why.png", "--action", "jump"), "jump"),
         (("--out", "{}/why.png", "--as-of", "999"), "999"),
     ],
 )
-def test_a_wrong_word_gets_one_line(whatfor, kept, tmp_path, flags, error):
+def test_wrong_flags_give_one_line(whatfor, run_folder, tmp_path, flags, error):
     given = [flag.format(tmp_path) for flag in flags]
-    code, said, errors = whatfor("draw", kept, "--state", 0, *given)
+    code, said, errors = whatfor("draw", run_folder, "--state", 0, *given)
     assert (code, said) == (2, "")
     assert error in errors
     assert len(errors.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_in_the_way_is_said(whatfor, kept, tmp_path):
+def test_a_folder_instead_of_a_file_is_reported(whatfor, run_folder, tmp_path):
     (tmp_path / "why.png").mkdir()
-    code, _, errors = whatfor("draw", kept, "--state", 0, "--out", tmp_path / "why.png")
+    code, _, errors = whatfor("draw", run_folder, "--state", 0, "--out", tmp_path / "why.png")
     assert code == 2
     assert "is a folder" in errors
 
 
-def test_a_picture_that_fails_leaves_the_old_one(kept, tmp_path, monkeypatch):
+def test_a_picture_that_fails_leaves_the_old_one(run_folder, tmp_path, monkeypatch):
     path = tmp_path / "why.png"
     path.write_bytes(b"old")
-    figure = wf.draw(wf.load(kept).intention(0))
+    figure = wf.draw(wf.load(run_folder).intention(0))
 
     def half(fresh, **_):
         fresh.write_bytes(b"half")
@@ -93,7 +93,7 @@ def test_a_picture_that_fails_leaves_the_old_one(kept, tmp_path, monkeypatch):
     assert [found.name for found in tmp_path.iterdir()] == ["why.png"]
 
 
-def test_without_matplotlib_the_command_names_the_extra(kept, tmp_path):
+def test_without_matplotlib_the_command_names_the_extra(run_folder, tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None\nfrom whatfor.cli import main\n"
         f"sys.argv = ['whatfor', 'draw', {str(kept)!r}, '--state', '0', '--out', {str(tmp_path / 'why.png')!r}]\nmain()"

@@ -50,27 +50,27 @@ def test_every_question(whatfor, taxi, flags):
 @pytest.mark.parametrize(
     ("flags", "error"),
     [
-        (("--instead", "north", "--event", "row 4"), "--instead and --event are two questions"),
-        (("--since", "10", "--instead", "north"), "--instead and --since are two questions"),
+        (("--instead", "north", "--event", "row 4"), "--instead and --event select different questions"),
+        (("--since", "10", "--instead", "north"), "--instead and --since select different questions"),
         (("--before", "row 4"), "--before needs --event"),
         (("--question", "chance"), "--question chance needs --event"),
         (("--question", "change"), "--question change needs --since"),
         (
             ("--event", "row 4", "--question", "parts"),
-            "--event asks for a chance; it does not go with --question parts",
+            "--event selects the question chance; it cannot be combined with --question parts",
         ),
         (("--event", "the moon"), "the moon"),
         (("--horizon", "3"), "--horizon is for --question timeline, not for intention"),
         (("--question", "timeline", "--horizon", "0"), "horizon is 0; ask for at least one step"),
-        (("--since", "9999"), "this ledger holds 2000 episodes"),
+        (("--since", "9999"), "this ledger has 2000 episodes"),
         (("--instead", "fly"), "there is no action 'fly'; the actions are south, north, east, west, pick up, drop off"),
     ],
 )
-def test_what_cannot_be_asked_is_told_in_a_line(whatfor, taxi, flags, error):
-    code, said, told = whatfor("explain", taxi, "--state", START, *flags)
+def test_wrong_combinations_of_flags_give_one_line(whatfor, taxi, flags, error):
+    code, output, message = whatfor("explain", taxi, "--state", START, *flags)
     assert (code, said) == (2, "")
-    assert error in told
-    assert told.count("\n") == 1
+    assert error in message
+    assert message.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_a_gif_shows_the_episode(whatfor, taxi, tmp_path):
     assert code == 0
     with Image.open(tmp_path / "way.gif") as moving:
         assert moving.n_frames == len(wf.load(taxi).episode(START))
-    code, _, told = whatfor("draw", taxi, "--state", START, "--action", "east", "--out", tmp_path / "no.gif")
+    code, _, error = whatfor("draw", taxi, "--state", START, "--action", "east", "--out", tmp_path / "no.gif")
     assert code == 2
-    assert "a .gif shows the intentions along a greedy episode" in told
-    code, _, told = whatfor("draw", taxi, "--state", START, "--show", "endings", "--out", tmp_path / "no.png")
+    assert "a .gif shows the intentions along a greedy episode" in error
+    code, _, error = whatfor("draw", taxi, "--state", START, "--show", "endings", "--out", tmp_path / "no.png")
     assert code == 2
-    assert "show= is not for the layout of intention" in told
+    assert "show= is not for the layout of intention" in error
     assert [file.name for file in tmp_path.iterdir()] == ["way.gif"]

@@ -137,7 +137,7 @@ def test_answers_of_the_own_loop_hold_together(own, looped):
     assert why.residual == pytest.approx(abs(why.earnings.sum() - why.value), abs=1e-9)
     assert sum(why.chances.values()) + why.endings_unknown == pytest.approx(1.0, abs=1e-6)
     assert set(why.chances) <= {"the pole fell", "it left the track", "terminated"}
-    assert "own loop" in repr(run)
+    assert "custom loop" in repr(run)
 
 
 def test_an_own_loop_can_be_kept(own, looped, tmp_path):

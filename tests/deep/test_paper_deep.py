@@ -83,7 +83,7 @@ def test_a_folder_with_a_page_and_a_run(tmp_path, untrained):
     figures = reproduce(tmp_path / "new", ["s11", "4d"], agents=untrained, progress=False)
     assert [figure.id for figure in figures] == ["S11", "4D"]
     page = (tmp_path / "new" / "index.html").read_text()
-    assert "deep figures, made again" in page
+    assert "deep figures, reproduced" in page
     assert "tabular figures" not in page
     for picture in re.findall(r"<img src='([^']+)'", page):
         assert (tmp_path / "new" / picture).is_file()
@@ -99,7 +99,7 @@ def test_a_folder_that_holds_other_things_is_refused_before_the_work(tmp_path):
     (tmp_path / "taxi").mkdir()
     (tmp_path / "taxi" / "notes.txt").touch()
     agents = DeepAgents(trained=False, device="cpu")
-    with pytest.raises(ValueError, match="holds other things"):
+    with pytest.raises(ValueError, match="contains other files"):
         reproduce(tmp_path, agents=agents, progress=False)
     assert agents.runs == {}
 

@@ -62,7 +62,7 @@ def test_an_environment_that_was_changed_is_played_as_it_is(tmp_path: Path) -> N
     run = callback.run
     assert run.playing.environment().unwrapped.gravity == 1.0
     run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"its gravity was changed after it was made.*pass env="):
+    with pytest.raises(ValueError, match=r"its gravity was changed after it was created.*pass env="):
         wf.load(tmp_path / "run", cells=CONCEPTS).evaluate(1)
 
 

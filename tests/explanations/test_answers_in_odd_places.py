@@ -1,4 +1,4 @@
-"""Answers where it is easy to be wrong: shifted observations, other worlds, time limits, no discount at all."""
+"""Answers in corner cases: shifted observations, other worlds, time limits, no discount."""
 
 import json
 import warnings
@@ -13,7 +13,7 @@ from whatfor.testing import random_world
 
 
 class Shifted(gym.Env):
-    """States 5 to 8 in a row; the last step ends it."""
+    """States 5 to 8 in a row; the last step ends the episode."""
 
     observation_space = gym.spaces.Discrete(4, start=5)
     action_space = gym.spaces.Discrete(2)
@@ -43,11 +43,11 @@ def test_every_question_is_about_the_state_that_was_named(shifted):
     assert shifted.contrast(6).chosen.value == value
     assert shifted.simulation(6, rollouts=2, enter=enter).value == pytest.approx(7 + 8 + 9)
     steps = shifted.episode(6, enter=enter)
-    assert [seen for seen, _ in steps] == [6, 7, 8]
+    assert [observation for observation, _ in steps] == [6, 7, 8]
     assert [shifted.intention(*step).state for step in steps] == [1, 2, 3]
 
 
-def test_another_world_is_compared_with_once(tmp_path):
+def test_another_world_is_used_for_one_comparison_only(tmp_path):
     labels = wf.Labels((Axis("state", 1),), ("go",))
     own, other = (
         wf.worlds.table(next_state=[[0]], reward=[[reward]], terminated=True, labels=labels) for reward in (1.0, -1.0)
@@ -59,7 +59,7 @@ def test_another_world_is_compared_with_once(tmp_path):
     assert wf.train(run, episodes=200).values[0, 0] == pytest.approx(1.0)
 
 
-def test_an_own_loop_is_compared_with_the_world_it_is_given():
+def test_a_custom_training_loop_is_compared_with_the_world_passed():
     env, ledger, values = gym.make("FrozenLake-v1", is_slippery=False), wf.Ledger(16, 4), np.zeros((16, 4))
     dice = np.random.default_rng(0)
     for episode in range(2_000):
@@ -74,10 +74,10 @@ def test_an_own_loop_is_compared_with_the_world_it_is_given():
             ledger.record(state, action, reward, None if ended else following, best, step_size=0.5, discount=0.9)
             state, done = following, ended or cut
     run = wf.Run(labels=wf.Labels.plain(16, 4), values=values, ledger=ledger)
-    told = run.comparison(0, env=env)
-    assert told.verdict in ("agrees", "lags")
-    assert told.measures[0].exact == pytest.approx(0.9**5)
-    assert {measure.name for measure in told.measures} == {"value", "terminated"}
+    comparison = run.comparison(0, env=env)
+    assert comparison.verdict in ("agrees", "lags")
+    assert comparison.measures[0].exact == pytest.approx(0.9**5)
+    assert {measure.name for measure in comparison.measures} == {"value", "terminated"}
     with pytest.raises(ValueError, match="pass it as env="):
         run.simulation(0)
 
@@ -86,12 +86,12 @@ def test_a_limit_that_counts_as_an_end_is_part_of_reality():
     world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=False, max_steps=5)
     learner = wf.MonteCarlo(step_size=wf.visit_count(), discount=1.0)
     run = wf.train(world, learner, episodes=400, seed=0, time_limit="terminal")
-    told = run.comparison(0)
-    assert told.exact is None, "the table does not know the limit"
-    assert told.simulated.chances == {"timed out": 1.0}
+    comparison = run.comparison(0)
+    assert comparison.exact is None, "the table does not know the limit"
+    assert comparison.simulated.chances == {"timed out": 1.0}
 
 
-def test_a_limit_that_is_looked_past_cuts_no_rollout_short():
+def test_a_limit_that_is_bootstrapped_past_truncates_no_rollout():
     world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=False, max_steps=50)
     run = wf.train(world, wf.QLearning(step_size=0.5, discount=0.99), episodes=200, seed=0)
     assert run.values[0, 0] == pytest.approx(100.0)
@@ -99,35 +99,35 @@ def test_a_limit_that_is_looked_past_cuts_no_rollout_short():
 
 
 @pytest.mark.parametrize("kind", [wf.Sarsa, wf.MonteCarlo, wf.DoubleQLearning, wf.LambdaReturns])
-def test_learners_that_look_along_other_actions_lag_and_are_not_deluded(kind):
+def test_learners_that_bootstrap_from_other_actions_lag_and_are_not_called_wrong(kind):
     verdicts = []
     for seed in range(12):
         learner = kind(step_size=wf.visit_count(0.8), discount=0.9, exploration=0.2)
         run = wf.train(random_world(seed), learner, episodes=1_000, seed=seed)
         verdicts.append(run.comparison(0, rollouts=20).verdict)  # against the exact future; some rollouts never end
     assert verdicts.count("differs") <= 2
-    assert verdicts.count("lags") >= 6, "they did learn of another policy"
+    assert verdicts.count("lags") >= 6, "they did learn about another policy"
 
 
-def test_what_was_never_seen_is_not_called_a_delusion():
+def test_a_rare_outcome_that_never_happened_is_not_called_a_difference():
     world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.99, 0.01]]])
     learner = wf.QLearning(step_size=wf.visit_count(), discount=1.0)
-    found = [wf.train(world, learner, episodes=100, seed=seed).comparison(0).verdict for seed in range(60)]
-    assert found.count("differs") <= 6
+    verdicts = [wf.train(world, learner, episodes=100, seed=seed).comparison(0).verdict for seed in range(60)]
+    assert verdicts.count("differs") <= 6
 
 
-def test_beliefs_of_unknown_noise_are_not_judged():
+def test_beliefs_with_unknown_sampling_error_are_not_judged():
     world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.5, 0.5]]])
-    beside = wf.BeliefMap(world.labels)
-    run = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=200, seed=0, listeners=[beside])
-    asked = wf.Run(labels=run.labels, values=run.values, beliefs=beside, settings=run.settings)
-    told = asked.comparison(0, env=world)
-    assert told.verdict == "unjudged"
-    assert json.loads(json.dumps(told.to_json(), allow_nan=False))["measures"][0]["reach"] is None
+    belief_map = wf.BeliefMap(world.labels)
+    run = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=200, seed=0, listeners=[belief_map])
+    other = wf.Run(labels=run.labels, values=run.values, beliefs=belief_map, settings=run.settings)
+    comparison = other.comparison(0, env=world)
+    assert comparison.verdict == "unjudged"
+    assert json.loads(json.dumps(comparison.to_json(), allow_nan=False))["measures"][0]["tolerance"] is None
 
 
-def test_a_gap_does_not_count_what_both_share():
-    """Two actions, worth 1 and 0, lead into the same noisy state: the gap is as sure as the rewards."""
+def test_noise_that_both_actions_share_does_not_count_for_the_gap():
+    """Two actions, with rewards 1 and 0, lead into the same noisy state: the gap is as certain as the rewards."""
     noisy = [[[2, 2], [2, 2]], [[2, 2], [2, 2]]]
     world = wf.worlds.table(
         next_state=[[[1, 1], [1, 1]], *noisy],
@@ -140,7 +140,7 @@ def test_a_gap_does_not_count_what_both_share():
     spread = np.std([contrast.gap for contrast in gaps])
     stated = np.mean([contrast.noise for contrast in gaps])
     assert 0.5 * spread < stated < 3.0 * spread
-    assert gaps[0].chosen.error > 3.0 * stated, "each value alone is much less sure"
+    assert gaps[0].chosen.error > 3.0 * stated, "each value alone is much less certain"
 
 
 def test_without_any_discount_it_still_knows_what_follows():
@@ -151,22 +151,22 @@ def test_without_any_discount_it_still_knows_what_follows():
     assert "not learned" not in str(why)
 
 
-def test_every_answer_of_an_agent_that_knows_nothing_is_json():
+def test_every_answer_of_an_untrained_agent_is_json():
     run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=2, seed=0)
-    nothing = wf.train("FrozenLake-v1", wf.QLearning(), episodes=0, seed=0)
+    untrained = wf.train("FrozenLake-v1", wf.QLearning(), episodes=0, seed=0)
     for state in (0, 14):
-        for asked in (run, nothing):
-            answers = [asked.intention(state), asked.contrast(state), asked.outcomes(state), asked.timeline(state)]
-            answers += [asked.provenance(state), asked.parts(state, parts={"all": lambda s, a, r: r})]
-            answers += [asked.simulation(state, rollouts=5), asked.comparison(state, rollouts=5)]
-            answers += [asked.change(state, since=0), asked.chance(state, event="reached the goal")]
+        for agent in (run, untrained):
+            answers = [agent.intention(state), agent.contrast(state), agent.outcomes(state), agent.timeline(state)]
+            answers += [agent.provenance(state), agent.parts(state, parts={"all": lambda s, a, r: r})]
+            answers += [agent.simulation(state, rollouts=5), agent.comparison(state, rollouts=5)]
+            answers += [agent.change(state, since=0), agent.chance(state, event="reached the goal")]
             for answer in answers:
                 json.dumps(answer.to_json(), allow_nan=False)
                 assert str(answer)
 
 
 def test_converged_values_have_no_spread_left():
-    """Errors so small that their squares underflow are no reason to stumble."""
+    """Errors so small that their squares underflow raise no warning."""
     learner = wf.QLearning(step_size=0.8, discount=0.9, exploration=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -175,7 +175,7 @@ def test_converged_values_have_no_spread_left():
             assert np.isfinite(run.provenance(state).standard_error)
 
 
-def test_labels_that_are_no_texts_are_refused():
+def test_labels_that_are_not_texts_are_rejected():
     form = wf.worlds.chain().labels.to_json()
     for wrong in (
         {"verbs": "ab"},
@@ -190,7 +190,7 @@ def test_labels_that_are_no_texts_are_refused():
             wf.Labels.from_json({**form, **wrong})
 
 
-def test_nothing_comes_before_itself():
+def test_an_event_before_itself_is_rejected():
     run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=2, seed=0)
     with pytest.raises(ValueError, match="cannot come before itself"):
         run.chance(0, event="row 1", before="row 1")
@@ -200,13 +200,13 @@ def test_nothing_comes_before_itself():
         run.timeline(0, horizon=1.5)
 
 
-def test_where_a_policy_may_go_on_for_ever_nothing_infinite_is_said():
-    """Undiscounted, and somewhere its greedy policy runs in circles: the value is compared with rollouts."""
+def test_where_a_policy_may_never_end_no_value_is_infinite():
+    """Undiscounted, and in some states its greedy policy runs in circles: the value is compared with rollouts."""
     learner = wf.QLearning(step_size=0.5, discount=1.0, exploration=0.1)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "episodes were cut")
+        warnings.filterwarnings("ignore", "episodes were truncated")
         run = wf.train("CliffWalking-v1", learner, episodes=500, seed=0)
-    told = run.comparison("row 3, column 0")
-    assert told.verdict == "agrees"
-    assert "inf" not in str(told)
-    assert told.measures[0].actual == pytest.approx(-13.0)
+    comparison = run.comparison("row 3, column 0")
+    assert comparison.verdict == "agrees"
+    assert "inf" not in str(comparison)
+    assert comparison.measures[0].actual == pytest.approx(-13.0)

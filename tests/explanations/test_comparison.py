@@ -1,4 +1,4 @@
-"""Belief against reality: known answers, verdicts, and how often a right belief is called wrong."""
+"""Belief and reality: known answers, verdicts, and how often a correct belief is called wrong."""
 
 import json
 
@@ -38,21 +38,21 @@ def blackjack(seed, step_size=None, exploration=0.1, episodes=100_000):
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_belief_is_any_table_plus_weighted_one_step_errors(learner, seed):
-    """What the noise and the lag of a belief stand on: it holds for every table, whatever the learner."""
+    """The identity behind the noise and the lag of a belief: it holds for every table and every learner."""
     run = wf.train(random_world(seed), learner, episodes=60, max_steps=30, time_limit="terminal", seed=seed)
     ledger, lines = run.ledger, run.ledger.lines
     table = np.random.default_rng(seed).normal(size=ledger.n_cells)
     for state, action in ((0, 0), (3, 2)):
         weights = run.audit.weights(state, action)
-        g, found, _ = ahead(ledger, np.arange(len(ledger)), table, None)
-        errors = lines.reward + g * found - table[lines.cell]
+        g, bootstrapped, _ = ahead(ledger, np.arange(len(ledger)), table, None)
+        errors = lines.reward + g * bootstrapped - table[lines.cell]
         left = run.audit.account(state, action, method="scan").initial_weights.ravel()
-        asked = table.reshape(ledger.n_tables, 5, 3)[:, state, action].mean()
-        assert run.values[state, action] == pytest.approx(asked + weights @ errors - left @ table, abs=1e-9)
+        value = table.reshape(ledger.n_tables, 5, 3)[:, state, action].mean()
+        assert run.values[state, action] == pytest.approx(value + weights @ errors - left @ table, abs=1e-9)
 
 
-def test_lag_is_what_looks_ahead_along_other_actions():
-    """One update that looked ahead along an action worth 1, where the policy now takes one worth 3: it lags by -2."""
+def test_lag_is_what_bootstraps_from_other_actions():
+    """One update bootstrapped from an action of value 1, where the policy now takes one of value 3: the lag is -2."""
     ledger = wf.Ledger(n_states=2, n_actions=2)
     ledger.record(0, 0, 0.0, 1, 0, step_size=1.0, discount=1.0)
     table, policy = np.array([0.0, 0.0, 1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -62,7 +62,7 @@ def test_lag_is_what_looks_ahead_along_other_actions():
     assert sampling_error(ledger, used, weights, np.zeros(1), table) == (1.0, 1.0)
 
 
-def test_an_experience_replayed_often_is_one_experience():
+def test_an_experience_replayed_many_times_counts_once():
     world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.5, 0.5]]])
     replay = wf.Replay(capacity=10, keep="first")
     run = wf.train(world, wf.QLearning(step_size=wf.visit_count(), discount=1.0), episodes=3_000, seed=0, replay=replay)
@@ -72,32 +72,32 @@ def test_an_experience_replayed_often_is_one_experience():
 
 
 def test_a_converged_belief_agrees_with_the_exact_future(taxi_50k):
-    told = taxi_50k.comparison(START)
-    assert told.verdict == "agrees"
-    assert told.distance < 1e-3
-    assert told.exact is not None
-    assert {measure.name for measure in told.measures} == {"value", "delivered"}
-    assert "they agree, as far as chance lets one tell" in str(told)
-    form = json.loads(json.dumps(told.to_json()))
+    comparison = taxi_50k.comparison(START)
+    assert comparison.verdict == "agrees"
+    assert comparison.distance < 1e-3
+    assert comparison.exact is not None
+    assert {measure.name for measure in comparison.measures} == {"value", "delivered"}
+    assert "agrees with the exact future of its policy, within sampling error." in str(comparison)
+    form = json.loads(json.dumps(comparison.to_json()))
     assert form["against"] == "exact"
     assert form["measures"][0]["exact"] == pytest.approx(30 * 0.9**12 - 10)
 
 
-def test_a_delusion_is_found_and_said():
-    """An agent that learned of another world: it expects to win what is always lost."""
+def test_a_wrong_belief_is_found_and_reported():
+    """An agent that learned in another world: it expects to win what is always lost."""
     labels = wf.Labels((Axis("state", 1),), ("go",))
     learned = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True, labels=labels)
     other = wf.worlds.table(next_state=[[0]], reward=[[-1.0]], terminated=True, labels=labels)
     run = wf.train(learned, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0)
-    told = run.comparison(0, env=other)
-    assert told.verdict == "differs"
-    assert told.measures[0].difference == pytest.approx(2.0)
-    assert "by more than chance and lag explain" in str(told)
-    assert "agree" not in str(told)
-    assert run.comparison(0).verdict == "agrees", "asked again, it is compared with its own world"
+    comparison = run.comparison(0, env=other)
+    assert comparison.verdict == "differs"
+    assert comparison.measures[0].difference == pytest.approx(2.0)
+    assert "by more than sampling error and lag explain" in str(comparison)
+    assert "agree" not in str(comparison)
+    assert run.comparison(0).verdict == "agrees", "without env=, it is compared with its own world"
 
 
-def test_noise_of_few_experiences_is_not_called_a_delusion():
+def test_noise_of_few_experiences_is_not_called_a_difference():
     world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.5, 0.5]]])
     verdicts = [
         wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=300, seed=seed).comparison(0).verdict
@@ -107,15 +107,18 @@ def test_noise_of_few_experiences_is_not_called_a_delusion():
     assert verdicts.count("differs") <= 6, "0.05 of 40, and what chance adds once in 10,000"
 
 
-def test_rarely_tried_is_said_instead_of_judged():
+def test_a_rarely_tried_action_is_reported_and_not_judged():
     run = blackjack(0)
-    told = run.comparison("player 20, dealer 9, no usable ace", "hit")
-    assert told.rare
-    assert told.verdict == "rarely tried"
-    assert f"seldom ({told.tries:,} times)" in str(told)
-    assert "tends to stay too low" in str(told)
-    assert "chance" not in str(told), "no test is pretended"
-    assert "they differ," not in str(told)
+    comparison = run.comparison("player 20, dealer 9, no usable ace", "hit")
+    assert comparison.rare
+    assert comparison.verdict == "rarely tried"
+    assert (
+        f"is not judged against the exact future of its policy: it rarely tried this ({comparison.tries:,} times)"
+        in str(comparison)
+    )
+    assert "tends to stay too low" in str(comparison)
+    assert "sampling error" not in str(comparison), "no test is reported"
+    assert "differs" not in str(comparison)
     assert not run.comparison("player 20, dealer 9, no usable ace", "stick").rare
 
 
@@ -124,56 +127,56 @@ def test_never_tried_is_unknown():
     state, action = next(
         (s, a) for s in range(500) for a in range(6) if run.audit.tries[s].any() and not run.audit.tries[s, a]
     )
-    told = run.comparison(state, action)
-    assert told.verdict == "unknown"
-    assert str(told).endswith("it never tried that, so it expects nothing.")
+    comparison = run.comparison(state, action)
+    assert comparison.verdict == "unknown"
+    assert str(comparison).endswith(f"it never tried {run.labels.actions[action]!r}, so it expects nothing.")
 
 
 @pytest.mark.long
 def test_greedy_actions_are_called_wrong_no_more_often_than_stated():
     """A small version of benchmarks/calibration.py; fails by chance about once in 1,000 for a rate of exactly 0.05."""
     greedy = [run.comparison(hand, rollouts=20) for run in map(blackjack, range(24)) for hand in HANDS]
-    judged = [told.verdict for told in greedy if not told.rare]
-    wrong = judged.count("differs")
-    assert binomtest(wrong, len(judged), RATE, alternative="greater").pvalue > 1e-3
-    assert len(judged) > 60
+    verdicts = [comparison.verdict for comparison in greedy if not comparison.rare]
+    wrong = verdicts.count("differs")
+    assert binomtest(wrong, len(verdicts), RATE, alternative="greater").pvalue > 1e-3
+    assert len(verdicts) > 60
 
 
 def test_lag_explains_what_noise_does_not():
-    """With steps of 1 / n a belief never forgets what it did before; without the lag, most would be called wrong."""
+    """With step sizes of 1 / n a belief never forgets earlier actions; without the lag, most would be called wrong."""
     runs = [blackjack(seed, wf.visit_count()) for seed in range(12)]
-    found = [run.comparison(hand, rollouts=20) for run in runs for hand in HANDS]
-    raw = sum(any(measure.differs for measure in told.judged) for told in found)
-    beyond = sum(told.verdict == "differs" for told in found)
+    comparisons = [run.comparison(hand, rollouts=20) for run in runs for hand in HANDS]
+    raw = sum(any(measure.differs for measure in comparison.all_measures) for comparison in comparisons)
+    beyond = sum(comparison.verdict == "differs" for comparison in comparisons)
     assert raw >= 3 * max(beyond, 1)
-    lagging = next(told for told in found if told.verdict == "lags")
+    lagging = next(comparison for comparison in comparisons if comparison.verdict == "lags")
     assert "explained by actions it would no longer take" in str(lagging)
 
 
-def test_where_the_world_is_not_known_the_simulation_is_the_measure():
+def test_where_the_world_is_not_known_rollouts_are_compared_with():
     run = wf.train(wf.worlds.cartpole(), wf.QLearning(step_size=0.1, discount=0.95), episodes=500, seed=0)
-    told = run.comparison(79, rollouts=300)
-    assert told.exact is None
-    assert "300 rollouts" in str(told)
-    assert told.measures[0].simulated_error > 0.0
+    comparison = run.comparison(79, rollouts=300)
+    assert comparison.exact is None
+    assert "300 rollouts of its policy" in str(comparison)
+    assert comparison.measures[0].simulated_error > 0.0
 
 
 def test_beliefs_without_a_ledger_are_compared_too():
     run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=100, seed=0)
     exact = wf.ExactBeliefs(wf.worlds.chain(), run.policy, discount=1.0)
-    asked = wf.Run(labels=run.labels, values=run.values, beliefs=exact, settings=run.settings)
-    told = asked.comparison("the start", "up")
-    assert told.verdict == "unjudged"
-    assert told.tries is None
-    assert told.distance == 0.0
-    assert "nobody knows how far this belief is off by chance" in str(told)
+    other = wf.Run(labels=run.labels, values=run.values, beliefs=exact, settings=run.settings)
+    comparison = other.comparison("the start", "up")
+    assert comparison.verdict == "unjudged"
+    assert comparison.tries is None
+    assert comparison.distance == 0.0
+    assert "the sampling error of this belief is unknown" in str(comparison)
 
 
-def test_one_episode_is_too_few_to_tell():
-    """Monte Carlo comes by the same state many times an episode: with a constant step it forgets all earlier ones."""
+def test_one_episode_is_too_few_to_judge():
+    """Monte Carlo updates a state many times per episode: with a constant step size it forgets all earlier episodes."""
     learner = wf.MonteCarlo(step_size=0.3, discount=1.0, exploration=0.1)
     run = wf.train(wf.worlds.cartpole(), learner, episodes=500, seed=0, time_limit="terminal")
-    told = run.comparison(79, rollouts=100)
-    assert told.episodes < 5
-    assert told.verdict == "too few"
-    assert "too few to tell a difference from chance" in str(told)
+    comparison = run.comparison(79, rollouts=100)
+    assert comparison.episodes < 5
+    assert comparison.verdict == "too few"
+    assert "too few to tell a difference from sampling error" in str(comparison)

@@ -1,4 +1,4 @@
-"""Forward simulation: against exact futures, by its own random numbers, and where it cannot be done."""
+"""Forward simulation: compared with exact futures, its random numbers, and where it is not possible."""
 
 import gymnasium as gym
 import numpy as np
@@ -21,7 +21,7 @@ def random_policy(seed, states=5, actions=3):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("discount", [0.0, 0.7, 1.0])
-def test_rollouts_come_to_the_exact_future(seed, discount):
+def test_rollouts_agree_with_the_exact_future(seed, discount):
     """Every pair within 5 standard errors: 15 pairs and 15 cases fail by chance about once in 5,000 runs."""
     world, policy = random_world(seed), random_policy(seed)
     simulated = wf.SimulatedBeliefs(world, policy, discount=discount, rollouts=4_000, seed=seed)
@@ -51,7 +51,7 @@ def test_rollouts_are_independent_and_seeded():
     assert np.array_equal(one.returns(0, 0), same.returns(0, 0))
     assert not np.array_equal(one.returns(0, 0), other.returns(0, 0))
     wins = one.returns(0, 0)
-    assert abs(np.corrcoef(wins[1:], wins[:-1])[0, 1]) < 0.1, "one rollout does not tell of the next"
+    assert abs(np.corrcoef(wins[1:], wins[:-1])[0, 1]) < 0.1, "rollouts are independent"
     assert stats.binomtest(int(wins.sum()), 2_000, 0.5).pvalue > 1e-6
 
 
@@ -75,7 +75,7 @@ def test_cartpole_starts_anywhere_in_the_bin():
 
 
 def as_it_is(env):
-    """A wrapper that changes nothing, so that there is no compiled twin."""
+    """A wrapper that changes nothing, but has no compiled twin."""
     return gym.wrappers.RecordEpisodeStatistics(env)
 
 
@@ -104,7 +104,7 @@ def test_an_environment_is_played_as_its_twin_is(name, state):
 
 
 class Strange(gym.Env):
-    """Nobody knows how to put it anywhere."""
+    """It cannot be put into a given state without ``enter=``."""
 
     observation_space = gym.spaces.Discrete(4)
     action_space = gym.spaces.Discrete(2)
@@ -119,9 +119,9 @@ class Strange(gym.Env):
         return self.hidden, 1.0, self.hidden == 3, False, {}
 
 
-def test_an_environment_that_cannot_be_put_anywhere_says_what_to_pass():
+def test_the_error_for_an_environment_that_cannot_be_put_into_a_state_names_enter():
     run = wf.train(Strange(), wf.QLearning(discount=1.0), episodes=20, seed=0)
-    with pytest.raises(ValueError, match=r"Strange cannot be put into a given state.*enter="):
+    with pytest.raises(ValueError, match=r"how to put Strange into a given state.*enter="):
         run.simulation(1)
 
     def enter(env, state, rng):
@@ -140,15 +140,15 @@ def test_nothing_is_played_from_where_episodes_end():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("setting", "message"),
     [({"rollouts": 0}, "at least one"), ({"max_steps": 0}, "at least 1"), ({"discount": 2.0}, "must lie in")],
 )
-def test_wrong_settings_are_told(given, said):
-    with pytest.raises(ValueError, match=said):
-        wf.SimulatedBeliefs(wf.worlds.chain(), [0, 0, 0], **{"discount": 1.0, **given})
+def test_wrong_settings_are_rejected(setting, message):
+    with pytest.raises(ValueError, match=message):
+        wf.SimulatedBeliefs(wf.worlds.chain(), [0, 0, 0], **{"discount": 1.0, **setting})
 
 
-def test_a_policy_that_never_ends_is_cut_and_said_so():
+def test_a_policy_that_never_ends_is_truncated_and_reported():
     run = wf.Run(labels=train_taxi(0).labels, values=np.eye(500, 6) * 0 + [0, 1, 0, 0, 0, 0])
     beliefs = wf.SimulatedBeliefs("Taxi-v4", run.policy, discount=0.9, rollouts=3)
     simulation = wf.explanations.Simulation.of(beliefs, Situation(68), 1)
@@ -167,9 +167,10 @@ def test_playing_does_not_disturb_training():
 def test_the_answer_in_words(taxi_5k):
     text = str(taxi_5k.simulation(START))
     assert text.startswith(
-        f"Played 1,000 times from '{START}' with 'south', then as it now thinks best: it earned -1.527, every time"
+        f"Played 1,000 times from '{START}' with 'south', then by its greedy policy. "
+        "Playing its policy gives a return of -1.527 (discounted), every time, in 13 steps on average."
     )
-    assert "100.0%  delivered (95 % interval 99.6% to 100.0%)" in text
+    assert "100 %  delivered (95 % interval > 99 % to 100 %)" in text
     form = taxi_5k.simulation(START).to_json()
     assert form["chances"] == {"delivered": 1.0}
 
@@ -184,7 +185,7 @@ def test_simulations_are_beliefs():
     why = run.intention(0)
     assert why.residual < 1e-12
     assert why.tries is None
-    assert "Together" in str(why)
+    assert "In total" in str(why)
     assert run.contrast(0).residual < 1e-12
     with pytest.raises(ValueError, match="needs the ledger"):
         run.provenance(0)

@@ -71,10 +71,10 @@ def test_bars_of_belief_and_reality_are_as_long_as_the_chances(site: str, opened
 
 def test_bars_of_episodes_go_to_the_side_that_their_sign_says(report: Path, opened: Any, taxi: Run) -> None:
     page = opened(f"{report.as_uri()}#state={LABELS.index(START)}")
-    telling = taxi.provenance(START).telling(10)
-    assert {np.sign(amount) for _, amount in telling} == {-1.0, 1.0}
+    most_influential = taxi.provenance(START).most_influential(10)
+    assert {np.sign(amount) for _, amount in most_influential} == {-1.0, 1.0}
     bars = page.locator("#answer-provenance figure >> nth=1 >> svg").evaluate(BARS)
-    assert_drawn(bars, {f"episode {episode:,}, influence": amount for episode, amount in telling})
+    assert_drawn(bars, {f"episode {episode:,}, influence": amount for episode, amount in most_influential})
 
 
 def assert_coloured(cells: list[Any], board: Board, most: float) -> None:

@@ -414,7 +414,7 @@ def test_a_server_says_what_it_does_not_understand(live: str, browser: Any, taxi
     page = context.new_page()
     page.goto(f"{live}#state=nowhere")
     settled(page)
-    assert page.locator("#problem").inner_text().startswith("'nowhere' does not say the row")
+    assert page.locator("#problem").inner_text().startswith("'nowhere' does not give the row")
     state = taxi.labels.index(page.locator("#state").input_value())
     assert values(page) == said(taxi.values[state], page)
     context.close()

@@ -21,8 +21,9 @@ from unpacking import unpack
 
 import whatfor as wf
 from whatfor.explorer.collecting import request_of
-from whatfor.explorer.desk import Desk, plain
+from whatfor.explorer.desk import Desk
 from whatfor.explorer.report import BUDGET, build_payload
+from whatfor.jsonable import jsonable
 from whatfor.maps import places_of
 from whatfor.question import layout_of
 from whatfor.runs import Run
@@ -173,7 +174,7 @@ def test_an_own_loop_has_a_page_of_its_past(tmp_path: Path, opened: Any) -> None
     page = opened((tmp_path / "own.html").as_uri())
     assert page.locator("#episodes option").first.inner_text() == "episode 29 of training"
     assert "reward -1.00" in page.locator("#step").inner_text()
-    assert page.locator("#answer-comparison .missing").inner_text().startswith("this run does not know its world")
+    assert page.locator("#answer-comparison .missing").inner_text().startswith("this run was built from a custom training loop")
     assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
     assert page.locator("tr.unknown td.value").first.inner_text() == "no experience"
 
@@ -338,7 +339,7 @@ def test_from_the_command_line(taxi: Run, tmp_path: Path) -> None:
 
 
 def test_plain_holds_no_numpy() -> None:
-    thing = plain({"a": np.float64(1.5), 2: (np.int64(3), float("nan"), None, "x")})
+    thing = jsonable({"a": np.float64(1.5), 2: (np.int64(3), float("nan"), None, "x")})
     assert thing == {"a": 1.5, "2": [3, None, None, "x"]}
     json.dumps(thing, allow_nan=False)
 
@@ -347,7 +348,7 @@ def test_plain_holds_no_numpy() -> None:
     ("options", "wrong"),
     [
         ({"episodes": 0}, "at least one"),
-        ({"states": ["nowhere"]}, "does not say the row"),
+        ({"states": ["nowhere"]}, "does not give the row"),
         ({"states": [9_999]}, "out of range"),
     ],
 )
@@ -391,7 +392,7 @@ def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: 
     played = run.episode(None, seed=0)
     assert page.locator("#step").inner_text().startswith(f"step 1 of {len(played.steps)}")
     assert values(page) == said(run.values_at(played.steps[0][0]), page)
-    assert "Stranger cannot be put into a given state" in page.locator("#answer-comparison .missing").inner_text()
+    assert "whatfor does not know how to put Stranger into a given state" in page.locator("#answer-comparison .missing").inner_text()
     dropped = held_in((tmp_path / "page.html").read_text())["dropped"]
     assert not any("belief and reality: in" in line for line in dropped)
 

@@ -1,4 +1,4 @@
-"""What must hold for every learner and every world, as checks that raise AssertionError.
+"""Identities that hold for every learner and every world, as checks that raise AssertionError.
 
 The property tests call them on random worlds; ``broken.py`` calls them on broken kernels, where they must fail.
 """
@@ -66,7 +66,7 @@ def pairs(run: Run):
     return [(s, a) for s in range(run.labels.n_states) for a in range(run.labels.n_actions)]
 
 
-def ledger_makes_the_learners_table(case: Case) -> None:
+def ledger_gives_the_learners_table(case: Case) -> None:
     run = case.run()
     assert run.audit.residual == 0.0, "not even a rounding error: the same operations in the same order"
 
@@ -79,7 +79,7 @@ def earnings_sum_to_the_value(case: Case) -> None:
 
 
 def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
-    """The paper's Theorem 2, where the reward is a function of state and action and tables start at zero."""
+    """The paper's Theorem 2, if the reward is a function of state and action and initial values are zero."""
     case = replace(case, noisy=False, learner=replace(case.learner, initial=0.0))
     table = case.made().table
     rewards = table.reward[table.first[:-1]].reshape(-1, case.made().labels.n_actions)
@@ -100,7 +100,7 @@ def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
     assert np.array_equal(run.ledger.values(), run.tables)
 
 
-def beside_is_the_audit(case: Case) -> None:
+def belief_map_equals_the_audit(case: Case) -> None:
     beliefs = wf.BeliefMap(case.made().labels)
     run = case.run(listeners=[beliefs])
     for s, a in pairs(run):
@@ -110,8 +110,8 @@ def beside_is_the_audit(case: Case) -> None:
         assert beliefs.value(s, a) == run.values[s, a]
 
 
-def kernels_are_the_oracle(case: Case) -> None:
-    """Forwards and backwards against the readable version, weight by weight."""
+def kernels_equal_the_oracle(case: Case) -> None:
+    """Forwards and backwards kernels against the readable version, weight by weight."""
     run = case.run()
     lines, ledger = run.ledger.lines, run.ledger
     n_pairs = run.values.size
@@ -133,8 +133,8 @@ def kernels_are_the_oracle(case: Case) -> None:
         assert np.abs(row.endings - ended).max() <= EXACT
 
 
-def chances_and_what_is_left_sum_to_one(case: Case) -> None:
-    """Without a discount, the weights of all endings and the weight left on the start are chances."""
+def endings_and_initial_weights_sum_to_one(case: Case) -> None:
+    """Without a discount, the weights of all endings and on initial values are probabilities."""
     run = case.run()
     for s, a in pairs(run):
         row = run.audit.account(s, a, discount=1.0, method="scan")
@@ -159,7 +159,7 @@ def walk_is_within_its_bound(case: Case) -> None:
                 assert walked.dropped == 0.0
 
 
-def recording_leaves_the_learner_alone(case: Case) -> None:
+def recording_does_not_change_the_learner(case: Case) -> None:
     loud, silent = case.run(), case.run(record=False)
     assert np.array_equal(loud.tables, silent.tables)
     assert np.array_equal(loud.history.returns, silent.history.returns)
@@ -170,12 +170,12 @@ def engines_agree(case: Case) -> None:
     assert np.array_equal(one.tables, two.tables)
     assert np.array_equal(one.history.returns, two.history.returns)
     for left, right in zip(one.ledger.lines, two.ledger.lines, strict=True):
-        # The compiled loop gives up a constant λ when a cut may come, the Python loop when it has come.
+        # The compiled loop gives up a constant λ when a truncation may come, the Python loop when it has come.
         assert np.array_equal(np.broadcast_to(left, len(one.ledger)), np.broadcast_to(right, len(two.ledger)))
     assert np.array_equal(one.ledger.episode_starts, two.ledger.episode_starts)
 
 
-def many_rows_are_single_rows(case: Case) -> None:
+def many_rows_equal_single_rows(case: Case) -> None:
     run = case.run()
     for (s, a), row in zip(pairs(run), run.audit.accounts(pairs(run)), strict=True):
         one = run.audit.account(s, a, method="scan")
@@ -184,23 +184,23 @@ def many_rows_are_single_rows(case: Case) -> None:
         assert row.scale == one.scale
 
 
-def prefixes_are_what_was_then(case: Case) -> None:
-    """A ledger read up to an episode is the ledger of a training that stopped there: also under replay, line for line."""
+def prefixes_equal_shorter_trainings(case: Case) -> None:
+    """The prefix of a ledger is the ledger of a training that stopped there, also under replay."""
     run = case.run()
     for episodes in range(0, case.episodes + 1, 3):
         earlier = replace(case, episodes=episodes).run()
-        # Episodes at the end in which nothing was learned have left no line, so that the ledger does not count them.
+        # Last episodes without any update are not in the ledger.
         prefix = run.ledger.until(min(episodes, run.ledger.n_episodes))
         assert len(prefix) == len(earlier.ledger)
         for left, right in zip(prefix.lines, earlier.ledger.lines, strict=True):
-            # A step size that came to vary later is a column by then.
+            # A step size that varies later is a full column there.
             assert np.array_equal(np.broadcast_to(left, len(prefix)), np.broadcast_to(right, len(prefix)))
         assert np.array_equal(prefix.origins, earlier.ledger.origins)
         assert np.array_equal(prefix.episode_starts, earlier.ledger.episode_starts)
         assert np.array_equal(prefix.values(), earlier.tables)
 
 
-def going_on_is_never_having_stopped(case: Case) -> None:
+def resumed_training_equals_uninterrupted_training(case: Case) -> None:
     whole, half = case.run(), replace(case, episodes=case.episodes // 2).run()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "episodes were cut")
@@ -222,8 +222,8 @@ def contrast_parts_sum_to_the_gap(case: Case) -> None:
         assert np.abs(both[1] - contrast.instead.visits).max() <= EXACT * max(1.0, both[1].sum())
 
 
-def reasons_are_enough_and_none_too_many(case: Case) -> None:
-    """Removing any one of the reasons leaves what speaks against the action the stronger side."""
+def reasons_are_sufficient_and_minimal(case: Case) -> None:
+    """Without any one of the reasons, the parts against the action outweigh the rest."""
     run = case.run()
     for s in range(run.labels.n_states):
         contrast = run.contrast(s)
@@ -236,7 +236,7 @@ def reasons_are_enough_and_none_too_many(case: Case) -> None:
             assert sum(amounts) - min(amounts) + against <= 0.0
 
 
-def outcomes_and_the_unknown_are_certain(case: Case) -> None:
+def outcomes_and_the_unknown_sum_to_one(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
         outcomes = run.outcomes(s, a)
@@ -244,8 +244,8 @@ def outcomes_and_the_unknown_are_certain(case: Case) -> None:
         assert all(chance > 0.0 for chance in outcomes.chances.values())
 
 
-def arrivals_and_the_unknown_are_certain(case: Case) -> None:
-    """Ever, ended otherwise, and unknown are 1; and so are x before y, y before x, neither, and unknown."""
+def arrivals_and_the_unknown_sum_to_one(case: Case) -> None:
+    """Reached, not reached and unknown sum to 1; so do x before y, y before x, neither, and unknown."""
     run, (x, y) = case.run(), case.concepts()
     for s, a in pairs(run):
         assert run.chance(s, a, event=x).unaccounted <= EXACT
@@ -256,8 +256,8 @@ def arrivals_and_the_unknown_are_certain(case: Case) -> None:
         assert abs(one.unknown - two.unknown) <= EXACT
 
 
-def ever_is_the_oracle(case: Case) -> None:
-    """Against a chance learned forwards, weight for weight: alone, and before another."""
+def chance_equals_the_oracle(case: Case) -> None:
+    """Against a probability learned forwards: of one concept, and of one before another."""
     run, (x, y) = case.run(), case.concepts()
     ledger, n_actions = run.ledger, run.labels.n_actions
 
@@ -279,7 +279,7 @@ def ever_is_the_oracle(case: Case) -> None:
             assert abs(run.chance(s, a, event=x, before=before).probability - expected[s, a]) <= EXACT
 
 
-def ever_of_an_ending_is_its_outcome(case: Case) -> None:
+def chance_of_an_ending_is_its_outcome(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
         outcomes = run.outcomes(s, a)
@@ -299,8 +299,8 @@ def larger_concepts_are_likelier(case: Case) -> None:
         assert run.chance(s, a, event=everywhere).probability >= either - EXACT
 
 
-def what_follows_is_all_but_the_step(case: Case) -> None:
-    """Against maps learned beside: visits that keep the first step apart, earnings less those that look no step ahead."""
+def expected_visits_exclude_the_asked_step(case: Case) -> None:
+    """Against maps learned forwards: visits without the first step, earnings without those of the first step."""
     run, (x, _) = case.run(), case.concepts()
     ledger, n_pairs = run.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, 1).reshape(ledger.n_tables, n_pairs, 2, n_pairs)
@@ -338,7 +338,7 @@ def parts_and_the_rest_are_the_value(case: Case) -> None:
 
 
 def rewards_leave_no_rest(case: Case) -> None:
-    """By default every reward is a part, so that nothing is left over, and each is earned where it was paid."""
+    """By default every reward is a part, so there is no rest, and each part is earned where its reward occurs."""
     run = replace(case, few_rewards=True).run()
     for s, a in pairs(run):
         split, row = run.parts(s, a), run.audit.account(s, a, method="scan")
@@ -356,8 +356,8 @@ def weights_times_rewards_are_the_value(case: Case) -> None:
         assert np.array_equal(account.rewards, run.ledger.lines.reward)
 
 
-def influence_is_what_deletion_takes_away(case: Case) -> None:
-    """Repeating the updates without one of them takes away exactly its weight times its TD error, also along a lambda_."""
+def influence_is_the_effect_of_deletion(case: Case) -> None:
+    """Repeating the updates without one of them changes the value by exactly its weight times its TD error, also with λ."""
     run = case.run()
     ledger = run.ledger
     start = ledger.initial_tables()
@@ -370,7 +370,7 @@ def influence_is_what_deletion_takes_away(case: Case) -> None:
 
 
 def timeline_and_remainder_are_the_visits(case: Case) -> None:
-    """Together the visits; and each slice what a map learned beside, one for each depth, holds."""
+    """Slices sum to the visits; each slice equals a map learned forwards for its depth."""
     run, horizon = case.run(), 3
     ledger, n_pairs = run.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, horizon)
@@ -384,9 +384,9 @@ def timeline_and_remainder_are_the_visits(case: Case) -> None:
         assert np.abs(timeline.remainder - expected[-1]).max() <= EXACT * scale
 
 
-def course_follows_what_is_likeliest(case: Case) -> None:
+def course_follows_the_likeliest_step(case: Case) -> None:
     run = case.run()
-    discount = 1.0 if case.learner.discount == 0.0 else None  # nothing is carried on, yet what follows is known
+    discount = 1.0 if case.learner.discount == 0.0 else None  # discount 0: the course is still known
     for state, action in pairs(run)[:6]:
         found = run.audit.reading(state, action).course
         left = run.audit.account(state, action, discount=discount, method="scan").initial_weights.sum(axis=0).ravel()
@@ -399,7 +399,7 @@ def course_follows_what_is_likeliest(case: Case) -> None:
 
 
 def the_spread_of_equal_experiences_is_their_standard_error(case: Case) -> None:
-    """Mean returns of episodes of 1 to 3 steps, all with random rewards: every episode weighs 1 / n, so the error is known."""
+    """Mean returns of episodes of 1 to 3 steps, all with random rewards: every episode has weight 1 / n, so the error is known."""
     steps, chance, episodes = 3 - case.world % 3, 0.3 + 0.4 * (case.seed % 7) / 6, 20 + case.world % 180
     world = wf.worlds.table(
         next_state=[[[s + 1, s + 1]] for s in range(steps - 1)] + [[[0, 0]]],
@@ -415,8 +415,8 @@ def the_spread_of_equal_experiences_is_their_standard_error(case: Case) -> None:
     np.testing.assert_allclose(run.audit.reading(0, 0).error, known, rtol=1e-9, atol=1e-12)
 
 
-def errors_are_added_up_by_episode(case: Case) -> None:
-    """Against the readable version, for every learner: an experience counts where it was made, however often it is replayed."""
+def errors_are_summed_by_episode(case: Case) -> None:
+    """Against the readable version, for every learner: an experience counts once in its episode, also if it is replayed often."""
     run = case.run()
     ledger = run.ledger
     episodes, tables = ledger.episodes_and_steps()[0], ledger.values().ravel()
@@ -427,34 +427,34 @@ def errors_are_added_up_by_episode(case: Case) -> None:
 
 
 ALL = (
-    ledger_makes_the_learners_table,
+    ledger_gives_the_learners_table,
     earnings_sum_to_the_value,
     visits_times_reward_is_the_value_at_every_iteration,
-    beside_is_the_audit,
-    kernels_are_the_oracle,
-    chances_and_what_is_left_sum_to_one,
+    belief_map_equals_the_audit,
+    kernels_equal_the_oracle,
+    endings_and_initial_weights_sum_to_one,
     walk_is_within_its_bound,
-    recording_leaves_the_learner_alone,
+    recording_does_not_change_the_learner,
     engines_agree,
-    many_rows_are_single_rows,
-    prefixes_are_what_was_then,
-    going_on_is_never_having_stopped,
+    many_rows_equal_single_rows,
+    prefixes_equal_shorter_trainings,
+    resumed_training_equals_uninterrupted_training,
     contrast_parts_sum_to_the_gap,
-    reasons_are_enough_and_none_too_many,
-    outcomes_and_the_unknown_are_certain,
-    arrivals_and_the_unknown_are_certain,
-    ever_is_the_oracle,
-    ever_of_an_ending_is_its_outcome,
+    reasons_are_sufficient_and_minimal,
+    outcomes_and_the_unknown_sum_to_one,
+    arrivals_and_the_unknown_sum_to_one,
+    chance_equals_the_oracle,
+    chance_of_an_ending_is_its_outcome,
     larger_concepts_are_likelier,
-    what_follows_is_all_but_the_step,
+    expected_visits_exclude_the_asked_step,
     parts_and_the_rest_are_the_value,
     rewards_leave_no_rest,
     weights_times_rewards_are_the_value,
-    influence_is_what_deletion_takes_away,
+    influence_is_the_effect_of_deletion,
     timeline_and_remainder_are_the_visits,
-    course_follows_what_is_likeliest,
+    course_follows_the_likeliest_step,
     the_spread_of_equal_experiences_is_their_standard_error,
-    errors_are_added_up_by_episode,
+    errors_are_summed_by_episode,
 )
 
 #: One of each, for the broken kernels.

@@ -1,4 +1,4 @@
-"""The recursion in readable NumPy, straight from the theory: what the kernels are compared with."""
+"""The recursion in readable NumPy, straight from the theory; the reference for the kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines
 
 
 def columns(lines: LedgerLines):
-    """One tuple a line: k, j, r, a, g, l."""
+    """One tuple per line: k, j, r, a, g, l."""
     n = len(lines.cell)
     wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.lambda_)]
     for k, j, r, a, g, lambda_ in zip(lines.cell, lines.source, lines.reward, *wide, strict=True):
@@ -16,7 +16,7 @@ def columns(lines: LedgerLines):
 
 
 def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without: int | None = None) -> np.ndarray:
-    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up.
+    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is the amount of an update.
 
     ``without`` deletes one update: it leaves its cell as it is, and a return that runs through it goes on from there.
     """
@@ -32,7 +32,7 @@ def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without: int | Non
 
 
 def backwards(lines: LedgerLines, asked: dict[int, float], n_cells: int):
-    """The weight of every line, and what is left on the start, for asked cells with weights."""
+    """The weight of every line and on initial values, for asked cells with weights."""
     w = np.zeros(n_cells)
     for cell, weight in asked.items():
         w[cell] = weight
@@ -48,7 +48,7 @@ def backwards(lines: LedgerLines, asked: dict[int, float], n_cells: int):
 
 
 def standard_error(lines: LedgerLines, weights: np.ndarray, tables: np.ndarray, episodes: np.ndarray) -> float:
-    """Weighted one-step errors against the final tables (cells,), added up by episode, then squared and added up."""
+    """Weighted one-step errors against the final tables (cells,), summed by episode, then squared and summed."""
     by_episode: dict[int, float] = {}
     before = 0
     for i, (k, j, r, _, g, lambda_) in enumerate(columns(lines)):
@@ -78,7 +78,7 @@ def by_depth(lines: LedgerLines, n_cells: int, n_pairs: int, horizon: int) -> np
 
 
 def ever(lines: LedgerLines, n_cells: int, arrived) -> np.ndarray:
-    """(cells,) The chance that something is ever true after a step, learned forwards like a value.
+    """(cells,) The probability that something is ever true after a step, learned forwards like a value.
 
     ``arrived(cell or code)`` says what is known on arrival: 1 if it is true there, 0 if it no longer can be,
     None where it is still open; then the target is what is believed of the place arrived at.
@@ -96,7 +96,7 @@ def ever(lines: LedgerLines, n_cells: int, arrived) -> np.ndarray:
 
 
 def course(ledger, weights, left, state, action):
-    """The likeliest course, one dictionary of shares a step: pairs, ending, the step it comes back to, chances; None on a tie."""
+    """The likeliest course, one dictionary of shares per step: pairs, ending, the step it comes back to, chances; None on a tie."""
     n_pairs = ledger.n_states * ledger.n_actions
     rows = list(columns(ledger.lines))
 
@@ -121,7 +121,7 @@ def course(ledger, weights, left, state, action):
             break
         to = max(found, key=lambda to: found[to])
         if sum(share > found[to] * (1 - 1e-9) for share in found.values()) > 1:
-            return None  # two ways are equally likely: rounding decides
+            return None  # two steps are equally likely: rounding decides
         chance *= found[to] / (sum(found.values()) + left[path[-1]])
         if to < NO_BOOTSTRAP:
             ending = ledger.endings[-2 - to]

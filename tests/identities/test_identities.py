@@ -1,4 +1,4 @@
-"""Every identity on random worlds, for all learners, discounts, step sizes, starts and replay."""
+"""Every identity on random worlds, for all learners, discounts, step sizes, initial values and replay."""
 
 import pytest
 from hypothesis import given

@@ -58,7 +58,7 @@ def test_nothing_is_lost_and_nothing_is_scaled(labels, signed):
     assert sum(numbers_of(map_of(labels, numbers, diverging=signed))) == pytest.approx(numbers.sum())
 
 
-def test_blackjack_keeps_every_hand_that_can_be():
+def test_blackjack_shows_every_possible_hand():
     numbers = some(BLACKJACK)
     shown = map_of(BLACKJACK, numbers)
     hands = [BLACKJACK.index((total, card, 0)) for total in range(4, 22) for card in range(1, 11)]
@@ -102,7 +102,7 @@ def test_a_pole_is_in_the_facet_of_its_cart(bins):
     assert shown.column_heads[speed] == f"cart speed\n{labels.axes[1].word(speed)}"
 
 
-def test_many_carts_are_summed_up():
+def test_many_cart_bins_are_summed_up():
     labels = wf.worlds.cartpole(bins=(7, 7, 4, 3)).labels
     numbers = some(labels)
     shown = map_of(labels, numbers, state=labels.n_states // 2)
@@ -148,7 +148,7 @@ def test_other_worlds_are_laid_out_by_their_axes():
     assert isinstance(map_of(plain(17, 2, 2), some(plain(17, 2, 2))), Bars), "more facets than anybody compares"
 
 
-def test_a_yes_or_no_is_not_said_twice():
+def test_an_axis_name_is_not_repeated_in_its_value():
     """A facet of "fast" is "not fast", not "fast not fast"; a value that does not name its axis is told with it."""
     sides = (Axis("swinging", 2, ("left", "right")), Axis("tip", 3))
     labels = Labels((Axis("fast", 2, ("not fast", "fast")), *sides), ("a",))
@@ -157,14 +157,14 @@ def test_a_yes_or_no_is_not_said_twice():
     assert [panel.title for panel in map_of(labels, some(labels)).panels] == ["speed low", "speed high"]
 
 
-def test_bins_say_their_words_on_the_axes():
+def test_bins_are_labelled_on_the_axes():
     run = wf.train("MountainCar-v0", wf.QLearning(), episodes=2, seed=0, bins=(4, 3))
     grid = map_of(run.labels, some(run.labels))
     assert grid.rows == run.labels.axes[0].values
     assert grid.columns == run.labels.axes[1].values
 
 
-def test_bars_hold_the_largest_and_the_rest():
+def test_bars_show_the_largest_numbers_and_the_rest():
     labels = plain(30)
     numbers = some(labels) - 0.3
     bars = map_of(labels, numbers, quantity="worth")
@@ -206,7 +206,7 @@ def test_only_states_without_any_experience_are_unknown(labels):
     assert all(grid.unknown is None for grid in (without.panels if isinstance(without, Panels) else [without]))
 
 
-def test_a_cell_of_the_board_is_known_from_this_very_job():
+def test_a_cell_of_the_board_is_known_only_from_the_same_passenger_and_destination():
     state = TAXI.index((0, 3, 2, 0))
     for experienced, knows in [
         ((4, 1, 2, 0), True),  # on the way to this passenger
@@ -224,7 +224,7 @@ def test_a_cell_of_the_board_is_known_from_this_very_job():
         assert (not anywhere.unknown[4][1], sum(map(sum, anywhere.unknown))) == (True, 24)
 
 
-def test_a_wrong_map_is_refused():
+def test_a_wrong_map_is_rejected():
     with pytest.raises(ValueError, match=r"numbers has shape \(3, 2\); a map of these labels has shape \(16, 4\)"):
         map_of(LAKE, np.zeros((3, 2)))
     with pytest.raises(ValueError, match="unknown has shape"):
@@ -265,7 +265,7 @@ def test_layouts_go_through_json(kind, layout):
 
 
 @pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])
-def test_letters_stand_where_the_world_has_them_and_ends_are_not_hatched(world):
+def test_marks_are_in_the_right_cells_and_final_states_are_not_hatched(world):
     """From the environment's own table: nobody acts in a hole, at the goal, or in the abyss."""
     env = make_env(world, {}).unwrapped
     labels = labels_of(env)

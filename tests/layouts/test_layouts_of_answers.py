@@ -68,7 +68,7 @@ def test_walls_are_gymnasiums(taxi):
     assert [(row, column) for _, row, column, _ in board.marks] == locations
 
 
-def test_where_nothing_was_tried_nothing_is_shown_as_zero(taxi):
+def test_cells_without_experience_are_unknown_not_zero(taxi):
     why = taxi.intention(START)
     assert np.all(layout_of(replace(why, tries_by_pair=np.zeros((500, 6), np.int64))).unknown)
     assert not np.any(layout_of(replace(why, tries_by_pair=np.ones((500, 6), np.int64))).unknown)
@@ -109,7 +109,7 @@ def test_a_contrast_has_five_panels(world, request):
         assert all(isinstance(panel, Board) for panel in five.panels)
 
 
-def test_a_contrast_of_bars_has_two_bars_a_place(chain):
+def test_a_contrast_of_bars_has_two_bars_per_pair(chain):
     bars = layout_of(chain.contrast("the start", "up", "down"))
     assert [series.name for series in bars.series] == ["up", "down"]
     by_name = dict(zip(bars.names, zip(*(series.numbers for series in bars.series), strict=True), strict=True))
@@ -126,13 +126,13 @@ def test_the_parts_of_a_gap_are_one_signed_map(world, request):
     assert sum(numbers_of(parts)) + why.initial_part == pytest.approx(why.gap)
 
 
-def test_a_contrast_here_says_what_it_leaves_out(cartpole):
+def test_a_contrast_here_names_the_fixed_axes(cartpole):
     five = layout_of(cartpole.contrast(79), facets="here")
     assert "only cart position -0.8 to 0.8" in five.caption
     assert all(len(panel.panels) == 2 for panel in five.panels)
 
 
-def test_outcomes_are_bars_and_what_is_unknown_is_told_apart(blackjack):
+def test_outcomes_are_bars_with_the_unknown_share_marked(blackjack):
     why = blackjack.outcomes((10, 7, 0), "hit")
     bars = layout_of(why)
     chances = dict(zip(bars.names, bars.series[0].numbers, strict=True))
@@ -141,7 +141,7 @@ def test_outcomes_are_bars_and_what_is_unknown_is_told_apart(blackjack):
     assert bars.unknown == (*[False] * len(why.chances), True)
     many = replace(why, chances={f"end {i}": 0.01 for i in range(30)}, unknown=0.7)
     bars = layout_of(many)
-    assert bars.names[-2:] == ("20 other ends", "unknown")
+    assert bars.names[-2:] == ("20 other endings", "unknown")
     assert sum(bars.series[0].numbers) == pytest.approx(1.0)
 
 
@@ -160,20 +160,20 @@ def test_a_timeline_is_a_grid_of_steps(world, request):
     assert grid.numbers[0][0] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_timeline_that_knows_nothing_is_empty(taxi):
+def test_a_timeline_without_experience_is_empty(taxi):
     grid = layout_of(taxi.as_of(0).timeline(START, "south"))
     assert grid.rows == ("0 others",)
     assert not np.any(grid.numbers)
 
 
-def test_provenance_is_told_by_episodes_and_over_training(blackjack):
+def test_provenance_shows_episodes_and_the_course_of_training(blackjack):
     why = blackjack.provenance((10, 7, 0))
     bars, lines = layout_of(why).panels
     assert isinstance(bars, Bars)
     assert isinstance(lines, Lines)
-    telling = why.telling(10)
-    assert bars.names[0] == f"episode {telling[0][0]:,}"
-    assert bars.series[0].numbers == tuple(amount for _, amount in telling)
+    most_influential = why.most_influential(10)
+    assert bars.names[0] == f"episode {most_influential[0][0]:,}"
+    assert bars.series[0].numbers == tuple(amount for _, amount in most_influential)
     gathered = lines.series[0].numbers
     assert gathered[-1] == pytest.approx(why.weights.sum())
     assert list(gathered) == sorted(gathered)
@@ -184,7 +184,7 @@ def test_provenance_is_told_by_episodes_and_over_training(blackjack):
     assert (empty.names, empty.axis) == ((), "no experience")
 
 
-def test_what_was_never_tried_is_unknown_everywhere(taxi):
+def test_a_pair_that_was_never_tried_is_unknown_everywhere(taxi):
     """A zero would say that the agent expects nothing; nobody knows what it expects."""
     early = taxi.as_of(0)
     assert np.all(layout_of(early.intention(START, "south")).unknown)
@@ -206,7 +206,7 @@ def test_a_timeline_ends_where_nothing_more_is_expected(taxi):
     assert why.visits[steps - 1].max() >= 5e-4 > why.visits[steps:].max()
 
 
-def test_what_has_no_layout_says_what_has():
+def test_an_explanation_without_a_question_has_no_layout():
     class Guess(Explanation):
         sentences = to_json = lambda self: []
 
@@ -214,10 +214,10 @@ def test_what_has_no_layout_says_what_has():
         layout_of(Guess())
 
 
-def test_where_no_episode_stands_out_none_is_drawn():
+def test_no_episode_is_drawn_if_none_is_influential():
     """A sure way, learned again and again: to forget one episode would change nothing."""
     run = wf.train("CliffWalking-v1", wf.QLearning(), episodes=500, seed=0)
     why = run.provenance(36)
-    assert not why.telling(10)
+    assert not why.most_influential(10)
     assert isinstance(layout_of(why), Lines)
     assert all(one["influence"] == 0.0 for one in why.by_episode(60))

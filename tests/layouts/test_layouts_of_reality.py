@@ -35,28 +35,28 @@ def test_a_simulation_is_the_map_of_its_visits(taxi):
     assert "1,000 rollouts" in board.title
 
 
-def test_belief_and_reality_stand_side_by_side(blackjack):
-    told = blackjack.comparison(HAND)
-    panels = layout_of(told)
+def test_belief_and_reality_are_side_by_side(blackjack):
+    comparison = blackjack.comparison(HAND)
+    panels = layout_of(comparison)
     assert [panel.title for panel in panels.panels] == ["believed", "actual"]
     assert panels.shared, "one scale, or they could not be compared"
-    assert total(panels.panels[0]) == pytest.approx(told.believed.visits.sum())
-    assert total(panels.panels[1]) == pytest.approx(told.exact.sum())
-    apart, difference = layout_of(told, show="difference"), told.believed.visits - told.exact
+    assert total(panels.panels[0]) == pytest.approx(comparison.believed.visits.sum())
+    assert total(panels.panels[1]) == pytest.approx(comparison.exact.sum())
+    apart, difference = layout_of(comparison, show="difference"), comparison.believed.visits - comparison.exact
     seen = np.abs(difference) >= 5e-3  # what is less is drawn as none: rounding is nothing to look at
     assert 0 < seen.sum() < np.count_nonzero(difference)
     assert total(apart) == pytest.approx(difference[seen].sum())
     assert apart.panels[0].diverging
-    assert told.verdict in panels.title
+    assert comparison.verdict in panels.title
 
 
-def test_endings_have_the_whiskers_that_noise_explains(blackjack):
-    told = blackjack.comparison(HAND)
-    bars = layout_of(told, show="endings")
+def test_endings_have_error_bars_of_the_sampling_error(blackjack):
+    comparison = blackjack.comparison(HAND)
+    bars = layout_of(comparison, show="endings")
     assert isinstance(bars, Bars)
     assert set(bars.names) == {"won", "drew", "lost", "bust"}
     believed, actual = bars.series
-    by_name = {measure.name: measure for measure in told.measures}
+    by_name = {measure.name: measure for measure in comparison.measures}
     for name, number, low, high, real in zip(
         bars.names, believed.numbers, believed.low, believed.high, actual.numbers, strict=True
     ):
@@ -77,7 +77,7 @@ def test_a_change_has_five_panels(taxi):
     assert sums[1] == pytest.approx(sums[3] + sums[4])
 
 
-def test_chances_and_parts_are_bars_of_all_that_there_is(taxi):
+def test_chances_and_parts_are_bars_of_all_numbers(taxi):
     chance = layout_of(taxi.chance(START, event="passenger aboard", before="row 4"))
     assert chance.names[0] == "passenger aboard first"
     assert sum(chance.series[0].numbers) == pytest.approx(1.0)
@@ -93,7 +93,7 @@ def test_worlds_without_a_map_are_compared_by_bars():
     assert [series.name for series in bars.series] == ["believed", "actual"]
 
 
-def test_options_that_do_not_fit_are_refused(taxi):
+def test_options_of_other_layouts_are_rejected(taxi):
     with pytest.raises(ValueError, match="show= is not for the layout of intention"):
         layout_of(taxi.intention(START), show="parts")
     with pytest.raises(ValueError, match="show='endings': the layout of contrast takes visits, parts"):

@@ -1,4 +1,4 @@
-"""Each rule against numbers worked out by hand, and the public check for learners of other people's making."""
+"""Each rule against numbers computed by hand, and the public check for custom learners."""
 
 from dataclasses import dataclass, field
 
@@ -43,8 +43,8 @@ def test_lambda_returns_by_hand():
     assert run.values.ravel().tolist() == pytest.approx([0.5 * g0, q1], abs=1e-15)
 
 
-def test_lambda_returns_meet_their_limits():
-    """λ = 1 is Monte Carlo. λ = 0 is one-step learning, walked backwards."""
+def test_lambda_returns_at_lambda_0_and_1():
+    """λ = 1 is Monte Carlo. λ = 0 is one-step learning, backwards."""
     world = wf.testing.random_world(5)
     settings = {"step_size": 0.3, "discount": 0.9, "exploration": 1.0}
     runs = [
@@ -54,7 +54,7 @@ def test_lambda_returns_meet_their_limits():
     assert np.array_equal(runs[0].tables, runs[1].tables)
 
 
-def test_double_q_learns_one_table_an_episode_and_reads_the_other():
+def test_double_q_learns_one_table_per_episode_and_bootstraps_from_the_other():
     run = trained(wf.DoubleQLearning(step_size=0.5, discount=0.8), 40)
     tables = np.array([update.table for update in run.ledger]).reshape(-1, 2)
     assert (tables[:, 0] == tables[:, 1]).all(), "drawn once an episode"
@@ -71,7 +71,7 @@ ENDLESS = table(next_state=[[0]], reward=[[1.0]])  # one state that only a time 
 
 
 @pytest.mark.parametrize("learner", [wf.QLearning, wf.Sarsa, wf.MonteCarlo, wf.LambdaReturns, wf.DoubleQLearning])
-def test_what_a_truncation_is_taken_for(learner):
+def test_time_limits_bootstrap_or_terminate(learner):
     settings = {"step_size": 0.5, "discount": 0.5}
     through = wf.train(ENDLESS, learner(**settings), episodes=400, seed=0, max_steps=3)
     assert through.values[0, 0] == pytest.approx(2.0, abs=1e-6), "1 / (1 - discount): the limit is not an end"
@@ -82,7 +82,7 @@ def test_what_a_truncation_is_taken_for(learner):
     assert through.ledger.n_episodes == ended.ledger.n_episodes == 400
 
 
-def test_visit_count_is_an_average():
+def test_visit_count_gives_the_mean():
     world = table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.3, 0.7]]])
     run = wf.train(world, wf.QLearning(step_size=wf.visit_count(), discount=1.0), episodes=1000, seed=0)
     assert run.values[0, 0] == pytest.approx(run.history.returns.mean(), abs=1e-12)
@@ -90,7 +90,7 @@ def test_visit_count_is_an_average():
 
 
 @pytest.mark.parametrize("decay", [1e308, -1.0, float("nan"), "0.9"])
-def test_a_decay_that_grows_is_refused(decay):
+def test_a_decay_above_1_is_refused(decay):
     """The fuzzer forged 1e308, and training raised OverflowError."""
     with pytest.raises(ValueError, match=r"decay is .*; exploration is multiplied by it, so it must lie in \[0, 1\]"):
         wf.exponential(1.0, 0.0, decay=decay)
@@ -116,21 +116,21 @@ def test_schedules():
         0.4,
     ],
 )
-def test_a_stretch_of_episodes_is_its_episodes(schedule):
-    """However training is cut into stretches, each episode explores as its number says."""
+def test_schedules_do_not_depend_on_how_training_is_split(schedule):
+    """Exploration depends on the number of the episode only."""
     one_by_one = [schedule(i) if callable(schedule) else schedule for i in range(60)]
     for cut in (0, 7, 21, 59):
         stretches = [explorations(schedule, 0, cut), explorations(schedule, cut, 60 - cut)]
         assert np.concatenate(stretches).tolist() == one_by_one
 
 
-def test_exploration_must_be_a_chance():
+def test_exploration_must_be_a_probability():
     with pytest.raises(ValueError, match=r"exploration is 1\.5 in episode 3"):
         explorations(lambda episode: episode / 2, 0, 5)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
-def test_exploration_explores_so_often(epsilon):
+def test_exploration_has_its_frequency(epsilon):
     """A frequency within 5 standard errors: wrong once in 1.7 million seeds."""
     world = table(next_state=np.zeros((1, 4), int), reward=[[1.0, 0.0, 0.0, 0.0]], terminated=True)
     learner = wf.QLearning(step_size=0.5, discount=0.0, exploration=epsilon, initial=0.5)
@@ -151,7 +151,7 @@ def test_ties_are_broken_by_the_seed_and_evenly():
     assert np.abs(counts - 2_000).max() <= 5 * np.sqrt(8_000 * 0.25 * 0.75)
 
 
-def test_replay_knows_when_it_was_made_and_when_applied():
+def test_replay_records_when_experiences_happened_and_were_applied():
     run = wf.train(
         wf.testing.random_world(2), wf.QLearning(exploration=1.0), episodes=30, seed=0, replay=wf.Replay(batch=2)
     )
@@ -160,7 +160,7 @@ def test_replay_knows_when_it_was_made_and_when_applied():
     assert (made <= applied).all()
     assert (made < applied).any()
     assert len(run.ledger) == 2 * run.history.lengths.sum()
-    # What was replayed is what happened: each origin always names one and the same experience.
+    # Each origin always has the same experience.
     for origin in np.unique(run.ledger.origins):
         mine = run.ledger.origins == origin
         assert len({*zip(run.ledger.lines.cell[mine], run.ledger.lines.reward[mine], strict=True)}) == 1
@@ -176,11 +176,11 @@ def test_small_fixed_buffer_is_collected_first_and_never_changes():
     assert steps[first_applied] >= 25, "learning began when the buffer was full"
 
 
-def test_ring_buffer_forgets_the_oldest():
+def test_ring_buffer_drops_the_oldest():
     run = wf.train(
         wf.testing.random_world(2), wf.QLearning(exploration=1.0), episodes=60, seed=0, replay=wf.Replay(capacity=10)
     )
-    newest = np.arange(len(run.ledger))  # one replayed update a step
+    newest = np.arange(len(run.ledger))  # one replayed update per step
     age = newest - run.ledger.origins
     assert age.min() >= 0
     assert age.max() == 9
@@ -205,7 +205,7 @@ def test_built_in_learners_keep_the_contract(learner):
 
 @dataclass(frozen=True)
 class Own:
-    """Somebody else's Q-learning; ``flaw`` breaks it in one way."""
+    """A custom Q-learning; ``flaw`` breaks it in one way."""
 
     flaw: str = ""
     discount: float = 0.9
@@ -257,7 +257,7 @@ class OwnAgent:
         return 99 if flaw == "impossible action" else self.act(step.next_state)
 
 
-def test_own_learner_keeps_the_contract_and_trains():
+def test_custom_learner_keeps_the_contract_and_trains():
     check_learner(Own())
     ended = wf.train(wf.testing.random_world(0), Own(), episodes=30, seed=0, max_steps=3, time_limit="terminal")
     assert ended.ledger.timed_out.sum() > 0
@@ -268,9 +268,9 @@ def test_own_learner_keeps_the_contract_and_trains():
 
 
 @pytest.mark.parametrize(
-    ("flaw", "told"),
+    ("flaw", "message"),
     [
-        ("own dice", "two runs with one seed differ"),
+        ("own dice", "two runs with the same seed differ"),
         ("wrong step size", "make other values"),
         ("learns from recording", "make other values"),
         ("forgets to record", "no update was recorded"),
@@ -279,6 +279,6 @@ def test_own_learner_keeps_the_contract_and_trains():
         ("impossible action", "chose action 99"),
     ],
 )
-def test_broken_learner_is_told_what_is_wrong(flaw, told):
-    with pytest.raises(AssertionError, match=told):
+def test_check_learner_reports_flaws(flaw, message):
+    with pytest.raises(AssertionError, match=message):
         check_learner(Own(flaw))

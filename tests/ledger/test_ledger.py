@@ -1,4 +1,4 @@
-"""The ledger: what it keeps, what it costs, and what it can be cut into."""
+"""The ledger: its content, memory, prefixes and slices."""
 
 import gymnasium as gym
 import numpy as np
@@ -40,7 +40,7 @@ def test_episodes_steps_and_endings():
     assert ledger.tries().tolist() == [[0, 2], [1, 0], [1, 0]]
 
 
-def test_a_line_costs_16_bytes_while_its_numbers_stay_the_same():
+def test_an_update_takes_16_bytes_while_its_parameters_are_constant():
     ledger = wf.Ledger(n_states=2, n_actions=2)
     for _ in range(1_000):
         ledger.record(0, 0, 1.0, 1, 1, **STEP)
@@ -50,29 +50,29 @@ def test_a_line_costs_16_bytes_while_its_numbers_stay_the_same():
     assert [ledger[i].step_size for i in (0, 999, 1_000)] == [0.5, 0.5, 0.25]
 
 
-def test_prefixes_share_and_cuts_carry_their_start():
+def test_prefixes_share_memory_and_slices_have_initial_values():
     ledger = small()
     assert np.array_equal(ledger[:2].values(), wf.Audit(ledger).as_of(updates=2).recomputed)
     assert ledger.until(1).n_episodes == 1
     assert np.shares_memory(ledger[:2].lines.cell, ledger.lines.cell)
     cut = ledger[2:]
-    assert np.array_equal(cut.values(), ledger.values()), "what came before is its initial table"
+    assert np.array_equal(cut.values(), ledger.values()), "the values before it are its initial values"
     row = wf.Audit(cut, values=ledger.values()).account(1, 0)
     assert (row.earnings.sum(), row.initial_share) == (0.0, 0.5), "nothing of it was learned in this part"
-    with pytest.raises(ValueError, match="holds 3 episodes"):
+    with pytest.raises(ValueError, match="has 3 episodes"):
         ledger.until(4)
 
 
-def test_a_lambda_return_is_not_cut_in_the_middle():
+def test_a_lambda_return_is_not_sliced_in_the_middle():
     run = wf.train(wf.testing.random_world(0), wf.MonteCarlo(), episodes=5, seed=0)
     start = int(run.ledger.episode_starts[2])
     assert np.array_equal(run.ledger[start:].values(), run.tables)
     inside = next(i for i in range(1, len(run.ledger)) if i not in run.ledger.episode_starts)
-    with pytest.raises(ValueError, match="cut where an episode starts"):
+    with pytest.raises(ValueError, match="slice where an episode starts"):
         run.ledger[inside:]
 
 
-def test_going_on_leaves_the_earlier_ledger_alone():
+def test_continuing_does_not_change_the_earlier_ledger():
     ledger = small()
     audit = wf.Audit(ledger)
     before = audit.account(0, 1)
@@ -85,7 +85,7 @@ def test_going_on_leaves_the_earlier_ledger_alone():
     assert (len(ledger), one[-1].reward, two[-1].reward) == (5, 1.0, 2.0)
 
 
-def test_tables_that_did_not_start_at_zero():
+def test_initial_values_other_than_zero():
     start = np.arange(6.0).reshape(3, 2)
     ledger = wf.Ledger(n_states=3, n_actions=2, initial=start)
     ledger.record(0, 1, 1.0, 2, 1, **STEP)
@@ -107,7 +107,7 @@ def test_two_tables_and_a_lambda_return_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"state": 3}, "state 3 is out of range"),
         ({"state": -1}, "state -1 is out of range"),
@@ -124,11 +124,11 @@ def test_two_tables_and_a_lambda_return_by_hand():
         ({"origin": 3}, "order='replayed'"),
     ],
 )
-def test_bad_lines_are_refused_and_nothing_is_lost(wrong, told):
+def test_invalid_updates_are_refused_and_nothing_is_lost(wrong, message):
     ledger = small()
     before = ledger.values()
     line = {"state": 0, "action": 0, "reward": 0.0, "next_state": 1, "next_action": 0, **STEP, **wrong}
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         ledger.record(**line)
     assert len(ledger) == 4
     assert np.array_equal(ledger.values(), before)
@@ -147,14 +147,14 @@ def test_impossible_ledgers_are_refused():
         wf.Ledger(n_states=0, n_actions=1)
     with pytest.raises(ValueError, match="more cells than a ledger can name"):
         wf.Ledger(n_states=2**31, n_actions=2)
-    with pytest.raises(ValueError, match=r"give a number, \(2, 1\) or \(1, 2, 1\)"):
+    with pytest.raises(ValueError, match=r"pass a number, \(2, 1\) or \(1, 2, 1\)"):
         wf.Ledger(n_states=2, n_actions=1, initial=[1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="without gaps"):
+    with pytest.raises(ValueError, match="cannot be sliced with a step"):
         small()[::2]
 
 
-def test_the_residual_notices_one_wrong_line():
-    """The ledger is compared with the learner's own table, so a line that is off shows."""
+def test_the_residual_detects_one_wrong_update():
+    """The ledger is compared with the learner's own table."""
     run = wf.train("Taxi-v4", wf.QLearning(step_size=0.4, discount=0.9), episodes=50, seed=0)
     assert run.audit.residual == 0.0
     run.ledger.lines.reward[len(run.ledger) // 2] += 1e-6
@@ -164,8 +164,8 @@ def test_the_residual_notices_one_wrong_line():
     assert wf.Run(labels=run.labels, values=run.tables, ledger=run.ledger).intention(state, action).residual > 0.1
 
 
-def test_own_loop_with_one_line_proves_where_it_was_put():
-    """The README's own loop: recorded in the right place the residual is zero, in the wrong one it is not."""
+def test_the_residual_shows_whether_a_custom_loop_records_in_the_right_place():
+    """The README's custom loop: the residual is zero only if updates are recorded in the right place."""
 
     def loop(wrong: bool) -> float:
         dice = np.random.default_rng(0)
@@ -189,8 +189,8 @@ def test_own_loop_with_one_line_proves_where_it_was_put():
     assert loop(wrong=True) > 1e-3
 
 
-def test_the_callers_tables_are_its_own():
-    """A loop that changes its table in place changes neither the start nor what an audit compares with."""
+def test_the_ledger_and_the_audit_copy_the_tables_they_get():
+    """A loop that changes its table in place changes neither the initial values nor the audit."""
     values = np.ones((2, 1))
     ledger = wf.Ledger(n_states=2, n_actions=1, initial=values)
     values[0, 0] += 0.5 * (4.0 - values[0, 0])
@@ -203,7 +203,7 @@ def test_the_callers_tables_are_its_own():
     assert wf.Audit(ledger, values=values).residual == 0.0
 
 
-def test_ledgers_that_were_never_written_branch_too():
+def test_empty_ledgers_can_be_continued_twice():
     empty = wf.Ledger(n_states=1, n_actions=1)
     branch = empty.continued()
     branch.record(0, 0, 1.0, None, **STEP)
@@ -213,7 +213,7 @@ def test_ledgers_that_were_never_written_branch_too():
     assert len(part) == 2
 
 
-def test_a_listener_may_branch_the_ledger_it_hears_of():
+def test_a_listener_may_continue_the_ledger():
     branches = []
 
     def listener(ledger, first):
@@ -227,7 +227,7 @@ def test_a_listener_may_branch_the_ledger_it_hears_of():
         assert len(branches[-1]) == len(run.ledger) + 1
 
 
-def test_replay_in_an_own_loop_says_what_was_made_when():
+def test_replay_in_a_custom_loop_records_experiences_and_episodes():
     ledger = wf.Ledger(n_states=2, n_actions=1, order="replayed")
     ledger.record(0, 0, 1.0, None, origin=0, **STEP)
     assert (ledger[0].episode, ledger[0].step) == (0, 0)
@@ -242,7 +242,7 @@ def test_replay_in_an_own_loop_says_what_was_made_when():
         ledger.record(0, 0, 1.0, None, origin=-5, **STEP)
 
 
-def test_an_ending_is_one_thing():
+def test_contradictory_endings_are_refused():
     ledger = small()
     with pytest.raises(ValueError, match="did not time out"):
         ledger.record(0, 0, 1.0, None, ending="won", timed_out=True, **STEP)
@@ -252,8 +252,8 @@ def test_an_ending_is_one_thing():
         ledger.record(0, 0, 1.0, None, ending=-9, **STEP)
 
 
-def test_a_long_first_episode_that_is_cut_keeps_its_lambda():
-    """The cut falls where room is made: the first line's λ of 0 must not be lost."""
+def test_a_long_truncated_first_episode_keeps_its_lambda():
+    """Space is reserved at the truncation: the λ of 0 must not be lost."""
     for length in (32_766, 32_767, 32_768, 32_769):
         world = wf.worlds.table(next_state=[[0]], reward=[[1.0]])
         learner = wf.MonteCarlo(step_size=0.5, discount=0.5, initial=5.0)
@@ -271,7 +271,7 @@ ENDED = {
 
 
 @pytest.mark.parametrize(("learner", "replay"), ENDED.values(), ids=ENDED)
-def test_a_ledger_keeps_the_state_that_each_episode_ended_in(learner, replay, tmp_path):
+def test_a_ledger_records_final_states(learner, replay, tmp_path):
     finals = []
 
     class Remembering(gym.Wrapper):
@@ -291,7 +291,7 @@ def test_a_ledger_keeps_the_state_that_each_episode_ended_in(learner, replay, tm
     assert later.final_states.tolist()[-15:] == finals[25:]
 
 
-def test_a_final_state_is_of_an_ended_episode():
+def test_a_final_state_needs_an_ended_episode():
     ledger = wf.Ledger(n_states=3, n_actions=1)
     with pytest.raises(ValueError, match="pass it with next_state=None"):
         ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9, final_state=1)

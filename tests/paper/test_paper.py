@@ -39,7 +39,7 @@ def test_all_tabular_figures_are_there():
 
 
 @pytest.mark.parametrize("id", [pytest.param(id, marks=pytest.mark.long if id in LONG else ()) for id in FIGURES])
-def test_what_the_paper_says_is_met(agents, id, monkeypatch):
+def test_the_papers_claims_are_met(agents, id, monkeypatch):
     monkeypatch.setattr(taxi, "search", cache(taxi.search))
     figure = FIGURES[id](agents)
     assert figure.id == id
@@ -52,7 +52,7 @@ def test_what_the_paper_says_is_met(agents, id, monkeypatch):
 
 
 @pytest.mark.parametrize("id", FIGURES)
-def test_no_check_is_met_by_an_agent_that_never_played(untrained, id):
+def test_no_check_is_met_by_an_untrained_agent(untrained, id):
     assert [check for check in FIGURES[id](untrained).checks if check.met] == []
 
 
@@ -73,7 +73,7 @@ def assert_cases_are_what_they_are_called(run):
     assert [round(value_after(n), 4) for n in (5, 3, 13)] == [7.7147, 11.87, -2.3744]
 
 
-def test_a_folder_with_a_page(tmp_path, agents):
+def test_reproduce_writes_pictures_and_a_page(tmp_path, agents):
     figures = reproduce(tmp_path / "new" / "paper", ["2", "s4", "A5"], agents=agents, progress=False)
     folder = tmp_path / "new" / "paper"
     assert [figure.id for figure in figures] == ["2", "S4", "A5"]
@@ -102,9 +102,9 @@ def test_the_command(whatfor, tmp_path):
     assert code == 0
     assert said.splitlines()[-1] == f"3 of 3 checks met; see {tmp_path / 'index.html'}"
     (tmp_path / "file").touch()
-    code, _, told = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
+    code, _, error = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
     assert code == 2
-    assert "choose another place" in told
-    code, _, told = whatfor("paper", "--only", "S11", "--out", tmp_path)
+    assert "choose another place" in error
+    code, _, error = whatfor("paper", "--only", "S11", "--out", tmp_path)
     assert code == 2
-    assert "figure S11 is of deep agents: add --deep" in told
+    assert "figure S11 is of deep agents: add --deep" in error

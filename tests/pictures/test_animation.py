@@ -25,7 +25,7 @@ def only(state, number):
     return map_of(LAKE, numbers, title=f"state {state}", state=state)
 
 
-def test_a_frame_an_answer(tmp_path):
+def test_one_frame_per_answer(tmp_path):
     run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=200, seed=0)
     answers = [run.as_of(n).intention(0) for n in (50, 100, 200)]
     wf.animate(answers, tmp_path / "lake.gif", seconds_per_frame=0.25)
@@ -60,7 +60,7 @@ def test_panels_of_different_quantities_have_a_scale_each():
     assert [(part.low, part.high) for part in scale.panels] == [(-1.0, 3.0), (0.0, 20.0)]
 
 
-def test_what_cannot_be_animated_says_so_before_any_work(tmp_path):
+def test_wrong_arguments_are_rejected_before_drawing(tmp_path):
     with pytest.raises(ValueError, match=r"choose one of \.gif"):
         wf.animate([], tmp_path / "film.mp4")
     with pytest.raises(ValueError, match="there is no folder"):
@@ -74,7 +74,7 @@ def test_what_cannot_be_animated_says_so_before_any_work(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_film_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
+def test_a_failed_animation_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "lake.gif"
     wf.animate([only(1, 1.0)], path)
     before = path.read_bytes()

@@ -52,7 +52,7 @@ def test_a_dollar_sign_is_a_dollar_sign(name):
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_drawn_on_an_axes_of_the_callers(name):
+def test_drawing_on_a_given_axes(name):
     """Its title and its labels were made with it, before drawing."""
     figure = matplotlib.figure.Figure(figsize=(9, 7))
     wf.draw(LAYOUTS[name], figure.subplots())

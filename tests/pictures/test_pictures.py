@@ -124,7 +124,7 @@ def test_unknown_cells_are_hatched_and_others_are_not():
     assert [patch.get_hatch() for patch in figure.axes[0].patches[:3]] == [None, None, HATCH]
 
 
-def test_colours_are_the_numbers():
+def test_colours_follow_the_numbers():
     numbers = some(LAKE)
     grid = map_of(LAKE, numbers)
     (ax, bar) = wf.draw(grid).axes
@@ -145,7 +145,7 @@ def test_signed_numbers_have_zero_in_the_middle_even_if_all_are_positive():
     assert Scale(0.0, 0.0).norm(0.0) == 0.0
 
 
-def test_panels_share_a_scale_and_words_stand_once():
+def test_panels_share_a_scale_and_labels():
     small = Grid("small", "", ("0",), ("0", "1"), "row", "column", ((0.0, 1.0),))
     large = replace(small, title="large", numbers=((0.0, 4.0),))
     figure = wf.draw(Panels("two", "", (small, large), 2))

@@ -12,14 +12,14 @@ import whatfor as wf
 from saved import assert_same, in_a_child, small, through_disk
 
 
-def test_a_folder_with_other_things_is_left_alone(run, tmp_path):
+def test_a_folder_with_other_files_is_left_alone(run, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(wf.FolderError, match=r"holds other things .*thesis.tex.*choose an empty or a new folder"):
+    with pytest.raises(wf.FolderError, match=r"contains other files .*thesis.tex.*choose an empty or a new folder"):
         run.save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_somebody_elses_manifest_is_left_alone(run, tmp_path):
+def test_a_foreign_manifest_is_left_alone(run, tmp_path):
     text = '{"name": "my web page", "icons": []}'
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(wf.FolderError, match="choose an empty or a new folder"):
@@ -30,7 +30,7 @@ def test_somebody_elses_manifest_is_left_alone(run, tmp_path):
 
 def test_a_file_is_not_a_folder(run, tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(wf.FolderError, match="is no name for a folder"):
+    with pytest.raises(wf.FolderError, match="is not a valid folder name"):
         run.save("a\0b")
     with pytest.raises(wf.FolderError, match="is a file; choose a folder"):
         run.save(tmp_path / "file")
@@ -62,8 +62,8 @@ def test_a_full_disk_is_reported_and_leaves_nothing_behind(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_save_that_is_interrupted_leaves_nothing_behind(run, kept, monkeypatch, error):
-    before = {file.name for file in kept.iterdir()}
+def test_a_save_that_is_interrupted_leaves_nothing_behind(run, run_folder, monkeypatch, error):
+    before = {file.name for file in run_folder.iterdir()}
 
     def broken(*_, **__):
         raise error
@@ -71,9 +71,9 @@ def test_a_save_that_is_interrupted_leaves_nothing_behind(run, kept, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(np, "savez", broken)
         with pytest.raises(error):
-            wf.train(run, episodes=5).save(kept)
-    assert {file.name for file in kept.iterdir()} == before
-    assert_same(wf.load(kept), run)
+            wf.train(run, episodes=5).save(run_folder)
+    assert {file.name for file in run_folder.iterdir()} == before
+    assert_same(wf.load(run_folder), run)
 
 
 def test_an_interrupt_just_after_the_switch_leaves_the_new_run(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_an_interrupt_just_after_the_switch_leaves_the_new_run(tmp_path, monkeyp
     assert_same(wf.load(folder), later)
 
 
-def test_a_disk_that_is_really_full(tmp_path):
+def test_a_limit_on_file_size_of_the_operating_system(tmp_path):
     """The operating system refuses to write more than 4,000 bytes to a file."""
     code, said, left, length = in_a_child(
         """
@@ -105,8 +105,8 @@ def test_a_disk_that_is_really_full(tmp_path):
         def work():
             resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
             more.save(sys.argv[1])
-        told = outcome(work)
-        print(json.dumps([*told, sorted(os.listdir(sys.argv[1])) == before, len(wf.load(sys.argv[1]).history)]))
+        result = outcome(work)
+        print(json.dumps([*result, sorted(os.listdir(sys.argv[1])) == before, len(wf.load(sys.argv[1]).history)]))
         """,
         tmp_path / "run",
     )

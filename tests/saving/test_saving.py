@@ -15,7 +15,7 @@ from whatfor.worlds.gymnasium import twin
 
 
 @pytest.mark.parametrize(("learner", "replay"), CASES)
-def test_a_run_comes_back_whole(learner, replay, tmp_path):
+def test_a_loaded_run_is_identical(learner, replay, tmp_path):
     run = trained("Taxi-v4", learner, replay)
     again = through_disk(run, tmp_path / "run")
     assert_same(run, again)
@@ -24,7 +24,7 @@ def test_a_run_comes_back_whole(learner, replay, tmp_path):
     assert str(again.intention(68)) == str(run.intention(68))
 
 
-def test_an_own_loop_comes_back(tmp_path):
+def test_a_run_of_a_custom_loop_can_be_loaded(tmp_path):
     ledger = wf.Ledger(n_states=2, n_actions=1, initial=[[0.5], [0.0]])
     ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
     ledger.record(1, 0, 2.0, None, step_size=0.25, discount=0.9, ending="won")
@@ -32,22 +32,22 @@ def test_an_own_loop_comes_back(tmp_path):
     again = through_disk(run, tmp_path / "run")
     assert_same(run, again)
     assert [update.ending for update in again.ledger] == [None, "won"]
-    with pytest.raises(ValueError, match="own loop"):
+    with pytest.raises(ValueError, match="custom training loop"):
         wf.train(again, episodes=1)
 
 
-def test_a_run_without_a_ledger_comes_back_and_goes_on(tmp_path):
+def test_a_run_without_a_ledger_can_be_loaded_and_resumed(tmp_path):
     half = through_disk(trained(record=False, episodes=25), tmp_path / "run")
     assert half.ledger is None
     assert_same(wf.train(half, episodes=25), trained(record=False))
 
 
-def test_saving_again_replaces_the_run_and_its_files(run, kept):
+def test_saving_again_replaces_the_run_and_its_files(run, run_folder):
     more = wf.train(run, episodes=5)
-    more.save(kept)
-    assert_same(wf.load(kept), more)
-    assert names(kept) == SAVED
-    assert len(list(kept.iterdir())) == 5
+    more.save(run_folder)
+    assert_same(wf.load(run_folder), more)
+    assert names(run_folder) == SAVED
+    assert len(list(run_folder.iterdir())) == 5
 
 
 @pytest.mark.parametrize("number", [np.int64(7), np.uint8(7)])
@@ -56,7 +56,7 @@ def test_numpy_numbers_are_numbers(number, tmp_path):
     assert_same(through_disk(run, tmp_path / "run"), trained(seed=7, episodes=7, max_steps=7))
 
 
-def test_a_run_without_a_ledger_comes_back_too(tmp_path):
+def test_a_run_with_replay_and_without_a_ledger_can_be_loaded(tmp_path):
     """Blackjack's endings have names of their own, which the replay buffer holds."""
     world = wf.worlds.blackjack()
     run = wf.train(world, wf.QLearning(), episodes=50, seed=0, record=False, replay=wf.Replay())
@@ -69,7 +69,7 @@ def test_a_run_without_a_ledger_comes_back_too(tmp_path):
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 @pytest.mark.parametrize(("learner", "replay"), CASES)
-def test_going_on_is_the_same_as_never_having_stopped(learner, replay, engine, tmp_path):
+def test_resumed_training_is_identical_to_uninterrupted_training(learner, replay, engine, tmp_path):
     whole = trained("FrozenLake-v1", learner, replay, engine=engine)
     half = trained("FrozenLake-v1", learner, replay, engine=engine, episodes=20)
     assert_same(wf.train(half, episodes=30), whole)
@@ -96,7 +96,7 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_every_world_can_be_made_again(name, tmp_path):
+def test_every_world_can_be_recreated(name, tmp_path):
     make, settings = WORLDS[name]
     whole = trained(make(), **settings)
     half = through_disk(trained(make(), **settings, episodes=20), tmp_path / "run")
@@ -139,7 +139,7 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_a_world_that_cannot_be_made_again_is_asked_for(name, tmp_path):
+def test_a_world_that_cannot_be_recreated_must_be_passed(name, tmp_path):
     """A loaded run never goes on in a world other than the one it learned in."""
     make, settings = CHANGED[name]
     env = make()
@@ -162,7 +162,7 @@ class Own(gym.Env):
         return int(self.np_random.integers(3)), float(action), bool(self.np_random.random() < 0.2), False, {}
 
 
-def test_somebodys_environment_is_asked_for_and_taken(tmp_path):
+def test_a_third_party_environment_must_be_passed(tmp_path):
     half = through_disk(trained(Own(), episodes=20), tmp_path / "run")
     with pytest.raises(ValueError, match=r"Own is not registered.*env="):
         wf.train(half, episodes=30)
@@ -181,7 +181,7 @@ def test_branches_leave_the_run_and_each_other_alone(tmp_path):
         assert_same(further, one)
 
 
-def test_an_exploration_that_no_file_can_hold_is_asked_for(tmp_path):
+def test_a_custom_exploration_must_be_passed_to_resume(tmp_path):
     learner = wf.QLearning(exploration=lambda episode: 1 / (1 + episode))
     whole = wf.train("FrozenLake-v1", learner, episodes=50, seed=1)
     half = through_disk(wf.train("FrozenLake-v1", learner, episodes=20, seed=1), tmp_path / "run")

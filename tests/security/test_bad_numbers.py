@@ -57,7 +57,7 @@ def small(**options):
         ({"lambda_": math.nan}, r"lambda_ is nan; it must lie in \[0, 1\]"),
     ],
 )
-def test_a_line_of_wrong_kinds_is_refused_and_leaves_the_ledger_as_it_was(update, message):
+def test_an_update_of_wrong_types_is_rejected_and_leaves_the_ledger_unchanged(update, message):
     ledger = small(n_tables=2)
     before = ledger.values()
     line = {"state": 1, "action": 0, "reward": 0.5, "next_state": 2, "next_action": 1, **STEP, **update}
@@ -100,7 +100,7 @@ def test_a_ledgers_sizes_are_whole_numbers(name, count):
         wf.Ledger(**{"n_states": 3, "n_actions": 2, name: count})
 
 
-def test_places_in_a_ledger_are_whole_numbers():
+def test_positions_in_a_ledger_are_whole_numbers():
     ledger, audit = small(), wf.Audit(small())
     for call in (ledger.until, ledger.episode, lambda x: audit.as_of(episodes=x), lambda x: audit.as_of(updates=x)):
         for wrong in (0.5, True, "1"):
@@ -132,7 +132,7 @@ def test_beliefs_take_only_states_and_actions_that_exist(source, question, state
         getattr(beliefs, question)(state, action)
 
 
-def test_a_map_stays_with_ledgers_of_its_shape():
+def test_a_belief_map_accepts_only_ledgers_of_its_shape():
     """A second, larger ledger would have been folded into the tables of the first."""
     beliefs = BeliefMap(LABELS)
     beliefs(small(), 0)
@@ -190,7 +190,7 @@ def test_a_state_is_not_rounded(seen):
         LABELS.index(seen)
 
 
-def test_an_observation_of_bins_is_made_of_numbers():
+def test_an_observation_in_bins_consists_of_numbers():
     labels = wf.worlds.cartpole().labels
     assert labels.index([0.0, 0.0, 0.0, math.inf]) == labels.index([0.0, 0.0, 0.0, 9.0])
     for wrong in ([0.0, 0.0, 0.0, math.nan], [0.0, "1", 0.0, 0.0], [None, 0.0, 0.0, 0.0]):
@@ -224,22 +224,22 @@ class Odd(gym.Env):
 @pytest.mark.parametrize(
     ("odd", "message"),
     [
-        ({"seen": 1.7}, "the environment showed 1.7, which is not a state: states are whole numbers"),
-        ({"seen": "1"}, "the environment showed '1', which is not a state"),
-        ({"seen": None}, "the environment showed None, which is not a state"),
+        ({"seen": 1.7}, "the environment returned the observation 1.7, which is not a state: states are whole numbers"),
+        ({"seen": "1"}, "the environment returned the observation '1', which is not a state"),
+        ({"seen": None}, "the environment returned the observation None, which is not a state"),
         ({"seen": np.float32(1)}, "which is not a state"),
         ({"seen": 3}, "showed state 3, which is out of range: 0 to 2"),
         ({"terminated": "False"}, "the environment's terminated is 'False'; it must be True or False"),
         ({"terminated": None}, "the environment's terminated is None"),
         ({"truncated": "no"}, "the environment's truncated is 'no'; it must be True or False"),
         ({"truncated": 1}, "the environment's truncated is 1"),
-        ({"reward": "1.0"}, "the environment gave a reward of '1.0'; rewards are finite numbers"),
-        ({"reward": None}, "the environment gave a reward of None"),
-        ({"reward": 1j}, "the environment gave a reward of 1j"),
-        ({"reward": math.nan}, "the environment gave a reward of nan"),
+        ({"reward": "1.0"}, "the environment returned the reward '1.0'; rewards must be finite numbers"),
+        ({"reward": None}, "the environment returned the reward None"),
+        ({"reward": 1j}, "the environment returned the reward 1j"),
+        ({"reward": math.nan}, "the environment returned the reward nan"),
     ],
 )
-def test_an_odd_step_stops_training_and_keeps_the_run(odd, message):
+def test_an_invalid_step_stops_training_and_keeps_the_run(odd, message):
     with pytest.raises(wf.TrainingStopped, match=message) as stopped:
         wf.train(Odd(**odd), episodes=100, seed=0)
     run = stopped.value.run
@@ -286,7 +286,7 @@ def test_numpys_booleans_are_flags(flag):
         ({"truncated": "no"}, "it must be True or False"),
     ],
 )
-def test_an_agent_checks_the_steps_it_is_shown(wrong, message):
+def test_an_agent_validates_transitions(wrong, message):
     ledger = wf.Ledger(n_states=3, n_actions=2)
     agent = wf.QLearning().start(3, 2, ledger=ledger, generator=np.random.default_rng(0))
     agent.begin(0, 0.1)
@@ -303,7 +303,7 @@ def test_an_agent_checks_the_steps_it_is_shown(wrong, message):
             agent.begin(*wrong_start)
 
 
-def test_an_agent_may_begin_as_often_as_it_likes():
+def test_an_agent_can_begin_any_number_of_episodes():
     """Each start draws random numbers; beginning without a step ran past the end of the numbers drawn ahead."""
     agent = wf.DoubleQLearning().start(3, 2, ledger=None, generator=np.random.default_rng(0))
     assert {agent.begin(0, 1.0) for _ in range(200_000)} == {0, 1}
@@ -368,7 +368,7 @@ def test_an_action_that_does_not_exist_never_reaches_the_world(world, action):
         (wf.QLearning(step_size=wf.visit_count("1")), {}, "power of visit_count.. is '1'"),
     ],
 )
-def test_settings_of_wrong_kinds_are_refused(learner, settings, message):
+def test_settings_of_wrong_types_are_rejected(learner, settings, message):
     with pytest.raises(ValueError, match=message):
         wf.train("FrozenLake-v1", learner, **{"episodes": 3, "seed": 0, **settings})
 
@@ -413,7 +413,7 @@ ENTRY = (1.0, 0, 0.0, True)
         (3, 2, "terminated in P holds 2 to 2"),
     ],
 )
-def test_the_entries_of_p_are_of_their_kinds(place, value, message):
+def test_the_entries_of_P_have_the_right_types(place, value, message):
     entry = [*ENTRY]
     entry[place] = value
     with pytest.raises(ValueError, match=message):
@@ -439,6 +439,6 @@ def test_the_entries_of_p_are_of_their_kinds(place, value, message):
         ({"max_steps": 10**15}, "WHATFOR_MAX_STEPS"),
     ],
 )
-def test_the_arrays_of_a_table_are_of_their_kinds(options, message):
+def test_the_arrays_of_a_table_have_the_right_types(options, message):
     with pytest.raises(ValueError, match=message):
         table(**{"next_state": [[0]], "reward": 1.0, **options})

@@ -1,4 +1,4 @@
-"""A run's folder that was cut off, changed or forged: nothing of it is let in."""
+"""Run folders that were truncated, changed or forged are rejected."""
 
 import hashlib
 import io
@@ -55,44 +55,44 @@ def check_refused(folder, message):
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
-def test_a_tampered_file_is_refused(kept, name):
-    file = kept / manifest(kept)["files"][name]["file"]
+def test_a_tampered_file_is_rejected(run_folder, name):
+    file = run_folder / manifest(run_folder)["files"][name]["file"]
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
-    check_refused(kept, f"{file.name} is not what was saved")
+    check_refused(run_folder, f"{file.name} has changed since it was saved")
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
-def test_a_truncated_file_is_refused(kept, name):
-    file = kept / manifest(kept)["files"][name]["file"]
+def test_a_truncated_file_is_rejected(run_folder, name):
+    file = run_folder / manifest(run_folder)["files"][name]["file"]
     file.write_bytes(file.read_bytes()[:-100])
-    check_refused(kept, f"{file.name} is .* bytes long instead of .*: it was cut off or changed")
+    check_refused(run_folder, f"{file.name} is .* bytes long instead of .*: it was truncated or changed")
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
-def test_a_missing_file_is_refused(kept, name):
-    file = kept / manifest(kept)["files"][name]["file"]
+def test_a_missing_file_is_rejected(run_folder, name):
+    file = run_folder / manifest(run_folder)["files"][name]["file"]
     file.unlink()
-    check_refused(kept, f"incomplete: {file.name} is missing")
+    check_refused(run_folder, f"incomplete: {file.name} is missing")
 
 
-def test_a_link_is_refused(kept, tmp_path):
-    file = kept / manifest(kept)["files"]["arrays"]["file"]
+def test_a_link_is_rejected(run_folder, tmp_path):
+    file = run_folder / manifest(run_folder)["files"]["arrays"]["file"]
     shutil.move(file, tmp_path / "elsewhere.npz")
     file.symlink_to(tmp_path / "elsewhere.npz")
-    check_refused(kept, file.name)
+    check_refused(run_folder, file.name)
 
 
-def test_a_folder_without_a_run_is_refused(tmp_path):
+def test_a_folder_without_a_run_is_rejected(tmp_path):
     check_refused(tmp_path / "nothing", "there is no run at .*nothing: no such folder")
     check_refused(tmp_path, "there is no run at .*: no manifest.json in it")
 
 
-def test_a_newer_format_is_refused_and_says_what_to_do(kept):
-    listed = manifest(kept)
-    (kept / "manifest.json").write_text(json.dumps({**listed, "format": listed["format"] + 1}))
-    check_refused(kept, "newer whatfor .*pip install --upgrade whatfor")
+def test_a_newer_format_is_rejected_with_advice(run_folder):
+    listed = manifest(run_folder)
+    (run_folder / "manifest.json").write_text(json.dumps({**listed, "format": listed["format"] + 1}))
+    check_refused(run_folder, "newer whatfor .*pip install --upgrade whatfor")
 
 
 @pytest.mark.parametrize(
@@ -102,22 +102,22 @@ def test_a_newer_format_is_refused_and_says_what_to_do(kept):
         ("", "not JSON"),
         ("[]", "not a run's manifest"),
         ('{"format": "1"}', "not a run's manifest"),
-        ('{"format": 4, "files": {}}', "not a run that whatfor wrote"),
+        ('{"format": 5, "files": {}}', "not a run that whatfor wrote"),
         ('{"format": 1, "files": {}}', "older whatfor .* train it again"),
-        ('{"format": 4, "files": {"run": 3}}', "not a file of a run"),
-        ('{"format": 4, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
+        ('{"format": 5, "files": {"run": 3}}', "not a file of a run"),
+        ('{"format": 5, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(kept, text, message):
-    (kept / "manifest.json").write_text(text)
-    check_refused(kept, message)
+def test_an_invalid_manifest_is_rejected(run_folder, text, message):
+    (run_folder / "manifest.json").write_text(text)
+    check_refused(run_folder, message)
 
 
 @pytest.mark.parametrize("text", [b"{nope", b"[]", b"1", b"null", b"\xff\xfe", b"[" * 100_000, b"{}"])
-def test_a_document_that_is_none_is_refused(kept, text):
-    forge(kept, "run", text)
-    check_refused(kept, "is not JSON|is not a run that whatfor wrote")
+def test_an_invalid_document_is_rejected(run_folder, text):
+    forge(run_folder, "run", text)
+    check_refused(run_folder, "is not JSON|is not a run that whatfor wrote")
 
 
 class Trap:
@@ -128,21 +128,21 @@ class Trap:
 
 
 @pytest.mark.parametrize("group", ["arrays", "ledger"])
-def test_a_pickle_is_refused_and_not_run(kept, group):
-    arrays = dict(np.load(io.BytesIO(contents(kept, group))))
+def test_a_pickle_is_rejected_and_not_run(run_folder, group):
+    arrays = dict(np.load(io.BytesIO(contents(run_folder, group))))
     first = next(iter(arrays))
-    forge(kept, group, packed(**{**arrays, first: np.array([Trap()], dtype=object)}))
-    check_refused(kept, "contains a pickle.*refused")
-    forge(kept, group, pickle.dumps(Trap()))
-    check_refused(kept, "not a zip file")
+    forge(run_folder, group, packed(**{**arrays, first: np.array([Trap()], dtype=object)}))
+    check_refused(run_folder, "contains a pickle.*refused")
+    forge(run_folder, group, pickle.dumps(Trap()))
+    check_refused(run_folder, "not a zip file")
 
 
-def test_files_that_are_not_archives_are_refused(kept):
+def test_files_that_are_not_archives_are_rejected(run_folder):
     plain = io.BytesIO()
     np.save(plain, np.zeros(3))
     for data in (b"", b"PK\x03\x04 and no more", plain.getvalue(), packed()):
-        forge(kept, "arrays", data)
-        check_refused(kept, "cannot be read|not a run that whatfor wrote")
+        forge(run_folder, "arrays", data)
+        check_refused(run_folder, "cannot be read|not a run that whatfor wrote")
 
 
 def put(at, value):
@@ -171,7 +171,7 @@ def put(at, value):
         ("arrays", "snapshot_counters", put(4, 7), "does not fit its ledger"),
     ],
 )
-def test_numbers_out_of_range_are_refused(tmp_path, group, name, change, message):
+def test_numbers_out_of_range_are_rejected(tmp_path, group, name, change, message):
     folder = tmp_path / "run"
     trained(max_steps=5).save(folder)
     forge_array(folder, group, name, change)
@@ -187,7 +187,7 @@ def test_numbers_out_of_range_are_refused(tmp_path, group, name, change, message
         ("snapshot_ending", put(3, 5), "ending has numbers out of range"),
     ],
 )
-def test_experience_out_of_range_is_refused(tmp_path, name, change, message):
+def test_experience_out_of_range_is_rejected(tmp_path, name, change, message):
     folder = tmp_path / "run"
     trained(replay="ring").save(folder)
     forge_array(folder, "arrays", name, change)
@@ -203,7 +203,7 @@ def test_experience_out_of_range_is_refused(tmp_path, name, change, message):
         ("table_reward", put(2, np.inf), "reward holds NaN"),
     ],
 )
-def test_a_table_out_of_range_is_refused(tmp_path, name, change, message):
+def test_a_table_out_of_range_is_rejected(tmp_path, name, change, message):
     folder = tmp_path / "run"
     trained(random_world(3)).save(folder)
     forge_array(folder, "arrays", name, change)
@@ -218,9 +218,9 @@ def spots(data, path=()):
         yield from spots(value, (*path, key))
 
 
-def test_a_document_changed_anywhere_is_refused_or_harmless(kept):
+def test_a_document_changed_anywhere_is_rejected_or_harmless(run_folder):
     """Wrong values in every place of the document: nothing but FolderError ever comes out."""
-    original = json.loads(contents(kept, "run"))
+    original = json.loads(contents(run_folder, "run"))
     wrong = np.array([None, -1, 10**12, "x", [], {}, 1.5, True, float("nan"), [[1]]], dtype=object)
     dice, refusals = np.random.default_rng(0), 0
     for path in 3 * [*spots(original)]:
@@ -230,9 +230,9 @@ def test_a_document_changed_anywhere_is_refused_or_harmless(kept):
             spot = spot[key]
         if path:
             spot[path[-1]] = value
-        forge(kept, "run", json.dumps(document if path else value).encode())
+        forge(run_folder, "run", json.dumps(document if path else value).encode())
         try:
-            wf.load(kept)
+            wf.load(run_folder)
         except wf.FolderError:
             refusals += 1
     assert refusals > 50

@@ -47,7 +47,7 @@ def test_a_case_is_always_the_same(corpus, tmp_path):
         assert one == two
 
 
-def test_cases_change_what_they_say(corpus, tmp_path):
+def test_cases_change_the_folder(corpus, tmp_path):
     """Every mutation occurs, and nearly all leave another folder than the run's own."""
     kinds, changed = set(), 0
     for number in range(400):
@@ -97,12 +97,12 @@ def run_module(*arguments):
 
 
 # attack 9, 10, 14, 15, 16
-def test_mutated_tabular_folders_load_and_answer_or_are_refused():
+def test_mutated_tabular_folders_load_and_answer_or_are_rejected():
     assert "300 tabular folders" in run_module("fuzz", "--tabular", "300", "--deep", "0", "--workers", "1")
 
 
 # attack 5, 15
-def test_mutated_deep_folders_load_and_answer_or_are_refused():
+def test_mutated_deep_folders_load_and_answer_or_are_rejected():
     assert "40 deep folders" in run_module("fuzz", "--tabular", "0", "--deep", "40", "--workers", "1")
 
 

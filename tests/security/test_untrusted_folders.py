@@ -33,23 +33,23 @@ def archived(arrays, **options):
     return file.getvalue()
 
 
-def test_a_compressed_archive_is_refused(kept):
+def test_a_compressed_archive_is_rejected(run_folder):
     """attack 9: 3.9 MB unfolded to 4 GB."""
-    arrays = dict(np.load(io.BytesIO(contents(kept, "arrays"))))
-    forge(kept, "arrays", archived(arrays))
-    wf.load(kept)  # stored as it is, the same archive loads
-    forge(kept, "arrays", archived(arrays, compression=zipfile.ZIP_DEFLATED))
-    check_refused(kept, "compressed or encrypted|larger than the file")
+    arrays = dict(np.load(io.BytesIO(contents(run_folder, "arrays"))))
+    forge(run_folder, "arrays", archived(arrays))
+    wf.load(run_folder)  # stored as it is, the same archive loads
+    forge(run_folder, "arrays", archived(arrays, compression=zipfile.ZIP_DEFLATED))
+    check_refused(run_folder, "compressed or encrypted|larger than the file")
 
 
-def test_a_header_that_promises_more_than_the_file_holds_is_refused(kept):
-    data = contents(kept, "arrays")
+def test_a_header_that_claims_more_data_than_the_file_is_rejected(run_folder):
+    data = contents(run_folder, "arrays")
     assert b"(1, 16, 4)" in data
-    forge(kept, "arrays", data.replace(b"(1, 16, 4)", b"(9, 16, 4)"))
-    check_refused(kept, "does not hold as many numbers as its header says|Bad CRC-32")
+    forge(run_folder, "arrays", data.replace(b"(1, 16, 4)", b"(9, 16, 4)"))
+    check_refused(run_folder, "does not hold as many numbers as its header says|Bad CRC-32")
 
 
-def test_members_that_share_their_bytes_are_refused(kept):
+def test_members_that_share_their_bytes_are_rejected(run_folder):
     """Many entries of an archive can point at the same bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -64,32 +64,32 @@ def test_members_that_share_their_bytes_are_refused(kept):
             archive.filelist.append(twin)
             archive.NameToInfo[twin.filename] = twin
         archive._didModify = True
-    forge(kept, "arrays", file.getvalue())
-    check_refused(kept, "larger than the file|cannot be read")
+    forge(run_folder, "arrays", file.getvalue())
+    check_refused(run_folder, "larger than the file|cannot be read")
 
 
-def test_a_run_above_a_limit_is_refused_with_the_way_to_allow_it(run, kept, monkeypatch):
-    size = sum(entry["bytes"] for entry in json.loads((kept / "manifest.json").read_text())["files"].values())
+def test_a_run_above_a_limit_is_rejected_with_the_variable_to_set(run, run_folder, monkeypatch):
+    size = sum(entry["bytes"] for entry in json.loads((run_folder / "manifest.json").read_text())["files"].values())
     monkeypatch.setenv("WHATFOR_MAX_BYTES", str(size - 1))
-    check_refused(kept, f"needs {size:,} bytes.*WHATFOR_MAX_BYTES={size}")
+    check_refused(run_folder, f"needs {size:,} bytes.*WHATFOR_MAX_BYTES={size}")
     monkeypatch.setenv("WHATFOR_MAX_BYTES", str(size))
-    wf.load(kept)
+    wf.load(run_folder)
     monkeypatch.setenv("WHATFOR_MAX_BYTES", "lots")
-    check_refused(kept, "set it to a whole number")
+    check_refused(run_folder, "set it to a whole number")
     monkeypatch.delenv("WHATFOR_MAX_BYTES")
     monkeypatch.setenv("WHATFOR_MAX_STATES", "1")
-    check_refused(kept, "is not loaded: .*WHATFOR_MAX_STATES=16$")
+    check_refused(run_folder, "is not loaded: .*WHATFOR_MAX_STATES=16$")
     with pytest.raises(wf.FolderError, match=r"cannot be saved: .*WHATFOR_MAX_STATES=16$"):
-        run.save(kept)
+        run.save(run_folder)
     with pytest.raises(ValueError, match="this environment needs 48 states"):
         wf.train("CliffWalking-v1", wf.QLearning(), episodes=1, seed=0)
     monkeypatch.setenv("WHATFOR_MAX_STATES", "16")
     code = "import sys, whatfor as wf; print(wf.load(sys.argv[1]).labels.n_states, wf.worlds.__name__)"
-    told = subprocess.run([sys.executable, "-c", code, kept], capture_output=True, text=True, check=True).stdout
-    assert told == "16 whatfor.worlds\n", "the labels of whatfor's own worlds are larger, and made on import"
+    output = subprocess.run([sys.executable, "-c", code, run_folder], capture_output=True, text=True, check=True).stdout
+    assert output == "16 whatfor.worlds\n", "the labels of whatfor's own worlds are larger, and made on import"
     for nonsense in ("lots", "1" * 5_000):
         monkeypatch.setenv("WHATFOR_MAX_STATES", nonsense)
-        check_refused(kept, f"is not loaded: WHATFOR_MAX_STATES is '{nonsense[:30]}'")
+        check_refused(run_folder, f"is not loaded: WHATFOR_MAX_STATES is '{nonsense[:30]}'")
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def test_a_run_above_a_limit_is_refused_with_the_way_to_allow_it(run, kept, monk
         (lambda d: d["settings"]["world"].update(bins=[3, 3, 6, 300_000_000]), "WHATFOR_MAX_STATES"),
         (lambda d: d["settings"]["world"].update(bins=[2**62] * 200_000), "length <= 63"),
         (lambda d: d["labels"].update(axes=[{**d["labels"]["axes"][0], "size": 2**62}] * 200_000), "200,000 axes"),
-        (lambda d: d["settings"]["world"].update(bounds=[[1.0, 1.0]]), "low side below its high side"),
+        (lambda d: d["settings"]["world"].update(bounds=[[1.0, 1.0]]), "low must be less than high"),
         (lambda d: d["ledger"].update(n_tables=30_000_000), "WHATFOR_MAX_STATES"),
         (lambda d: d["labels"]["axes"][0].update(size=10**9), "WHATFOR_MAX_STATES"),
         (lambda d: d["settings"]["world"].update(options={"desc": ["S" * 3_000] * 3_000}), "longer than 100,128 bytes"),
     ],
 )
-def test_forged_settings_do_not_hang_or_eat_memory(kept, change, message):
+def test_forged_settings_do_not_hang_or_exhaust_memory(run_folder, change, message):
     """attack 14."""
-    forge_document(kept, change)
-    check_refused(kept, message)
+    forge_document(run_folder, change)
+    check_refused(run_folder, message)
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def test_forged_settings_do_not_hang_or_eat_memory(kept, change, message):
     [
         ({"render_mode": "human"}, "render_mode=, which is not one of its options: pass env="),
         ({"disable_env_checker": True}, "disable_env_checker=, which is not one of its options"),
-        ({"reward_schedule": ["a"]}, "cannot be made here .*list index out of range"),
-        ({"unknown": 1}, "cannot be made here .*unexpected keyword argument"),
+        ({"reward_schedule": ["a"]}, "cannot be created here .*list index out of range"),
+        ({"unknown": 1}, "cannot be created here .*unexpected keyword argument"),
     ],
 )
-def test_options_of_an_environment_that_only_gymnasium_would_trip_over(kept, options, message):
+def test_environment_options_that_would_only_fail_in_gymnasium(run_folder, options, message):
     """attack 16: what a file gives to gymnasium.make opens no window, and fails as ValueError."""
-    forge_document(kept, lambda document: document["settings"]["world"].update(options=options))
+    forge_document(run_folder, lambda document: document["settings"]["world"].update(options=options))
     with pytest.raises(ValueError, match=message):
-        wf.train(wf.load(kept), episodes=1)
+        wf.train(wf.load(run_folder), episodes=1)
 
 
 # -- types and cross-references ----------------------------------------------------------------
@@ -158,15 +158,15 @@ def renamed(document):
         (lambda d: d["snapshot"].update(cuts=-1), "cuts"),
     ],
 )
-def test_every_word_of_a_document_has_a_type(kept, change, message):
+def test_every_field_of_a_document_has_a_type(run_folder, change, message):
     """attack 16, and 2 as a forgery (``endings=[]``)."""
-    forge_document(kept, change)
-    check_refused(kept, f"not a run that whatfor wrote: .*({message})")
+    forge_document(run_folder, change)
+    check_refused(run_folder, f"not a run that whatfor wrote: .*({message})")
 
 
-def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(kept):
-    forge_document(kept, lambda document: document["labels"].update(kind="taxi"))
-    assert layout_of(wf.load(kept).intention(0)).to_json()["layout"] == "grid"
+def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(run_folder):
+    forge_document(run_folder, lambda document: document["labels"].update(kind="taxi"))
+    assert layout_of(wf.load(run_folder).intention(0)).to_json()["layout"] == "grid"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(kept):
         ("snapshot_counters", put(1, -1), "does not fit its ledger"),
     ],
 )
-def test_numbers_that_only_later_code_would_trip_over_are_refused(tmp_path, name, change, message):
+def test_numbers_that_would_only_fail_later_are_rejected(tmp_path, name, change, message):
     trained(random_world(3)).save(tmp_path / "run")
     forge_array(tmp_path / "run", "arrays", name, change)
     check_refused(tmp_path / "run", message)
@@ -196,10 +196,10 @@ def test_numbers_that_only_later_code_would_trip_over_are_refused(tmp_path, name
         lambda data: data[:-22],
     ],
 )
-def test_a_damaged_archive_is_a_folder_error(kept, damage):
+def test_a_damaged_archive_is_a_folder_error(run_folder, damage):
     """attack 15: zipfile and NumPy raise errors of many kinds."""
-    forge(kept, "arrays", damage(contents(kept, "arrays")))
-    check_refused(kept, "cannot be read|not a run that whatfor wrote")
+    forge(run_folder, "arrays", damage(contents(run_folder, "arrays")))
+    check_refused(run_folder, "cannot be read|not a run that whatfor wrote")
 
 
 def _flagged(data, flag):
@@ -211,24 +211,24 @@ def _flagged(data, flag):
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder"])
-def test_what_is_no_file_is_refused_and_does_not_block(kept, kind):
-    file = kept / json.loads((kept / "manifest.json").read_text())["files"]["arrays"]["file"]
+def test_links_pipes_and_folders_are_rejected_without_blocking(run_folder, kind):
+    file = run_folder / json.loads((run_folder / "manifest.json").read_text())["files"]["arrays"]["file"]
     file.unlink()
     os.mkfifo(file) if kind == "fifo" else file.mkdir()
-    check_refused(kept, "not a regular file|cannot be read")
+    check_refused(run_folder, "not a regular file|cannot be read")
 
 
 # -- what cannot be loaded is not saved --------------------------------------------------------
 
 
-def test_a_diverged_run_is_not_saved_and_the_earlier_one_stays(run, kept):
+def test_a_diverged_run_is_not_saved_and_the_earlier_one_stays(run, run_folder):
     """attack 10."""
     diverged = wf.Run(labels=run.labels, values=np.full((16, 4), np.nan))
     with pytest.raises(
         wf.FolderError, match=r"this run cannot be saved: tables holds NaN.*diverged.*smaller step size"
     ):
-        diverged.save(kept)
-    assert_same(wf.load(kept), run)
+        diverged.save(run_folder)
+    assert_same(wf.load(run_folder), run)
 
 
 def test_numpy_numbers_in_settings_are_saved_as_numbers(tmp_path):
@@ -236,7 +236,7 @@ def test_numpy_numbers_in_settings_are_saved_as_numbers(tmp_path):
     assert through_disk(run, tmp_path / "run").settings == {"alpha": 0.5, "n": 3}
 
 
-def test_settings_that_a_document_cannot_hold_are_not_saved(tmp_path):
+def test_settings_that_json_cannot_represent_are_not_saved(tmp_path):
     labels, values = wf.Labels.plain(1, 1), [[0.5]]
     for settings in (
         {"seed": -1},
@@ -253,51 +253,51 @@ def test_settings_that_a_document_cannot_hold_are_not_saved(tmp_path):
 # -- writers and readers at once ---------------------------------------------------------------
 
 
-def test_a_save_waits_for_another_one_and_says_so_when_it_takes_too_long(run, kept, monkeypatch):
+def test_a_save_waits_for_another_one_up_to_a_time_limit(run, run_folder, monkeypatch):
     """attack 7."""
     monkeypatch.setattr(folders, "LOCK_SECONDS", 0.2)
     later = wf.train(run, episodes=5)
-    with folders._locked(kept), pytest.raises(wf.FolderError, match=r"another save to .* wait for it to end"):
-        later.save(kept)
-    assert_same(wf.load(kept), run)
-    later.save(kept)
-    assert_same(wf.load(kept), later)
+    with folders._locked(run_folder), pytest.raises(wf.FolderError, match=r"another save to .* wait for it to end"):
+        later.save(run_folder)
+    assert_same(wf.load(run_folder), run)
+    later.save(run_folder)
+    assert_same(wf.load(run_folder), later)
 
 
 @pytest.mark.parametrize("name", [folders.MANIFEST_PART, folders.JOURNAL, folders.LOCK])
-def test_links_and_pipes_in_a_folder_are_not_written_through(kept, tmp_path, name):
+def test_links_and_pipes_in_a_folder_are_not_written_through(run_folder, tmp_path, name):
     precious = tmp_path / "precious"
     precious.write_text("precious")
     for put_there in (lambda file: file.symlink_to(precious), os.mkfifo):
-        (kept / name).unlink(missing_ok=True)
-        put_there(kept / name)
+        (run_folder / name).unlink(missing_ok=True)
+        put_there(run_folder / name)
         if name == folders.LOCK:
             with pytest.raises(wf.FolderError, match="is not a plain file: delete it"):
-                small(5).save(kept)
+                small(5).save(run_folder)
         else:
-            small(5).save(kept)
-            assert len(wf.load(kept).ledger) == 5
+            small(5).save(run_folder)
+            assert len(wf.load(run_folder).ledger) == 5
         assert precious.read_text() == "precious"
 
 
-def test_a_message_is_one_line_of_bounded_length(kept):
-    forge_document(kept, lambda d: d["labels"].update(axes=[{"name": "x" * 9_000, "size": 1}] * 63))
+def test_a_message_is_one_line_of_bounded_length(run_folder):
+    forge_document(run_folder, lambda d: d["labels"].update(axes=[{"name": "x" * 9_000, "size": 1}] * 63))
     with pytest.raises(wf.FolderError) as raised:
-        wf.load(kept)
+        wf.load(run_folder)
     assert len(str(raised.value)) <= 1_000
 
 
-def test_only_files_that_a_manifest_or_journal_named_are_deleted(kept):
+def test_only_files_that_a_manifest_or_journal_named_are_deleted(run_folder):
     """attack 7: files of another save look just like ours."""
-    planted = [kept / name for name in ("ledger-0123456789abcdef.npz", "run-0123456789abcdef.json", "notes.txt")]
+    planted = [run_folder / name for name in ("ledger-0123456789abcdef.npz", "run-0123456789abcdef.json", "notes.txt")]
     for file in planted:
         file.write_text("precious")
-    small(5).save(kept)
+    small(5).save(run_folder)
     assert all(file.read_text() == "precious" for file in planted)
-    assert len(wf.load(kept).ledger) == 5
+    assert len(wf.load(run_folder).ledger) == 5
 
 
-def test_a_reader_starts_again_when_the_run_is_replaced_meanwhile(tmp_path, monkeypatch):
+def test_a_reader_tries_again_if_the_run_is_replaced(tmp_path, monkeypatch):
     """attack 7: 27 % of the loads beside a saver failed."""
     small(3).save(tmp_path / "run")
     real, replaced = folders._contents, []

@@ -59,16 +59,16 @@ def interrupts(seen, reward):
 
 
 MOODS = {
-    "nan": (lambda seen, reward: (seen, math.nan), "the environment gave a reward of nan"),
-    "inf": (lambda seen, reward: (seen, -math.inf), "the environment gave a reward of -inf"),
-    "beyond": (lambda seen, reward: (3, reward), "showed state 3, which is out of range: 0 to 2"),
-    "below": (lambda seen, reward: (-1, reward), "showed state -1, which is out of range: 0 to 2"),
+    "nan": (lambda seen, reward: (seen, math.nan), "the environment returned the reward nan"),
+    "inf": (lambda seen, reward: (seen, -math.inf), "the environment returned the reward -inf"),
+    "beyond": (lambda seen, reward: (3, reward), "returned state 3, which is out of range: 0 to 2"),
+    "below": (lambda seen, reward: (-1, reward), "returned state -1, which is out of range: 0 to 2"),
     "error": (fails, "OSError: the robot's cable came out"),
 }
 
 
 def assert_usable(run, tmp_path):
-    """It adds up, comes back from disk, and goes on the same from memory and from disk."""
+    """The run adds up, can be loaded, and resumes identically from memory and from disk."""
     assert np.isfinite(run.tables).all()
     assert run.audit.residual <= 1e-12
     run.save(tmp_path / "run")
@@ -97,7 +97,7 @@ def test_an_environment_that_fails_leaves_the_run_so_far(mood, learner, replay, 
         wf.train(Moody(bad), LEARNERS[learner], episodes=100, seed=3, replay=replay)
     run = stopped.value.run
     assert message in run.stopped
-    if run.ledger.order == "backwards":  # an episode without an end taught it nothing, and is dropped
+    if run.ledger.order == "backwards":  # an unfinished episode has no updates
         assert run.history.lengths.sum() == len(run.ledger) < 39
     else:
         assert run.history.lengths.sum() == 39, "every step until then"
@@ -150,7 +150,7 @@ def test_ctrl_c_in_the_middle_of_an_episode_returns_the_run_so_far(learner, repl
 
 @pytest.mark.parametrize(("learner", "replay"), CASES)
 def test_ctrl_c_stops_the_compiled_engine(learner, replay, tmp_path):
-    """A signal that comes while compiled code runs; it is heeded at the next look."""
+    """A signal during compiled code is handled when it returns."""
     looks = []
 
     def listener(ledger, first):
@@ -168,7 +168,7 @@ def test_ctrl_c_stops_the_compiled_engine(learner, replay, tmp_path):
     assert_usable(run, tmp_path)
 
 
-def test_a_second_ctrl_c_is_not_held_back():
+def test_a_second_ctrl_c_raises_at_once():
     with watch.Watch(1, lambda: 0) as look:
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(watch.Interrupted):
@@ -210,12 +210,12 @@ def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
         (wf.QLearning(), {"engine": "fast"}, "engine is 'auto', 'python' or 'compiled', not 'fast'"),
         (wf.QLearning(), {"time_limit": "never"}, "time_limit is 'bootstrap' or 'terminal', not 'never'"),
         (wf.QLearning(), {"bins": 3}, "bins= is for continuous"),
-        (wf.QLearning(), {"bounds": [(0, 1)]}, "say how many there are with bins="),
+        (wf.QLearning(), {"bounds": [(0, 1)]}, "bounds= needs bins="),
         (wf.QLearning, {}, "is not a learner: pass e.g."),
         ("q-learning", {}, "is not a learner: pass e.g."),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(learner, settings, message):
+def test_invalid_settings_are_refused(learner, settings, message):
     with pytest.raises(ValueError, match=message):
         wf.train("FrozenLake-v1", learner, **{"episodes": 10, "seed": 0, **settings})
 
@@ -229,22 +229,26 @@ def test_settings_that_make_no_sense_are_refused(learner, settings, message):
         (lambda: "MountainCar-v0", {"bins": 0}, "bins"),
         (lambda: "MountainCar-v0", {"bins": (3, -1)}, "bins"),
         (lambda: "MountainCar-v0", {"bins": 3, "bounds": [(0, 1)]}, "bounds has 1 pairs, an observation has 2"),
-        (lambda: "MountainCar-v0", {"bins": 3, "bounds": [(1, 0), (0, 1)]}, "low side below its high side"),
-        (lambda: Moody(observations=spaces.Dict(a=spaces.Discrete(2))), {}, "observations must be countable"),
-        (lambda: Moody(observations=spaces.Text(3)), {}, "observations must be countable"),
-        (lambda: Moody(actions=spaces.Box(-1, 1)), {}, r"actions must be countable \(Discrete\)"),
-        (lambda: Moody(actions=spaces.MultiDiscrete([2, 2])), {}, r"actions must be countable \(Discrete\)"),
+        (lambda: "MountainCar-v0", {"bins": 3, "bounds": [(1, 0), (0, 1)]}, "low must be less than high"),
+        (
+            lambda: Moody(observations=spaces.Dict(a=spaces.Discrete(2))),
+            {},
+            "observations must be Discrete, MultiDiscrete",
+        ),
+        (lambda: Moody(observations=spaces.Text(3)), {}, "observations must be Discrete, MultiDiscrete"),
+        (lambda: Moody(actions=spaces.Box(-1, 1)), {}, "actions must be Discrete"),
+        (lambda: Moody(actions=spaces.MultiDiscrete([2, 2])), {}, "actions must be Discrete"),
         (
             lambda: Moody(actions=spaces.Discrete(2, start=1)),
             {},
-            "actions must start at 0; this environment's start at 1",
+            "actions must start at 0, and here they start at 1",
         ),
         (lambda: gym.make_vec("Taxi-v4", num_envs=2), {}, "vector environment.*gymnasium.make"),
         (object, {}, "train.. takes an environment's id, a gymnasium.Env"),
-        (wf.worlds.chain, {"bins": 3}, "a whatfor world has its states already"),
+        (wf.worlds.chain, {"bins": 3}, "a whatfor world has discrete states already"),
     ],
 )
-def test_worlds_that_cannot_be_learned_in_are_refused(world, settings, message):
+def test_unsupported_environments_are_refused(world, settings, message):
     with pytest.raises(ValueError, match=message):
         wf.train(world(), episodes=1, seed=0, **settings)
 
@@ -268,10 +272,10 @@ def test_bins_may_be_a_numpy_number():
         ({"next_state": 3}, "state 3 is out of range"),
         ({"next_action": 2}, "action 2 is out of range"),
         ({"next_action": None}, "next_action is missing"),
-        ({"table": 1}, "table 1 is out of range: this ledger has 1; say n_tables="),
+        ({"table": 1}, "table 1 is out of range: this ledger has 1; pass n_tables="),
         ({"state": 0.5}, "0.5|integer"),
-        ({"reward": math.nan}, "the reward is nan.*nothing was recorded"),
-        ({"reward": math.inf}, "the reward is inf.*nothing was recorded"),
+        ({"reward": math.nan}, "the reward is nan.*Nothing was recorded"),
+        ({"reward": math.inf}, "the reward is inf.*Nothing was recorded"),
         ({"step_size": 1.5}, r"step_size is 1.5; it must lie in \[0, 1\]"),
         ({"step_size": -0.1}, r"step_size is -0.1; it must lie in \[0, 1\]"),
         ({"step_size": math.nan}, r"step_size is nan; it must lie in \[0, 1\]"),
@@ -282,7 +286,7 @@ def test_bins_may_be_a_numpy_number():
         ({"next_state": None, "ending": "won", "origin": 3}, "order='replayed'"),
     ],
 )
-def test_a_bad_line_is_refused_and_leaves_the_ledger_as_it_was(update, message):
+def test_an_invalid_update_is_refused_and_does_not_change_the_ledger(update, message):
     ledger = wf.Ledger(n_states=3, n_actions=2)
     ledger.record(0, 1, 1.0, 2, 0, **STEP)
     before = ledger.values()
@@ -309,8 +313,8 @@ LOOP = wf.worlds.table([[0]], [[1.0]], max_steps=5)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
-def test_a_cut_without_a_discount_warns_once_and_names_the_fix(engine, tmp_path):
-    with pytest.warns(UserWarning, match="time_limit='terminal'.*discount below 1") as told:
+def test_a_truncation_without_a_discount_warns_once_and_names_the_fix(engine, tmp_path):
+    with pytest.warns(UserWarning, match="time_limit='terminal'.*discount below 1") as warned:
         run = wf.train(LOOP, wf.QLearning(discount=1.0), episodes=20, seed=0, engine=engine)
     assert len(told) == 1
     run.save(tmp_path / "run")
@@ -323,8 +327,8 @@ def test_a_cut_without_a_discount_warns_once_and_names_the_fix(engine, tmp_path)
         wf.train(wf.worlds.chain(), wf.QLearning(discount=1.0), episodes=5, seed=0, engine=engine)
 
 
-def test_a_time_limit_is_an_end_only_where_that_is_asked_for():
-    """Two episodes of 5 steps at step size 1: as an end the value counts one reward, else it grows with every step."""
+def test_a_time_limit_is_terminal_only_on_request():
+    """Two episodes of 5 steps at step size 1: if terminal, the value is one reward, else it grows with every step."""
     settings = {"episodes": 2, "seed": 0}
     learner = wf.QLearning(step_size=1.0, discount=0.5)
     ended = wf.train(LOOP, learner, time_limit="terminal", **settings)
@@ -335,18 +339,18 @@ def test_a_time_limit_is_an_end_only_where_that_is_asked_for():
     assert not went_on.ledger.ended.any()
 
 
-# -- going on with something else ------------------------------------------------------------
+# -- resuming with other settings ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["seed", "bins", "bounds", "max_steps", "replay"])
-def test_what_was_set_when_a_run_began_cannot_be_changed(name):
+def test_settings_of_a_run_cannot_be_changed_on_resuming(name):
     run = wf.train("FrozenLake-v1", episodes=2, seed=0)
     values = {"seed": 1, "bins": 3, "bounds": [(0, 1)], "max_steps": 5, "replay": wf.Replay()}
-    with pytest.raises(ValueError, match=f"{name}= was set when this run began"):
+    with pytest.raises(ValueError, match=f"{name}= was set when this run was started"):
         wf.train(run, episodes=2, **{name: values[name]})
 
 
-def test_exploration_may_change_when_going_on(tmp_path):
+def test_exploration_may_change_on_resuming(tmp_path):
     run = wf.train("Taxi-v4", wf.QLearning(exploration=1.0), episodes=10, seed=0)
     learner = wf.QLearning(exploration=0.0)
     more = wf.train(run, learner, episodes=10)
@@ -357,7 +361,7 @@ def test_exploration_may_change_when_going_on(tmp_path):
 
 
 def test_another_learner_or_world_is_refused_or_adds_up():
-    """In a child: what is wrongly let in writes into memory that is not its own."""
+    """In a child process: a failed check would corrupt memory."""
     script = textwrap.dedent(
         """
         import json, os
@@ -424,7 +428,7 @@ def test_another_learner_or_world_is_refused_or_adds_up():
     assert refused >= {name for name in came if "world" in name}
 
 
-def test_questions_with_wrong_words_name_the_choices():
+def test_questions_with_unknown_names_list_the_choices():
     run = wf.train("Taxi-v4", episodes=2, seed=0)
     with pytest.raises(ValueError, match="state 500 is out of range: there are states 0 to 499"):
         run.intention(500)

@@ -1,4 +1,4 @@
-"""Both engines, bit for bit: the same learner in the same world learns the same and writes the same ledger."""
+"""Both engines give bit-for-bit identical tables and ledgers."""
 
 import gymnasium as gym
 import numpy as np
@@ -27,7 +27,7 @@ def trained(world, learner, replay=None, engine="auto", **more):
 @pytest.mark.parametrize(("learner", "replay"), CASES)
 @pytest.mark.parametrize("world", WORLDS)
 def test_engines_agree_bit_for_bit(world, learner, replay, limit):
-    """Gymnasium stepped from Python, and the compiled loop with the world inside."""
+    """Gymnasium stepped from Python, and the compiled loop."""
     compiled = trained(world, learner, replay, time_limit=limit)
     python = trained(world, learner, replay, "python", time_limit=limit)
     assert (compiled.engine, python.engine) == ("compiled", "python")
@@ -36,8 +36,8 @@ def test_engines_agree_bit_for_bit(world, learner, replay, limit):
     assert compiled.audit.residual <= 1e-12 * max(1.0, np.abs(compiled.tables).max())
 
 
-def test_they_agree_over_many_blocks_of_random_numbers_and_lines():
-    """More steps than fit in one block of anything."""
+def test_engines_agree_over_many_blocks_of_random_numbers_and_updates():
+    """More steps than fit in one block of random numbers or updates."""
     world = twin(gym.make("FrozenLake-v1"))
     for learner, replay in (("monte carlo", None), ("double q by step", "growing")):
         runs = [
@@ -57,7 +57,7 @@ def test_cartpole_stepped_by_gymnasium_agrees_too():
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
-def test_one_seed_one_run(engine):
+def test_the_same_seed_gives_the_same_run(engine):
     first, again, other = (
         trained("slippery lake", "double q by step", "ring", engine, seed=seed) for seed in (1, 1, 2)
     )
@@ -66,7 +66,7 @@ def test_one_seed_one_run(engine):
     assert not np.array_equal(first.history.lengths, other.history.lengths)
 
 
-def test_a_run_without_a_seed_knows_the_one_it_drew():
+def test_a_run_without_a_seed_records_the_one_it_drew():
     first, other = (trained("slippery lake", "q", seed=None) for _ in range(2))
     assert first.settings["seed"] != other.settings["seed"]
     assert_same_learning(first, trained("slippery lake", "q", seed=first.settings["seed"]))
@@ -80,7 +80,7 @@ def test_engines_evaluate_alike():
     assert not np.array_equal(played[0].lengths, runs[0].evaluate(50, seed=3).lengths)
 
 
-def test_listeners_hear_every_line_once():
+def test_listeners_get_every_update_once():
     for engine in ("compiled", "python"):
         heard = []
         run = wf.train(
@@ -108,8 +108,8 @@ def test_a_progress_bar_is_shown_and_changes_nothing(engine, capsys, monkeypatch
     assert capsys.readouterr().err == ""
 
 
-def test_all_that_is_compiled_names_the_cache():
-    """Numba keeps old code when a function called by a cached one changes, so every such file must be in the hash."""
+def test_all_compiled_sources_are_in_the_hash_of_the_cache():
+    """Numba's cache ignores changes in called functions, so every such file must be in the hash."""
     compiling = [file for file in PACKAGE.rglob("*.py") if "kernels.compiler import" in file.read_text()]
     assert compiling
     assert {file.relative_to(PACKAGE).parts[0] for file in compiling} <= set(COMPILED_IN)

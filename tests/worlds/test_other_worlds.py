@@ -1,4 +1,4 @@
-"""A run that meets another world: what would not fit is refused before compiled code runs, and the run stays as it is."""
+"""Runs in other worlds: what does not fit is refused before compiled code runs, and the run does not change."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from whatfor.worlds.gymnasium import twin
 
 
 class Plain(gym.Env):
-    """As large as FrozenLake, and without names for its endings."""
+    """The size of FrozenLake, without names for its endings."""
 
     observation_space, action_space = spaces.Discrete(16), spaces.Discrete(4)
 
@@ -31,7 +31,7 @@ class Plain(gym.Env):
 
 
 def in_child(script):
-    """What a script prints: in a child, since what is wrongly let in writes into memory that is not its own."""
+    """The output of a script, run in a child process: a failed check would corrupt memory."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=200
     )
@@ -45,7 +45,7 @@ LAKE = r"'fell into a hole', 'reached the goal'"
 
 
 @pytest.mark.parametrize("learner", [wf.QLearning(), wf.Sarsa(), wf.DoubleQLearning(), wf.MonteCarlo()])
-def test_training_does_not_go_on_in_a_world_with_other_endings(learner, tmp_path):
+def test_training_is_not_resumed_in_a_world_with_other_endings(learner, tmp_path):
     """attack 2: the heap was corrupted by endings that the ledger has no names for."""
     run = wf.train(Plain(), learner, episodes=50, seed=0)
     before, lines = run.tables.copy(), len(run.ledger)
@@ -59,7 +59,7 @@ def test_training_does_not_go_on_in_a_world_with_other_endings(learner, tmp_path
         assert len(wf.train(same, episodes=5, env=Plain()).history) == 55
 
 
-def test_the_attack_itself_ends_with_a_sentence():
+def test_the_attack_ends_with_an_error_message():
     script = """
         import gymnasium as gym, numpy as np, whatfor as wf
         world = wf.worlds.table(np.zeros((16, 4), int), 0.0, True)
@@ -85,7 +85,7 @@ def test_endings_in_another_order_are_other_endings():
     assert len(wf.train(run, episodes=5, env=worlds[0]).history) == 25
 
 
-def test_fewer_endings_are_no_harm():
+def test_fewer_endings_are_allowed():
     run = wf.train("FrozenLake-v1", episodes=50, seed=0, engine="python")
     more = wf.train(run, episodes=50, env=Plain())
     assert more.audit.residual <= 1e-12
@@ -105,7 +105,7 @@ def test_playing_in_a_world_with_other_endings_uses_its_names():
     assert len(run.evaluate(5, env=lake).returns) == 5
 
 
-def test_training_does_not_go_on_with_another_ledger():
+def test_training_is_not_resumed_with_another_ledger():
     run = wf.train("FrozenLake-v1", episodes=50, seed=0)
     whole = run.ledger
     for other in (whole[:10], whole.until(49)):
@@ -130,7 +130,7 @@ def test_labels_of_another_shape_are_refused(shape):
         table(entries, labels=wf.Labels.plain(*shape))
 
 
-def test_a_world_is_checked_when_it_is_made():
+def test_worlds_are_checked_on_creation():
     world = table(np.full((6, 4), 5), 1.0, False)
     rows = world.arrays.table
 
@@ -142,32 +142,32 @@ def test_a_world_is_checked_when_it_is_made():
         (wf.Labels.plain(12, 2), {}, "the labels name 12 states and 2 actions, the table has 6 and 4"),
         (world.labels, {"next_state": rows.next_state + 1}, "next states that do not exist"),
         (world.labels, {"next_state": rows.next_state - 6}, "next states that do not exist"),
-        (world.labels, {"next_state": rows.next_state[:-1]}, "columns are of different lengths"),
-        (world.labels, {"first": rows.first + 1}, "columns are of different lengths"),
+        (world.labels, {"next_state": rows.next_state[:-1]}, "columns of the table have different lengths"),
+        (world.labels, {"first": rows.first + 1}, "columns of the table have different lengths"),
         (world.labels, {"ending": rows.ending - 4}, "endings that the labels do not name"),
         (world.labels, {"ending": rows.ending - 1}, "endings that the labels do not name"),
         (world.labels, {"ending": rows.ending + 1}, "endings that the labels do not name"),
         (world.labels, {"start": rows.start[:-1]}, "the labels name 6 states"),
-        (world.labels, {"guide": rows.guide[:3]}, "guide is not made for its start"),
+        (world.labels, {"guide": rows.guide[:3]}, "guide does not fit its start"),
     ):
         with pytest.raises(ValueError, match=message):
             changed(labels, **columns)
 
 
-def test_cartpole_is_checked_when_it_is_made():
+def test_cartpole_is_checked_on_creation():
     world = wf.worlds.cartpole()
     other = wf.worlds.cartpole(bins=(3, 3, 6, 4))
     for labels, arrays in ((other.labels, world.arrays), (world.labels, other.arrays)):
         with pytest.raises(ValueError, match="CartPole's bins are"):
             World(labels, arrays)
-    with pytest.raises(ValueError, match="CartPole's labels have four axes"):
+    with pytest.raises(ValueError, match="labels for CartPole need four axes"):
         World(wf.Labels.plain(162, 2), world.arrays)
 
 
 # -- CartPole's bins: attack 21 -----------------------------------------------------------
 
 
-def test_a_body_beyond_all_numbers_stays_within_its_bins():
+def test_infinite_and_nan_positions_stay_within_the_bins():
     """attack 21: a force of 1e306 led past an axis's own edges, and to a segfault."""
     script = """
         import gymnasium as gym, whatfor as wf
@@ -184,7 +184,7 @@ def test_a_body_beyond_all_numbers_stays_within_its_bins():
 
 
 @pytest.mark.parametrize("bins", [(3, 3, 6, 3), (1, 1, 50, 1), (1, 1, 1, 1), (40, 2, 3, 1)])
-def test_bins_are_gymnasiums_for_every_number(bins):
+def test_bins_are_the_same_as_in_gymnasium_for_every_number(bins):
     from whatfor.worlds.stepping import bin_of
 
     world = wf.worlds.cartpole(bins=bins)
@@ -197,7 +197,7 @@ def test_bins_are_gymnasiums_for_every_number(bins):
     assert found == expected.tolist()
 
 
-def test_bins_shown_as_several_numbers_have_no_twin():
+def test_multidiscrete_bins_have_no_twin():
     """The compiled twin read edges that such labels do not have, and put every observation into the first bins."""
     bounds = spaces.Box(-3.0, 3.0, (4,))
     env = gym.wrappers.TransformObservation(gym.make("CartPole-v1"), lambda seen: np.clip(seen, -3, 3), bounds)
@@ -205,7 +205,7 @@ def test_bins_shown_as_several_numbers_have_no_twin():
     assert wf.train(several, episodes=20, seed=0).engine == "python"
     inner = gym.make("CartPole-v1")
     inner.observation_space = bounds
-    with pytest.raises(NoTwin, match="shown as several numbers"):
+    with pytest.raises(NoTwin, match="observed as several numbers"):
         twin(gym.wrappers.DiscretizeObservation(inner, 3, multidiscrete=True))
 
 
@@ -221,8 +221,8 @@ def test_bins_shown_as_several_numbers_have_no_twin():
         ((1, 100), [(-1, 1), (1e6, 1e6 + 1)]),
     ],
 )
-def test_bins_narrower_than_observations_can_tell_apart_are_refused(bins, bounds):
-    """attack 14: drawing an observation from such a bin went on for ever."""
+def test_bins_narrower_than_float32_are_refused(bins, bounds):
+    """attack 14: drawing an observation from such a bin never ended."""
     with pytest.raises(
         ValueError, match=r"the bins of observation number \d are too narrow.*fewer bins or wider bounds"
     ):
@@ -240,7 +240,7 @@ def test_drawing_observations_gives_up():
 
 
 @pytest.mark.parametrize("bins", [(3, 3, 6, 300_000_000), [10**6] * 4, 10**9])
-def test_too_many_bins_are_refused_before_any_is_made(bins):
+def test_too_many_bins_are_refused_before_they_are_created(bins):
     with pytest.raises(ValueError, match=r"states, and the limit is 10,000,000. To allow it, set WHATFOR_MAX_STATES="):
         wf.worlds.cartpole(bins=bins if isinstance(bins, (tuple, list)) else [bins] * 4)
 
@@ -253,18 +253,18 @@ def test_too_many_bins_are_refused_before_any_is_made(bins):
         lambda: table([[0]] * 3_000, [[1.0]] * 3_000),
     ],
 )
-def test_more_states_than_the_limit_are_refused_wherever_a_world_is_made(make, monkeypatch):
+def test_more_states_than_the_limit_are_refused_everywhere(make, monkeypatch):
     make()
     monkeypatch.setenv("WHATFOR_MAX_STATES", "2000")
     with pytest.raises(ValueError, match=r"3,000 states, and the limit is 2,000"):
         make()
 
 
-def test_axes_are_no_more_than_arrays_can_have():
+def test_too_many_axes_are_refused():
     labels = wf.Labels(tuple(Axis(f"x{i:02}", 1) for i in range(63)), ("go",))
     assert labels.where("x62 0").states.tolist() == [True]
     assert labels.index(labels.words(0)) == labels.index([0] * 63) == 0
-    with pytest.raises(ValueError, match="there are 64 axes; a world has at most 63"):
+    with pytest.raises(ValueError, match="there are 64 axes; the limit is 63"):
         wf.Labels(tuple(Axis(f"x{i}", 1) for i in range(64)), ("go",))
 
 
@@ -276,7 +276,7 @@ def test_bins_are_whole_numbers(bins):
 
 @pytest.mark.parametrize("bounds", [[("a", "b"), (0, 1)], [(0, 1), (0,)], [0, 1], "ab", [(None, 1), (0, 1)], 3])
 def test_bounds_are_pairs_of_numbers(bounds):
-    with pytest.raises(ValueError, match=r"bounds takes a \(low, high\) pair for each number"):
+    with pytest.raises(ValueError, match=r"bounds must be a \(low, high\) pair for each number"):
         wf.train("MountainCar-v0", episodes=1, seed=0, bins=3, bounds=bounds)
 
 
@@ -296,7 +296,7 @@ def test_simulations_stop_at_stated_limits(monkeypatch):
         stepped.simulation(40, rollouts=500, enter=lambda env, state, generator: None)
 
 
-def test_a_networks_rollouts_stop_at_the_same_limit(monkeypatch):
+def test_rollouts_of_a_network_stop_at_the_same_limit(monkeypatch):
     from whatfor.worlds.play import play
 
     class Zeros:
@@ -321,14 +321,14 @@ def test_a_networks_rollouts_stop_at_the_same_limit(monkeypatch):
         list(play(Zeros(), [Plain()], rollouts=200, max_steps=50))
 
 
-def test_a_horizon_has_its_limit():
+def test_a_horizon_has_a_limit():
     run = wf.train("FrozenLake-v1", episodes=3, seed=0)
     with pytest.raises(ValueError, match=r"a horizon of 1,000,000,000 steps .*WHATFOR_MAX_BYTES="):
         run.timeline(0, horizon=10**9)
 
 
-def test_room_for_lines_is_halved_where_memory_is_short():
-    """attack 13: room for 2^27 lines was taken ahead, whatever memory there was."""
+def test_reserved_space_is_halved_if_memory_is_short():
+    """attack 13: space for 2^27 updates was reserved, even if memory was short."""
     script = """
         import resource
         import whatfor as wf
@@ -343,7 +343,7 @@ def test_room_for_lines_is_halved_where_memory_is_short():
     assert in_child(script) == "None 300000 300000\n"
 
 
-def test_a_column_that_begins_to_vary_gives_back_room(monkeypatch):
+def test_a_column_that_starts_to_vary_releases_reserved_space(monkeypatch):
     from whatfor.ledger import store
 
     columns = store.Store()

@@ -29,9 +29,7 @@ def absorb_concepts(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
     cells = becomes[: ledger.n_cells].reshape(ledger.n_tables, ledger.n_states, ledger.n_actions)
     for place, concept in reversed(list(enumerate(concepts, start=len(ledger.endings)))):
         if concept.states.shape != (ledger.n_states,):
-            raise ValueError(
-                f"{concept.name!r} covers {len(concept.states)} states, the ledger has {ledger.n_states}"
-            )
+            raise ValueError(f"{concept.name!r} covers {len(concept.states)} states, the ledger has {ledger.n_states}")
         cells[:, concept.states] = ending_place(place)
         for name in set(concept.endings) & set(ledger.endings):
             becomes[ending_place(ledger.endings.index(name))] = ending_place(place)

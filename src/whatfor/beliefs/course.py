@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import NOT_ENDED, NO_BOOTSTRAP, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TIMED_OUT, ending_place
 from whatfor.ledger import Ledger
 
 #: A course is not followed further once it is less probable, or longer, than this.

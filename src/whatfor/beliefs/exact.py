@@ -83,9 +83,7 @@ class ExactBeliefs(Beliefs):
         arriving, infinite = self._arriving(index, action), self._infinite_from
         if infinite is not None and arriving[infinite].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & infinite)[0]))
-            raise ValueError(
-                f"without a discount the visits are infinite: from {where!r} this policy may never end"
-            )
+            raise ValueError(f"without a discount the visits are infinite: from {where!r} this policy may never end")
         visits: NDArray[np.float64] = self._solver(arriving)[:, None] * self.policy * self.discount
         visits[index, action] += 1.0
         return visits

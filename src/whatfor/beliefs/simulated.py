@@ -17,7 +17,7 @@ from whatfor.checks import number, whole
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.worlds.adapter import Enter, NoTwin
-from whatfor.worlds.gymnasium import enter_of, enter_observation_of, labels_of, time_limit, twin
+from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
 from whatfor.worlds.making import copies, make_env
 from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out

@@ -1,4 +1,4 @@
-"""How far the beliefs of a network can be trusted, over the situations that its agent came to."""
+"""The quality of a network's beliefs, over the situations that its agent visited."""
 
 from __future__ import annotations
 
@@ -12,42 +12,39 @@ from whatfor.explanation import Explanation
 from whatfor.labels import Labels
 from whatfor.text import count, percent
 
-#: Limits for close and for poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
+#: Limits of close and of poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
 POOR = (0.8, 0.2, 0.75)
-#: More of Q beyond what rewards allow than this makes every explanation of it poor.
+#: If a larger share of Q-values is out of reach of the rewards, the grade is poor.
 MAX_IMPOSSIBLE = 0.05
-#: Values of a network that differ by less than this share of their range are called a tie.
+#: Values of a network are tied if they differ by less than this share of their range.
 TIE_SHARE = 0.0025
 
 
 @dataclass(frozen=True)
 class Trust(Explanation):
-    """How well a network's beliefs explain its agent: earnings beside Q-values, and visits beside exact ones where the world is known.
+    """How well a network's beliefs explain its agent: earnings compared with Q-values, and visits with exact ones where the world is known.
 
-    Earnings that sum to Q do not make visits right: only the distance to exact visits tells that.
+    Earnings that sum to Q do not imply correct visits: only the distance to exact visits checks these.
     """
 
     labels: Labels
-    pairs: int  # visited situations and actions that were checked
+    pairs: int  # the number of visited situations and actions that were checked
     correlation: float  # between the sums of earnings and Q
     residual: float  # mean |sum of earnings - Q|
-    value_range: float  # the largest Q less the smallest, over those pairs
-    distance: (
-        float | None
-    )  # mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known
-    states: int  # over so many states
+    value_range: float  # the largest Q minus the smallest, over those pairs
+    #: Mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known.
+    distance: float | None
+    states: int  # the number of states behind that mean
     updates: int  # of the network
     discount: float
-    by_visits: float | None = (
-        None  # mean |visits times mean rewards - Q|: whether visits agree with Q too; None: not checked
-    )
+    by_visits: float | None = None  # mean |visits times mean rewards - Q|; None: not checked
     impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
-    source: str = "trained alongside"  # or "evaluated": from rollouts of the agent as it is, after training
+    source: str = "trained alongside"  # or "evaluated": from rollouts after training
 
     @classmethod
     def of(cls, labels: Labels, sums: NDArray[np.float64], values: NDArray[np.float64], **more: Any) -> Self:
-        """Judge sums of earnings by the agent's own values of the same pairs."""
+        """Compare sums of earnings with the agent's own values of the same pairs."""
         spread = min(float(np.std(sums)), float(np.std(values))) if len(sums) > 1 else 0.0
         correlation = float(np.corrcoef(sums, values)[0, 1]) if spread > 0.0 else 0.0
         residual = float(np.abs(sums - values).mean()) if len(sums) else np.inf
@@ -60,19 +57,19 @@ class Trust(Explanation):
         return self.residual / self.value_range if self.value_range > 0.0 else np.inf
 
     @property
-    def _by_visits(self) -> float | None:
-        """The same relative to the range of Q."""
+    def _relative_by_visits(self) -> float | None:
+        """``by_visits`` relative to the range of Q."""
         if self.by_visits is None:
             return None
         return self.by_visits / self.value_range if self.value_range > 0.0 else np.inf
 
     @property
     def grade(self) -> str:
-        """ "close", "rough" or "poor"; unchecked visits are never close."""
+        """ "close", "rough" or "poor"; never "close" if visits were not checked."""
 
         def within(limits: tuple[float, float, float]) -> bool:
             correlation, gap, distance = limits
-            apart = max(0.0 if self.distance is None else self.distance, self._by_visits or 0.0)
+            apart = max(0.0 if self.distance is None else self.distance, self._relative_by_visits or 0.0)
             return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
 
         if self.impossible > MAX_IMPOSSIBLE or not within(POOR):
@@ -81,15 +78,15 @@ class Trust(Explanation):
 
     @property
     def tie(self) -> float:
-        """Values closer than this are called a tie."""
+        """Values that differ by at most this are tied."""
         return TIE_SHARE * self.value_range
 
-    def hedged(self) -> str:
-        """What a sentence says before what it expects."""
+    def hedge(self) -> str:
+        """The words before an expectation that is only an estimate."""
         return {"close": "", "rough": "roughly, ", "poor": "by an unreliable estimate, "}[self.grade]
 
     def about(self, residual: float | None) -> list[str]:
-        """How far one answer's earnings are from Q, and how far all answers are."""
+        """The quality of one answer, and of all answers."""
         here = [] if residual is None else [f"Here its earnings are {residual:.2g} off the agent's own value."]
         return [*here, *self.sentences()]
 
@@ -101,20 +98,26 @@ class Trust(Explanation):
             lines = [f"Estimated by a belief network trained alongside the agent ({count(self.updates, 'update')})."]
         over = (
             f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
-            f"({percent(self.relative_gap)} of its range, correlation {self.correlation:.3f})"
+            f"({self._share_of_range(self.relative_gap)}correlation {self.correlation:.3f})"
         )
         if self.by_visits is not None:
-            over += f", visits times mean rewards {self.by_visits:.3g} ({percent(self._by_visits or 0.0)})"
+            share = self._relative_by_visits or 0.0
+            over += f", visits times mean rewards {self.by_visits:.3g}"
+            over += f" ({percent(share)})" if np.isfinite(share) else ""
         if self.distance is None:
             visits = "visit error not checked; run.comparison() checks it"
         else:
             visits = f"visits are {percent(self.distance)} off the exact ones (over {count(self.states, 'state')})"
         if self.impossible:
             lines.append(
-                f"Q itself is off: {percent(self.impossible)} of its values are beyond what the rewards seen in training could add up to."
+                f"Q itself is off: {percent(self.impossible)} of its values cannot be reached by the rewards seen in training."
             )
         grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
         return [*lines, f"{grade}: {over}; {visits}."]
+
+    @staticmethod
+    def _share_of_range(share: float) -> str:
+        return f"{percent(share)} of its range, " if np.isfinite(share) else ""
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -130,6 +133,6 @@ class Trust(Explanation):
             "updates",
             "impossible",
         )
-        found = {name: getattr(self, name) for name in names}
+        numbers = {name: getattr(self, name) for name in names}
         more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}
-        return {"question": "trust", **found, **more}
+        return {"question": "trust", **numbers, **more}

@@ -1,4 +1,4 @@
-"""Answers, one file a question; every file of this folder that asks one is on the list."""
+"""Answers, one file per question; importing this package registers them all."""
 
 import pkgutil
 from importlib import import_module
@@ -31,5 +31,5 @@ __all__ = [
     "Trust",
 ]
 
-for _found in pkgutil.iter_modules(__path__):
-    import_module(f"{__name__}.{_found.name}")
+for _module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -1,4 +1,4 @@
-"""Whether the agent expects something to come true, or to be true before something else."""
+"""Whether the agent expects an event, or expects it before another one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
+from whatfor.explanations.phrases import all_unknown
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chance(Explanation):
-    """What the agent expects of a concept after an action; all of it is about what follows the asked step.
+    """Whether the agent expects an event after an action; the first step itself does not count.
 
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
@@ -38,7 +39,7 @@ class Chance(Explanation):
     before: Concept | None
     visits: float  # expected visits of the concept's states, discounted as learned
     earnings: float  # expected to be earned in them, discounted as learned
-    probability: float  # the chance that the event comes true; with before: that it comes true first
+    probability: float  # the chance of the event; with ``before``: the chance that it comes first
     otherwise: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
     unknown: float  # probability that still rests on initial values
     tries: int
@@ -49,7 +50,7 @@ class Chance(Explanation):
     def after(
         cls, audit: Audit, labels: Labels, state: int, action: int, *, event: Concept, before: Concept | None = None
     ) -> Chance:
-        """Ask the ledger: the weight that arrives in the concept, without a discount, is the chance."""
+        """Compute it from the ledger: the undiscounted weight that arrives at the event is its chance."""
         first = [] if before is None else [(event & before, "both at once"), (before, before.name)]
         arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
         otherwise: dict[str, float] = {}
@@ -58,7 +59,7 @@ class Chance(Explanation):
             if chance > 0.0:
                 otherwise[name] = otherwise.get(name, 0.0) + chance
         row = audit.account(state, action, method="scan")
-        now = audit.account(state, action, discount=0.0, method="scan")  # nothing but the asked step itself
+        now = audit.account(state, action, discount=0.0, method="scan")  # the first step only
         probability = float(arrived[-1])
         return cls(
             labels=labels,
@@ -78,11 +79,16 @@ class Chance(Explanation):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        asked = repr(self.event.name) + ("" if self.before is None else f" before {self.before.name!r}")
+        event = repr(self.event.name) + ("" if self.before is None else f" before {self.before.name!r}")
         if self.tries == 0:
-            return [f"In {here!r}, {doing!r} was never tried: whether {asked} follows is unknown."]
+            return [f"In {here!r}, {doing!r} was never tried: whether {event} follows is unknown."]
+        tried = f"tried {count(self.tries, 'time')}"
+        if all_unknown(max(self.probability, *self.otherwise.values(), 0.0), self.unknown):
+            return [
+                f"In {here!r}, whether {event} follows {doing!r} is unknown ({tried}): it still rests on initial values."
+            ]
         lines = [
-            f"In {here!r}, after {doing!r}, it expects {asked} with a probability of {percent(self.probability)} (tried {count(self.tries, 'time')})."
+            f"In {here!r}, after {doing!r}, it expects {event} with a probability of {percent(self.probability)} ({tried})."
         ]
         for concept in (self.event, self.before):
             if concept is not None and concept.states[self.state]:
@@ -112,10 +118,10 @@ class Chance(Explanation):
 
 
 def layout(why: Chance) -> Bars:
-    """Whether it comes true, or what else happens."""
+    """A bar for the event, and one for everything else."""
     first = why.event.name if why.before is None else f"{why.event.name} first"
     names = (first, *why.otherwise, "unknown")
-    title = f"{why.labels.actions[why.action]}: what it expects to come true"
+    title = f"{why.labels.actions[why.action]}: whether it expects {why.event.name}"
     numbers = (why.probability, *why.otherwise.values(), why.unknown)
     unknown = tuple(name == "unknown" for name in names)
     return Bars(title, why.labels.words(why.state), names, (Series("chance", numbers),), "chance", unknown)
@@ -130,26 +136,26 @@ def layout(why: Chance) -> Bars:
     parameters=(
         Parameter(
             "event",
-            'what it might expect to come true, in words ("passenger aboard"), or how it ends ("delivered")',
+            'the event, in words ("passenger aboard"), or an ending ("delivered")',
             selects=True,
             needed=True,
             example="passenger aboard",
             suggestions=lambda run: run.labels.ending_names,
         ),
-        Parameter("before", "before this is true"),
+        Parameter("before", "another event, before which it should happen"),
     ),
     place=70,
 )
 def ask(run: Run, state: State, action: Action | None = None, *, event: Any, before: Any = None) -> Chance:
-    """Whether the agent expects something to be true after an action (by default, its best), and before something else.
+    """Whether the agent expects an event after an action (by default, its best), optionally before another event.
 
-    ``event`` and ``before``: anything that ``labels.where`` takes: words, an ending, a condition, states.
+    ``event`` and ``before``: anything that ``labels.where`` accepts: words, an ending, a condition, states.
     """
-    known = run.audit.ledger.endings
-    asked, other = (None if what is None else run.labels.where(what, endings=known) for what in (event, before))
-    if asked is None:
-        raise ValueError('event= says what the chance is of, e.g. event="row 1"')
-    if other is not None and other.same_as(asked):
-        raise ValueError(f"{asked.name!r} cannot come before itself; say what else should come later")
+    endings = run.audit.ledger.endings
+    first, second = (None if what is None else run.labels.where(what, endings=endings) for what in (event, before))
+    if first is None:
+        raise ValueError('chance needs an event, e.g. event="row 1"')
+    if second is not None and second.same_as(first):
+        raise ValueError(f"{first.name!r} cannot come before itself; pass another event as before=")
     at, chosen = run.resolve(state, action)
-    return Chance.after(run.audit, run.labels, at.index, chosen, event=asked, before=other)
+    return Chance.after(run.audit, run.labels, at.index, chosen, event=first, before=second)

@@ -16,6 +16,7 @@ from whatfor.explanation import MIN_SHOWN, Badge, Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
+from whatfor.explanations.phrases import all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.facets import side_by_side
@@ -40,8 +41,6 @@ MIN_EPISODES = 5.0
 MAX_PLACES = 5
 #: A picture draws smaller differences of visits as none.
 MIN_DRAWN_DIFFERENCE = 5e-3
-#: With at least this probability unknown, a chance near zero is called unknown.
-UNKNOWN = 0.995
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ class Comparison(Explanation):
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
         form = amount if measure.name == "value" else percent
-        if form is percent and measure.believed < MIN_SHOWN and (self.unknown or 0.0) >= UNKNOWN:
+        if form is percent and all_unknown(measure.believed, self.unknown or 0.0):
             return f"{measure.name}: unknown, {percent(measure.actual)} actual"
         return measure.with_verdict(form) if self._conclusive else measure.text(form)
 
@@ -275,14 +274,14 @@ def layout(
         return _endings(why, title, caption)
     maps = {"believed": why.believed.visits, "actual": actual}
     masks = (why.believed.no_experience, None)
-    shown = [
+    panels = [
         map_of(why.labels, numbers, title=name, unknown=unknown, state=why.state, facets=facets)
         for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
     ]
-    if isinstance(shown[0], Bars):
+    if isinstance(panels[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
-    caption = "\n".join(line for line in (caption, shown[0].caption) if line)
-    return Panels(title, caption, tuple(replace(one, caption="") for one in shown), columns=2)
+    caption = "\n".join(line for line in (caption, panels[0].caption) if line)
+    return Panels(title, caption, tuple(replace(one, caption="") for one in panels), columns=2)
 
 
 def _endings(why: Comparison, title: str, caption: str) -> Bars:
@@ -291,7 +290,9 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     if why.verdict == "unknown":
         return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
-    known_error = all(math.isfinite(measure.tolerance) for measure in ends)  # the sampling error of a network is unknown
+    known_error = all(
+        math.isfinite(measure.tolerance) for measure in ends
+    )  # the sampling error of a network is unknown
     low = tuple(max(0.0, measure.believed - measure.tolerance) for measure in ends) if known_error else None
     high = tuple(min(1.0, measure.believed + measure.tolerance) for measure in ends) if known_error else None
     axis = "chance; whiskers: sampling error" if known_error else "chance"

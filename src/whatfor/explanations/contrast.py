@@ -1,4 +1,4 @@
-"""Why this action and not that one."""
+"""Why the agent prefers one action to another."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whatfor.beliefs.trust import Trust
+from whatfor.explanation import ROUNDING
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import LIKELY, expecting
+from whatfor.explanations.phrases import FEW_UPDATES, LIKELY, expectation_clause, signed_lines
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
@@ -24,23 +25,20 @@ MAX_REASONS = 5
 
 @dataclass(frozen=True)
 class Contrast(Difference):
-    """Two actions in one state: what each expects, and the parts that sum to the gap between their values."""
+    """Two actions in one state: what the agent expects of each, and the parts that sum to the gap between their values."""
 
     @property
     def chosen(self) -> Intention:
-        """What the first action expects."""
+        """What the agent expects of the first action."""
         return self.one
 
     @property
     def instead(self) -> Intention:
-        """What the other expects."""
+        """What the agent expects of the other action."""
         return self.other
 
     def back_after(self, which: Intention) -> int | None:
-        """After how many steps it expects to be in this very state again; None: it does not, as far as it knows.
-
-        1: the action leaves it where it is; more: a bounce.
-        """
+        """The number of steps after which it expects to be back in this state; 1: the action does not move it; None: not expected."""
         course = which.course
         if course is None:
             return None
@@ -66,12 +64,12 @@ class Contrast(Difference):
                 ]
         if self.tied:
             equal = (
-                f"{amount(self.one.value)}"
+                amount(self.one.value)
                 if self.gap == 0.0 or self.one.trust is None
                 else f"{amount(self.one.value)} and {amount(self.other.value)}"
             )
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
-            lines += self._two_ways(names) if self.different else ["They expect the same future."]
+            lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
         else:
             lines = self._decided(here)
         for which in (self.one, self.other):
@@ -80,52 +78,60 @@ class Contrast(Difference):
         return [*lines, self._adds_up()] if self.one.trust is None else lines + self._hedges(self.one.trust)
 
     def _adds_up(self) -> str:
-        """How far the parts are from the gap between the agent's own values."""
+        """Whether the parts sum to the gap between the agent's own values."""
         total = float(self.parts.sum()) + self.initial_part
-        return f"The parts sum to {amount(total, signed=True)}: {self._quality(self.magnitude, 'difference between the values')}."
+        total = 0.0 if abs(total) <= ROUNDING * self.magnitude else total
+        return f"The parts sum to {amount(total, signed=total != 0.0)}: {self._quality(self.magnitude, 'difference between the values')}."
+
+    @property
+    def _off_by_more(self) -> bool:
+        """Whether a network's parts are off by more than the gap they explain."""
+        return self.one.trust is not None and (self.residual or 0.0) >= abs(self.gap)
 
     def _hedges(self, trust: Trust) -> list[str]:
-        """How far both sides of a network's estimate are from the agent's own values."""
+        """The quality of a network's estimate of both sides."""
         untrained = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
         guesses = [
-            f"{name.capitalize()} was in none of its training batches here: what it expects of it is a guess."
+            f"{name!r} was in none of its training batches here: what it expects of it is a guess."
             for name in untrained
         ]
-        apart = f"The parts sum to {amount(float(self.parts.sum()), signed=True)}, the difference is {amount(self.gap, signed=True)}: {self.residual or 0.0:.2g} off."
-        return [*guesses, apart, *trust.sentences()]
+        total, gap = (amount(number, signed=True) for number in (float(self.parts.sum()), self.gap))
+        more = ", more than the difference itself" if self._off_by_more else ""
+        off = f"The parts sum to {total}, the difference is {gap}: {self.residual or 0.0:.2g} off{more}."
+        return [*guesses, off, *trust.sentences()]
 
-    def _two_ways(self, names: list[str]) -> list[str]:
-        """Two futures of one value."""
-        ways = [self.one.expectation().text, self.other.expectation().text]
-        if ways[0] == ways[1]:
-            ways = [self.one.way(), self.other.way()]
-        shown = [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
-        return ["They still expect different futures" + (":" if shown else "."), *shown]
+    def _two_futures(self, names: list[str]) -> list[str]:
+        """Two futures with the same value."""
+        texts = [self.one.expectation().text, self.other.expectation().text]
+        if texts[0] == texts[1]:
+            texts = [self.one.action_sequence(), self.other.action_sequence()]
+        lines = [f"  {name}: {text}." for name, text in zip(names, texts, strict=True) if text]
+        return ["It expects different futures after them" + (":" if lines else "."), *lines]
 
     def _decided(self, here: str) -> list[str]:
-        """Which is better, and what each is for."""
+        """Which action is better, and what the agent expects of each."""
         better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
         why = better.expectation()
         name = self.labels.actions[worse.action]
-        hedged = "" if self.one.trust is None else self.one.trust.hedged()
+        hedge = "" if self.one.trust is None else self.one.trust.hedge()
         best = int(better.values.argmax())
         if better.value < better.values[best] - better.tie:  # it takes neither
-            then = f": {hedged or 'then '}it expects {why.text}" if why.text else ""
+            then = f": {hedge or 'then '}it expects {why.text}" if why.text else ""
             lines = [
                 f"In {here!r}, it would take {self.labels.actions[best]!r}; of these two, "
                 f"{self.labels.actions[better.action]!r} is better than {name!r}{then}."
             ]
-            return lines + self._less(better, worse)
-        decides = self._one_cost() if better is self.one and not hedged else ""
-        expected = expecting(why._replace(reason=why.reason and not decides), hedged)
+            return lines + self._worse_action(better, worse)
+        decides = self._single_cost() if better is self.one and not hedge else ""
+        expected = expectation_clause(why._replace(reason=why.reason and not decides), hedge)
         lines = [f"In {here!r}, it {self.labels.action_phrase(better.action)} rather than {name!r}{decides}{expected}."]
-        return lines + self._less(better, worse)
+        return lines + self._worse_action(better, worse)
 
-    def _less(self, better: Intention, worse: Intention) -> list[str]:
-        """What the worse one expects, and how sure all that is."""
+    def _worse_action(self, better: Intention, worse: Intention) -> list[str]:
+        """The value and the expectation of the worse action, and how certain the comparison is."""
         why, instead = better.expectation(), worse.expectation()
-        less = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
-        lines = [less + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
+        value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
+        lines = [value + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
             lines.append(
                 f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."
@@ -136,44 +142,46 @@ class Contrast(Difference):
                     f"It has learned little about how {self.labels.actions[which.action]!r} ends ({percent(which.endings_unknown)} unknown)."
                 )
             if which.tries is not None and 1.0 - which.now >= 0.05:
+                only = "only " if which.tries < FEW_UPDATES else ""
                 lines.append(
-                    f"It has tried {self.labels.actions[which.action]!r} only {count(which.tries, 'time')}: "
+                    f"It has learned from {self.labels.actions[which.action]!r} {only}{count(which.tries, 'time')}: "
                     f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 )
         return lines
 
-    def _one_cost(self) -> str:
-        """A single cost that the better action avoids, larger than all it expects to earn and pay; empty: there is none."""
+    def _single_cost(self) -> str:
+        """A single cost that the better action avoids, larger than the sum of its |earnings|; empty: there is none."""
         state, action, saved = next(iter(self.reasons), (0, 0, 0.0))
         if saved <= self.one.magnitude or self.one.earnings[state, action] > 0.0:
             return ""
         return f" because that saves it {amount(saved)} at {self._pair(state, action)!r}"
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
-        """Stuck, a bounce back, or circles without an end."""
-        name, back, course = self.labels.actions[which.action].capitalize(), self.back_after(which), which.course
+        """Whether an action does not move it, leads back, or leads in circles."""
+        name, back, course = self.labels.actions[which.action], self.back_after(which), which.course
         if back == 1:
-            return [f"{name} leaves it where it is."]
+            return [f"After {name!r}, it expects to stay where it is."]
         if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
-            return [f"{name} leads nowhere: it expects to go in circles."]
+            return [f"After {name!r}, it expects to go in circles."]
         if back is not None:
-            return [f"{name} expects to be back here after {back} steps."]
+            return [f"After {name!r}, it expects to be back here in {back} steps."]
         return []
 
     def _reasons(self) -> list[str]:
-        """The parts that decide."""
+        """The parts that decide for the first action."""
         reasons = self.reasons
         if not reasons:
             return []
-        lead = "What speaks for" if self.unsettled else "What decides for"
+        lead = "What speaks for" if self.unsettled or self._off_by_more else "What decides for"
         lines = [f"{lead} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
-        shown = reasons[:MAX_REASONS]
-        lines += [f"  {amount(part, signed=True):>8}  {self._reason(s, a)}" for s, a, part in shown]
-        rest = self.gap - sum(part for *_, part in shown)
-        return [*lines, f"  {amount(rest, signed=True):>8}  all other parts, for and against"]
+        rows = [(part, self._reason(state, action)) for state, action, part in reasons[:MAX_REASONS]]
+        rest = self.gap - sum(part for part, _ in rows)
+        if abs(rest) > ROUNDING * self.magnitude:
+            rows.append((rest, "all other parts, for and against"))
+        return lines + signed_lines(rows)
 
     def _reason(self, state: int, action: int) -> str:
-        """A pair in favour of the chosen action: something earned there, or a cost that only the other expects."""
+        """A pair in favour of the first action: an earning there, or a cost of the other action that it avoids."""
         avoided = "" if self.one.earnings[state, action] > 0.0 else "avoided: "
         return avoided + self._pair(state, action)
 
@@ -183,7 +191,7 @@ class Contrast(Difference):
 
 
 def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> Layout:
-    """What each expects, and what only one of them does."""
+    """Maps of what the agent expects of each action, of only one, and of both."""
     one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
     title = (
         f"{one} or {two}: the same estimated return"
@@ -206,7 +214,7 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     place=20,
 )
 def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
-    """Why one action and not another; by default, the best against the second best."""
+    """Why the agent prefers one action to another; by default, the best to the second best."""
     at, first = run.resolve(state, chosen)
     others = run.values_at(at).copy()
     others[first] = -np.inf

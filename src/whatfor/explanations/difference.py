@@ -1,4 +1,4 @@
-"""Two expected futures of one state, and what makes the difference between their values."""
+"""Two expected futures in one state, and the parts of the difference between their values."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.shapes import Bars, Layout, Panels
 from whatfor.maps import Facets, map_of
 
-#: So much more of the visits, relative to all of them, makes two futures different.
-DIFFERENT = 0.05
+#: Two futures are different if more than this share of their visits is not common to both.
+MAX_SAME_FUTURE = 0.05
 
 
 @dataclass(frozen=True)
 class Difference(Explanation):
-    """One future less another; the parts of the difference sum to the gap between the values."""
+    """One future minus another; the parts sum to the gap between the values."""
 
     labels: Labels
     state: int
     one: Intention
     other: Intention
-    gap: float  # the the one value less the other, each from the agent's own table
-    gained: NDArray[np.float64]  # (S, A) visits that only the one expects
-    lost: NDArray[np.float64]  # (S, A) visits that only the other expects
+    gap: float  # the first value minus the second, each from the agent's own table
+    gained: NDArray[np.float64]  # (S, A) visits that only the first expects
+    lost: NDArray[np.float64]  # (S, A) visits that only the second expects
     shared: NDArray[np.float64]  # (S, A) visits that both expect
-    parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
-    initial_part: float  # the part of the gap that is left of initial values
-    residual: float | None  # |parts + start_part - gap|; None: one of the values is not the agent's own
+    parts: NDArray[np.float64]  # (S, A) earnings of the first minus those of the second
+    initial_part: float  # the part of the gap that still rests on initial values
+    residual: float | None  # |parts + initial_part - gap|; None: one of the values is not the agent's own
     noise: float | None  # the standard error of the gap; None: unknown
 
     @classmethod
@@ -42,7 +42,7 @@ class Difference(Explanation):
         """Compare two intentions of one state."""
         gap = one.value - other.value
         parts = one.earnings - other.earnings
-        start = one.initial_share - other.initial_share
+        initial = one.initial_share - other.initial_share
         return cls(
             labels=one.labels,
             state=one.state,
@@ -53,17 +53,17 @@ class Difference(Explanation):
             lost=np.maximum(other.visits - one.visits, 0.0),
             shared=np.minimum(one.visits, other.visits),
             parts=parts,
-            initial_part=start,
-            residual=None if None in (one.residual, other.residual) else abs(float(parts.sum()) + start - gap),
+            initial_part=initial,
+            residual=None if None in (one.residual, other.residual) else abs(float(parts.sum()) + initial - gap),
             noise=noise,
             **more,
         )
 
     @property
     def reasons(self) -> list[tuple[int, int, float]]:
-        """The fewest parts in favour that outweigh everything against: state, action, amount; the largest first.
+        """The fewest positive parts that outweigh all negative ones: state, action, amount; the largest first.
 
-        Empty where the one is not the better one.
+        Empty unless the first value is the higher one.
         """
         against = float(self.parts[self.parts < 0].sum()) + min(self.initial_part, 0.0)
         weight, reasons = against, []
@@ -87,29 +87,29 @@ class Difference(Explanation):
 
     @property
     def tied(self) -> bool:
-        """Whether the two values are the same, up to a tie."""
+        """Whether the two values are tied."""
         return abs(self.gap) <= max(TIE * self.magnitude, self.one.tie, self.other.tie)
 
     @property
     def unsettled(self) -> bool:
-        """Whether the gap is within two standard errors of the experiences behind it."""
+        """Whether the gap is within two standard errors."""
         return self.noise is not None and abs(self.gap) < 2.0 * self.noise
 
     @property
     def different(self) -> bool:
-        """Whether the two expect different futures, beyond the first step."""
+        """Whether the two futures differ beyond the first step."""
         apart = self.gained.sum() + self.lost.sum()
         if self.one.action != self.other.action:
             apart -= 2.0 * min(self.one.now, self.other.now)
-        return bool(apart > DIFFERENT * (self.one.visits.sum() + self.other.visits.sum()))
+        return bool(apart > MAX_SAME_FUTURE * (self.one.visits.sum() + self.other.visits.sum()))
 
     def _numbers(self) -> dict[str, Any]:
-        """The numbers that every difference has."""
+        """The numbers common to all differences."""
         return {
             "state": self.state,
             "gap": self.gap,
             "residual": self.residual,
-            "start_part": self.initial_part,
+            "initial_part": self.initial_part,
             "tied": self.tied,
             "noise": self.noise,
             "unsettled": self.unsettled,
@@ -119,7 +119,7 @@ class Difference(Explanation):
             "lost": self._map(self.lost),
             "shared": self._map(self.shared),
             "parts": self._map(self.parts),
-            "reasons": [{"state": s, "action": a, "number": amount} for s, a, amount in self.reasons],
+            "reasons": [{"state": s, "action": a, "number": part} for s, a, part in self.reasons],
             "sentences": self.sentences(),
         }
 
@@ -135,7 +135,7 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     of_both = None if of_one is None or of_other is None else of_one & of_other
     lay_out = partial(map_of, why.labels, state=why.state, facets=facets)
     if show == "parts":
-        signed: dict[str, Any] = {"quantity": "earned more (or less)", "diverging": True, "unknown": of_both}
+        signed: dict[str, Any] = {"quantity": "difference of earnings", "diverging": True, "unknown": of_both}
         return lay_out(why.parts, title=title, caption=caption, **signed)
     maps = (
         lay_out(why.one.visits, title=f"{one} expects", unknown=of_one),
@@ -144,8 +144,8 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
         lay_out(why.lost, title=f"only {two}", unknown=of_other),
         lay_out(why.shared, title="both", unknown=of_both),
     )
-    if isinstance(maps[0], Bars):  # five lists say less than one with two bars a place
+    if isinstance(maps[0], Bars):  # one list with two bars per pair is clearer than five lists
         visits = {one: why.one.visits, two: why.other.visits}
         return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
-    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # what is left out, stated once
+    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # state once what the maps leave out
     return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))

@@ -1,4 +1,4 @@
-"""What the agent expects to follow."""
+"""What the agent expects after an action."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from whatfor.beliefs.course import Course
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.trust import Trust
 from whatfor.explanation import MIN_SHOWN, ROUNDING, Explanation
-from whatfor.explanations.phrases import Expectation, as_way, expectation, expecting, experience
+from whatfor.explanations.phrases import (
+    Expectation,
+    action_sequence,
+    counted,
+    expectation,
+    expectation_clause,
+    experience,
+    signed_lines,
+)
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -22,32 +30,32 @@ from whatfor.text import amount, count
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: A gap between two values below this share of what is at stake is called a tie.
+#: Two values are tied if their gap is below this share of the earnings.
 TIE = 1e-6
 
 
 @dataclass(frozen=True)
 class Intention(Explanation):
-    """The future that an agent expects of one action, adding up to its value."""
+    """The future that an agent expects of one action; its earnings sum to the action's value."""
 
     labels: Labels
     state: int
     action: int
     visits: NDArray[np.float64]  # (S, A) discounted as learned: the paper's belief map
     earnings: NDArray[np.float64]  # (S, A) where the value comes from
-    values: NDArray[np.float64]  # (A,) of all actions here, from the learner's own table
-    initial_share: float  # the part of the value that is left of what the tables started with
-    residual: float | None  # |earnings + from_start - value|; None: the values are those of the source itself
-    dropped: float = 0.0  # weight that an indexed walk left out; 0: exact
-    visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
-    unknown: float = 0.0  # visits of pairs it expects to come to and has not learned about, discounted as learned
-    now: float = 1.0  # the part of its own visits that is this step itself: 1 less the share of its initial value
+    values: NDArray[np.float64]  # (A,) of all actions here, from the agent's own table
+    initial_share: float  # the part of the value that still rests on initial values
+    residual: float | None  # |earnings + initial_share - value|; None: the values are not the agent's own
+    dropped: float = 0.0  # the total weight that was too small to follow
+    visits_error: float = 0.0  # a bound on the error of the sum of visits because of that
+    unknown: float = 0.0  # expected visits to pairs it has not learned about, discounted as learned
+    now: float = 1.0  # visits of this very step: 1 minus the weight on the initial value
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
-    chances: dict[str, float] | None = None  # of every way to end, without a discount; None: the source cannot tell
+    chances: dict[str, float] | None = None  # of every ending, undiscounted; None: unknown to this source
     endings_unknown: float = 0.0  # probability that still rests on initial values
-    course: Course | None = None  # the likeliest way on; None: the source cannot tell
+    course: Course | None = None  # the likeliest course; None: unknown to this source
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
-    trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
+    trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
 
     @classmethod
     def of(
@@ -60,7 +68,7 @@ class Intention(Explanation):
         values: NDArray[np.float64],
         own: bool = True,
     ) -> Intention:
-        """Build it from a row; ``values``: the agent's values of all actions here; ``own``: they come from its own table, so there is a residual."""
+        """Build it from a row; ``values``: of all actions here; ``own``: whether they are the agent's own, so that there is a residual."""
         return cls(
             labels=labels,
             state=state,
@@ -84,7 +92,7 @@ class Intention(Explanation):
 
     @property
     def value(self) -> float:
-        """The agent's value of the action, from its own table."""
+        """The agent's own value of the action."""
         return float(self.values[self.action])
 
     @property
@@ -94,7 +102,7 @@ class Intention(Explanation):
 
     @property
     def no_experience(self) -> NDArray[np.bool_] | None:
-        """(S, A) Pairs without any update; all pairs, if this one has none. None: not counted."""
+        """(S, A) Pairs without any update; all pairs if this one has none. None: not counted."""
         if self.tries_by_pair is None:
             return None
         untried: NDArray[np.bool_] = self.tries_by_pair == 0
@@ -112,11 +120,11 @@ class Intention(Explanation):
 
     @property
     def tie(self) -> float:
-        """Values that differ by less than this are called equal."""
+        """Values that differ by at most this are tied."""
         return TIE * self.magnitude if self.trust is None else max(TIE * self.magnitude, self.trust.tie)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
-        """The most expected pairs after this one: state, action, visits; the most expected first."""
+        """The pairs with the most expected visits after this step: state, action, visits."""
         later = self.visits.copy()
         later[self.state, self.action] = max(0.0, later[self.state, self.action] - self.now)
         order = np.argsort(-later, axis=None, kind="stable")[:most]
@@ -142,67 +150,72 @@ class Intention(Explanation):
             ]
         why = self.expectation()
         if self.is_best:
-            lines = [f"In {here!r}, it {doing}{expecting(why)}."]
+            lines = [f"In {here!r}, it {doing}{expectation_clause(why)}."]
         else:
-            lines = [f"In {here!r}, if it {doing}, it expects {why.text or 'no single way to go on'}."]
+            expects = f"it expects {why.text}" if why.text else "no single future is likely"
+            lines = [f"In {here!r}, if it {doing}, {expects}."]
         lines.append(self._compared())
         lines += experience(self.tries, 1.0 - self.now, self.unknown)
-        lines += [f"Its expected way: {self.way()}."] if self.way() else self._most_expected()
-        return lines + self._earned()
+        sequence = self.action_sequence()
+        lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
+        return lines + self._earnings_lines()
 
-    def _earned(self) -> list[str]:
-        """What it expects to earn, and how far that is from its value."""
-        earned = [f"  {amount(number, signed=True):>8}  {words}" for words, number in self._largest_earnings()]
-        lines = ["It expects to earn (discounted):", *earned] if earned else ["It expects to earn nothing."]
+    def _earnings_lines(self) -> list[str]:
+        """What it expects to earn, and whether that sums to its value."""
+        earned = signed_lines(self._largest_earnings())
+        lines = ["It expects to earn (discounted as learned):", *earned] if earned else ["It expects to earn nothing."]
         quality = self._quality(float(np.abs(self.earnings).sum()))
         if self.dropped:
             quality += f"; weights of {self.dropped:.1e} in total were too small to follow"
         return [*lines, f"In total {amount(self.earnings.sum() + self.initial_share)}: {quality}."]
 
     def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
-        """What a belief network estimates, and how far to trust it."""
-        steps = float(self.visits.sum())
-        ahead = f"{steps:.3g} steps in total" + ("" if trust.discount == 1.0 else " (discounted)")
+        """What a belief network estimates, and the quality of that estimate."""
+        steps = counted(f"{float(self.visits.sum()):.3g}", "step") + " in total"
+        steps += "" if trust.discount == 1.0 else " (discounted)"
         ends = self.expectation().text
-        expects = f"{trust.hedged()}it expects {ends}{', after ' if ends else ''}{ahead}"
+        expects = f"{trust.hedge()}it expects {ends}{', after ' if ends else ''}{steps}"
         lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
         lines.append(self._compared())
         if self.tries == 0:
             lines.append("This pair was in none of its training batches: what follows is a guess.")
-        return [*lines, *self._most_expected(), *self._earned(), *trust.sentences()]
+        return [*lines, *self._most_expected(), *self._earnings_lines(), *trust.sentences()]
 
     def expectation(self) -> Expectation:
-        """What it expects to reach, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
-        least = 0.005 if self.trust is None else 0.02  # below that, a network has not decided
+        """What it expects to reach, if that is likely: "to pick up the passenger at Y in 8 steps and ..."."""
+        least = 0.005 if self.trust is None else 0.02  # smaller chances of a network are noise
         chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}
         return expectation(self.labels, self.course, chances, self.endings_unknown, self.state)
 
-    def way(self) -> str:
-        """The likely way on, action by action; empty if none is likely: "south, west × 2, pick up"."""
-        return as_way(self.labels, self.course)
+    def action_sequence(self) -> str:
+        """The actions of its likely course: "south, west × 2, pick up"; empty if none is likely."""
+        return action_sequence(self.labels, self.course)
 
     def caption(self) -> str:
-        """What a picture says below its title: the state, and how far to trust an estimate of it."""
+        """The caption of a picture: the state, and the quality of an estimate."""
         grade = None if self.trust is None else self.trust.grade
         grades = {"rough": " (a rough estimate)", "poor": " (an unreliable estimate)"}.get(grade or "", "")
         return self.labels.words(self.state) + grades
 
     def _compared(self) -> str:
-        """The value, beside the best or the next best."""
+        """The value, compared with that of the best other action."""
         others = [a for a in range(len(self.values)) if a != self.action]
-        own = f"Its estimated return is {amount(self.value)} (discounted)"
+        own = f"Its estimated return is {amount(self.value)} (discounted as learned)"
         if not others:
             return own + "."
         rival = max(others, key=lambda a: float(self.values[a]))
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
-            return f"{own}; {name!r}, next by value, was never tried."
+            return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, was never tried."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
-        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."
+        known_error = self.error if self.tries is not None and self.tries > 1 else None  # one update has no spread
+        within = "" if known_error is None or abs(gap) >= known_error else ", less than its standard error"
+        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}{within}."
 
     def _most_expected(self) -> list[str]:
+        """The pairs it expects to visit most."""
         following = self.expected()
         if not following:
             ends = self.course is not None and self.course.ending is not None
@@ -242,26 +255,24 @@ class Intention(Explanation):
             "sentences": self.sentences(),
         }
 
-    def _largest_earnings(self, most: int = 5) -> list[tuple[str, float]]:
-        """The largest earnings by pair, and the rest in one line."""
+    def _largest_earnings(self, most: int = 5) -> list[tuple[float, str]]:
+        """The largest earnings by pair, and the sum of the rest."""
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
         largest = [
-            (self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if abs(self.earnings[s, a]) >= MIN_SHOWN
+            (float(self.earnings[s, a]), self._pair(s, a)) for s, a in pairs if abs(self.earnings[s, a]) >= MIN_SHOWN
         ]
-        rest = float(self.earnings.sum()) - sum(earned for _, earned in largest)
+        rest = float(self.earnings.sum()) - sum(earned for earned, _ in largest)
         others = int((np.abs(self.earnings) >= MIN_SHOWN).sum()) - len(largest)
         if others > 0 or abs(rest) >= MIN_SHOWN:
-            largest.append(
-                (f"at {count(others, 'other place')} it expects to pass" if others > 0 else "elsewhere", rest)
-            )
+            largest.append((rest, f"at {count(others, 'other state-action pair')}" if others > 0 else "elsewhere"))
         if self.initial_share:
-            largest.append(("left of the initial values", self.initial_share))
+            largest.append((self.initial_share, "remaining from initial values"))
         return largest
 
 
 def layout(why: Intention, *, facets: Facets = "all") -> Layout:
-    """Where it expects to go."""
+    """A map of the expected visits."""
     return map_of(
         why.labels,
         why.visits,
@@ -275,5 +286,5 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
 
 @question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
 def ask(run: Run, state: State, action: Action | None = None) -> Intention:
-    """What the agent expects to follow; by default, its best action."""
+    """What the agent expects after an action; by default, after its best."""
     return run.expects(*run.resolve(state, action))

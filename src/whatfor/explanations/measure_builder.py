@@ -109,12 +109,26 @@ class MeasureBuilder:
         return effective_episodes(self.audit.ledger, used, weights[used])
 
     def _measure(
-        self, name: str, believed: float, simulated: float, simulated_error: float, belief_error: BeliefError, negligible: float
+        self,
+        name: str,
+        believed: float,
+        simulated: float,
+        simulated_error: float,
+        belief_error: BeliefError,
+        negligible: float,
     ) -> Measure:
         noise = float(np.hypot(belief_error.error, simulated_error if belief_error.true is None else 0.0))
         tolerance = belief_error.width * noise + belief_error.unit + negligible
         return Measure(
-            name, believed, simulated, simulated_error, belief_error.true, belief_error.error, belief_error.lag, belief_error.initial, tolerance
+            name,
+            believed,
+            simulated,
+            simulated_error,
+            belief_error.true,
+            belief_error.error,
+            belief_error.lag,
+            belief_error.initial,
+            tolerance,
         )
 
     def _belief_error(

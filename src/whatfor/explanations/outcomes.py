@@ -10,6 +10,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.intention import Intention
+from whatfor.explanations.phrases import all_unknown
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
@@ -18,13 +19,13 @@ from whatfor.text import count, percent
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: A picture has so many bars.
+#: The number of bars in a picture.
 MAX_BARS = 10
 
 
 @dataclass(frozen=True)
 class Outcomes(Explanation):
-    """The chance of every way to end, as the agent believes it, and the share that it does not know."""
+    """The chance of every ending, as the agent believes it, and the share that is unknown."""
 
     labels: Labels
     state: int
@@ -32,15 +33,15 @@ class Outcomes(Explanation):
     chances: dict[str, float]  # by name, the likeliest first; an unnamed ending is described by its last step
     unknown: float  # probability that still rests on initial values
     tries: int | None  # None: not counted
-    unaccounted: float  # |all chances + unknown - 1|
+    unaccounted: float  # |sum of chances + unknown - 1|
     residual: float | None = None  # of a network's intention
-    trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
+    trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
 
     @classmethod
     def of(
         cls, beliefs: Beliefs, labels: Labels, at: Situation, action: int, *, estimate: Intention | None = None
     ) -> Outcomes:
-        """How a source expects an action to end; ``estimate``: the intention of a network, whose residual is stated."""
+        """Read the endings from a source; ``estimate``: the intention of a network, whose residual is reported."""
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
@@ -57,6 +58,10 @@ class Outcomes(Explanation):
             if self.trust is None
             else "not learned yet; knowledge of endings moves back one step with every sync of the target network"
         )
+        if all_unknown(max(self.chances.values(), default=0.0), self.unknown):
+            why = rest if self.trust is not None else "it still rests on initial values"
+            lines = [f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {why}."]
+            return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
         lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
         lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
@@ -64,6 +69,7 @@ class Outcomes(Explanation):
         return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
 
     def _experience(self) -> str:
+        """The number of updates, in brackets."""
         if self.tries is None:
             return ""
         if self.trust is None:
@@ -87,11 +93,11 @@ class Outcomes(Explanation):
 
 
 def layout(why: Outcomes) -> Bars:
-    """A bar for each ending, and one for what is not known."""
+    """A bar for each ending, and one for the unknown share."""
     chances = list(why.chances.items())
     if len(chances) > MAX_BARS:
         others = sum(chance for _, chance in chances[MAX_BARS:])
-        chances = [*chances[:MAX_BARS], (f"{len(chances) - MAX_BARS:,} other ends", others)]
+        chances = [*chances[:MAX_BARS], (f"{len(chances) - MAX_BARS:,} other endings", others)]
     names = (*(name for name, _ in chances), "unknown")
     return Bars(
         title=f"{why.labels.actions[why.action]}: how it expects the episode to end",

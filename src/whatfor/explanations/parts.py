@@ -1,4 +1,4 @@
-"""Which parts of the reward a value is made of."""
+"""Which parts of the reward a value consists of."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.explanation import ROUNDING, Explanation
+from whatfor.explanations.phrases import signed_lines
 from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
@@ -20,16 +21,16 @@ from whatfor.text import amount
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: With more different rewards than this, parts have to be given.
+#: With more distinct rewards than this, the caller has to pass the parts.
 MAX_REWARDS = 12
 
-#: One number for each update, or what (state, action, reward) contributes.
+#: A number for each update, or a function of (state, action, reward).
 Part = ArrayLike | Callable[[int, int, float], float]
 
 
 @dataclass(frozen=True)
 class Parts(Explanation):
-    """A value split over named parts of the reward; with what no part covers and what is left of initial values, all of it.
+    """A value split over named parts of the reward; with the rest and the initial share, they sum to the value.
 
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
@@ -42,14 +43,14 @@ class Parts(Explanation):
     labels: Labels
     state: int
     action: int
-    value: float  # from the learner's own table
-    earnings: dict[str, NDArray[np.float64]]  # by part: (S, A), where it is expected to be earned
+    value: float  # from the agent's own table
+    earnings: dict[str, NDArray[np.float64]]  # by part: (S, A) expected earnings
     totals: dict[str, float]  # by part: its share of the value
-    rest: float  # the share of rewards that no part covers
-    initial_share: float  # the part of the value that is left of initial values
-    scale: float  # sum of |weight * reward|: what rounding is measured against
+    rest: float  # the part of the value from rewards that no part covers
+    initial_share: float  # the part of the value that still rests on initial values
+    scale: float  # the sum of |weight * reward|
     tries: int
-    residual: float | None  # |totals + rest + from_start - value|; None: the value is the ledger's own
+    residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
 
     @classmethod
     def of(
@@ -63,7 +64,7 @@ class Parts(Explanation):
         own: bool = True,
         parts: Mapping[str, Part] | None = None,
     ) -> Parts:
-        """Ask the ledger: the weight of every update, times what each part contributed to its reward."""
+        """Compute it from the ledger: the weight of every update times what each part contributed to its reward."""
         row, weights, lines = (
             audit.account(state, action, method="scan"),
             audit.weights(state, action),
@@ -82,22 +83,22 @@ class Parts(Explanation):
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
         rest = float(weights @ (rewards - covered))
         residual = abs(sum(totals.values()) + rest + row.initial_share - value) if own else None
-        return cls(labels, state, action, value, earnings, totals, rest, row.initial_share, row.scale, row.tries, residual)
+        return cls(
+            labels, state, action, value, earnings, totals, rest, row.initial_share, row.scale, row.tries, residual
+        )
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
-        lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} is made of:"]
-        order = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
-        lines += [f"  {amount(total, signed=True):>8}  {name}" for name, total in order]
-        rest = self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0
-        lines.append(f"  {amount(rest, signed=True):>8}  covered by no part")
+        lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} consists of:"]
+        rows = [(total, name) for name, total in sorted(self.totals.items(), key=lambda item: -abs(item[1]))]
+        rows.append((self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0, "covered by no part"))
         if self.initial_share:
-            lines.append(f"  {amount(self.initial_share, signed=True):>8}  left of the initial values")
+            rows.append((self.initial_share, "remaining from initial values"))
         total = sum(self.totals.values()) + self.rest + self.initial_share
-        return [*lines, f"In total {amount(total)}: {self._quality(self.scale)}."]
+        return [*lines, *signed_lines(rows), f"In total {amount(total)}: {self._quality(self.scale)}."]
 
     @property
     def magnitude(self) -> float:
@@ -118,7 +119,7 @@ class Parts(Explanation):
 
 
 def by_reward(lines: LedgerLines) -> dict[str, Part]:
-    """A part for each reward there is, but for 0, which adds nothing.
+    """A part for each distinct reward other than 0.
 
     >>> list(by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
     ['reward -1', 'reward +20']
@@ -126,7 +127,7 @@ def by_reward(lines: LedgerLines) -> dict[str, Part]:
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
         raise ValueError(
-            f"there are {len(rewards):,} different rewards; name the parts you mean: "
+            f"there are {len(rewards):,} different rewards; name the parts: "
             'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
         )
     return {
@@ -145,7 +146,7 @@ def _amounts(
     rewards: NDArray[np.float64],
     labels: Labels,
 ) -> NDArray[np.float64]:
-    """What a part contributed to the reward of each used line."""
+    """What a part contributed to the reward of each used update."""
     if callable(part):
         return _amounts_by_function(name, part, pairs, rewards, labels.n_actions)
     try:
@@ -172,35 +173,35 @@ def _amounts_by_function(
     rewards: NDArray[np.float64],
     n_actions: int,
 ) -> NDArray[np.float64]:
-    """The amounts that a function gives, called once for each different (state, action, reward)."""
+    """The amounts that a function returns, called once for each distinct (state, action, reward)."""
     paid, which = np.unique(rewards, return_inverse=True)
     keys, back = np.unique(pairs.astype(np.int64) * max(1, len(paid)) + which, return_inverse=True)
     amounts = np.empty(len(keys))
     for i, key in enumerate(keys.tolist()):
         pair, reward = divmod(key, len(paid))
         state, action = divmod(pair, n_actions)
-        given = part(state, action, float(paid[reward]))
-        if not isinstance(given, (int, float, np.number)) or not np.isfinite(given):
+        result = part(state, action, float(paid[reward]))
+        if not isinstance(result, (int, float, np.number)) or not np.isfinite(result):
             raise ValueError(
-                f"part {name!r} gives {given!r} for {(state, action, float(paid[reward]))}; parts are finite numbers"
+                f"part {name!r} returned {result!r} for {(state, action, float(paid[reward]))}; parts are finite numbers"
             )
-        amounts[i] = given
+        amounts[i] = result
     return amounts[back]
 
 
 def layout(why: Parts) -> Bars:
-    """What each part of the reward adds to the value."""
-    more = {"what no part covers": why.rest, "left of the initial values": why.initial_share}
-    totals = {**why.totals, **{name: amount for name, amount in more.items() if amount}}
-    title = f"{why.labels.actions[why.action]}: what its value {amount(why.value)} is made of"
+    """A bar for each part of the reward."""
+    more = {"covered by no part": why.rest, "remaining from initial values": why.initial_share}
+    totals = {**why.totals, **{name: total for name, total in more.items() if total}}
+    title = f"{why.labels.actions[why.action]}: what its value {amount(why.value)} consists of"
     return Bars(title, why.labels.words(why.state), tuple(totals), (Series("part", tuple(totals.values())),), "value")
 
 
-@question("parts", "which rewards it is made of", answer=Parts, layout=layout, needs=["updates"], place=60)
+@question("parts", "which rewards it consists of", answer=Parts, layout=layout, needs=["updates"], place=60)
 def ask(run: Run, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
-    """Which parts of the reward a value is made of; by default, a part for each different reward.
+    """Which parts of the reward a value consists of; by default, one part for each distinct reward.
 
-    ``parts``: by name, what a part contributed to each update's reward: an array of one number for each update
+    ``parts``: by name, what a part contributed to each update's reward: an array with a number for each update
     of the ledger, or a function of (state, action, reward), all three as numbers.
     """
     at, chosen = run.resolve(state, action)

@@ -1,4 +1,4 @@
-"""Which experience a value is made of."""
+"""Which experience a value comes from."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
 from whatfor.explanation import MIN_SHOWN, Explanation
+from whatfor.explanations.phrases import MIN_STATED_SHARE, signed_lines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
 from whatfor.question import Action, State, question
@@ -19,21 +20,22 @@ from whatfor.text import amount, count, percent
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
+#: The number of episodes that sentences list.
 MAX_EPISODES = 5
-#: Of a picture: bars, and points of a line.
+#: The number of bars and of points of a line in a picture.
 MAX_BARS, MAX_POINTS = 10, 300
-#: Of a page: updates that are listed, and episodes that can be replayed.
+#: The number of updates that a page lists, and of episodes that it can replay.
 MAX_UPDATES, MAX_REPLAYED = 200, 60
-#: An influence below this share of what is at stake is none.
-NOISE = 1e-9
+#: An influence, a luck or a standard error below this share of the magnitude is rounding.
+ROUNDING_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
 class Provenance(Explanation):
-    """The account of a value: weights of updates, which times their rewards sum to it.
+    """The weights of updates: weights times rewards sum to the value.
 
-    The account is not the influence: what deleting an update would change is its weight times its TD error, and by
-    that episodes are ranked.
+    Episodes are ranked by influence, which is not the weight: deleting an update changes the value by its weight
+    times its TD error.
     """
 
     labels: Labels
@@ -42,19 +44,19 @@ class Provenance(Explanation):
     value: float
     weights: NDArray[np.float64]  # (n,) weight of every update
     rewards: NDArray[np.float64]  # (n,)
-    influence: NDArray[np.float64]  # (n,) weight times TD error at that moment: what deleting the update takes away
-    episodes: NDArray[np.int64]  # (n,) in which the experience was made
+    influence: NDArray[np.float64]  # (n,) weight times TD error: what deleting the update takes away
+    episodes: NDArray[np.int64]  # (n,) the episode of each update
     steps: NDArray[np.int64]  # (n,)
-    initial_share: float  # the part of the value that is left of initial values
+    initial_share: float  # the part of the value that still rests on initial values
     effective: float  # the effective number of updates: (sum of weights)^2 / sum of squares
-    standard_error: float  # sampling error that the spread of the updates implies; too small for rarely tried actions
-    stale: float  # share of the weight that flowed through actions the agent would no longer take
-    luck: float  # the part of the value that is rewards above or below their mean
-    residual: float | None  # |weights times rewards + from_start - value|; None: the value is the ledger's own
+    standard_error: float  # from the spread of the updates; too small for rarely tried actions
+    stale: float  # the share of the weight that bootstraps from actions the agent would no longer take
+    luck: float  # the part of the value from rewards above or below their mean
+    residual: float | None  # |weights times rewards + initial_share - value|; None: the value is not the agent's own
 
     @classmethod
     def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float, own: bool = True) -> Provenance:
-        """Ask the ledger."""
+        """Compute it from the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
         episodes, steps = audit.ledger.episodes_and_steps()
         used = np.flatnonzero(weights)
@@ -82,26 +84,26 @@ class Provenance(Explanation):
         )
 
     def most_influential(self, most: int = MAX_EPISODES) -> list[tuple[int, float]]:
-        """The episodes with the largest influence, and that influence; the largest first."""
+        """The episodes with the largest influence, and that influence."""
         if len(self.episodes) == 0:
             return []
         by_episode = np.bincount(self.episodes, weights=self.influence)
         order = np.argsort(-np.abs(by_episode), kind="stable")[:most]
         return [
-            (int(episode), float(by_episode[episode])) for episode in order if abs(by_episode[episode]) > self._noise
+            (int(episode), float(by_episode[episode])) for episode in order if abs(by_episode[episode]) > self._rounding
         ]
 
     @property
-    def _noise(self) -> float:
-        """Influences smaller than this are noise."""
-        return NOISE * max(1.0, self.magnitude)
+    def _rounding(self) -> float:
+        """Smaller influences, lucks and standard errors are rounding."""
+        return ROUNDING_SHARE * max(1.0, self.magnitude)
 
     def by_episode(self, most: int) -> list[dict[str, float]]:
-        """The episodes that weigh most, in their order: weight and influence of each."""
+        """The heaviest episodes, in order of time: weight and influence of each."""
         if len(self.episodes) == 0:
             return []
         weights, influence = (np.bincount(self.episodes, weights=what) for what in (self.weights, self.influence))
-        influence[np.abs(influence) <= self._noise] = 0.0
+        influence[np.abs(influence) <= self._rounding] = 0.0
         heaviest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
         return [{"episode": int(n), "weight": float(weights[n]), "influence": float(influence[n])} for n in heaviest]
 
@@ -111,30 +113,38 @@ class Provenance(Explanation):
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
             return [f"In {here!r}, {doing!r} was never learned from: its value is the initial value."]
-        scale = max(1.0, self.magnitude)
-        sure = self.standard_error <= 1e-9 * scale
-        spread = "All of them agree" if sure else f"Their spread implies a standard error of {self.standard_error:.2g}"
+        first, last = f"{used[0]:,}", f"{used[-1]:,}"
+        episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
-            f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {count(len(used), 'episode')}, "
-            f"from {used[0]:,} to {used[-1]:,}; its updates weigh as much as {count(round(self.effective), 'equally weighted update')}.",
-            f"{spread}; {self._shares()}.",
+            f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {episodes} "
+            f"(effective number of updates: {round(self.effective):,}).",
+            f"{self._spread_text()}; {self._stale_text()}; {self._luck_text()}.",
         ]
-        telling = self.most_influential()
-        if not telling:
+        most_influential = self.most_influential()
+        if not most_influential:
             return [*lines, "No single episode stands out: deleting any one would change nothing."]
-        if abs(telling[0][1]) < MIN_SHOWN * scale:
-            return [
-                *lines,
-                f"No single episode stands out: deleting any one would change it by at most {abs(telling[0][1]):.1g}.",
-            ]
+        largest = abs(most_influential[0][1])
+        if largest < MIN_SHOWN * max(1.0, self.magnitude):
+            return [*lines, f"No single episode stands out: deleting any one would change it by at most {largest:.1g}."]
         lines.append("The most influential episodes (what deleting each would take away):")
-        return lines + [f"  {amount(change, signed=True):>8}  episode {episode:,}" for episode, change in telling]
+        return lines + signed_lines((change, f"episode {episode:,}") for episode, change in most_influential)
 
-    def _shares(self) -> str:
-        stale = f"{percent(self.stale)} of the weight" if self.stale >= 5e-4 else "hardly any weight"
-        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, self.magnitude)
-        luck = f"luck made {self.luck:+.3g} of it" if noise else "luck had no part in it"
-        return f"{stale} went through actions it would no longer take; {luck}"
+    def _spread_text(self) -> str:
+        if round(self.effective) <= 1:
+            return "One update has no spread, so the standard error is unknown"
+        if self.standard_error <= self._rounding:
+            return "All updates agree"
+        return f"The spread of the updates implies a standard error of {self.standard_error:.2g}"
+
+    def _stale_text(self) -> str:
+        share = f"{percent(self.stale)} of" if self.stale >= MIN_STATED_SHARE else "hardly any of"
+        return f"{share} the weight bootstraps from actions it would no longer take"
+
+    def _luck_text(self) -> str:
+        if abs(self.luck) <= self._rounding:
+            return "no part of the value is luck"
+        within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
+        return f"luck (rewards above or below their mean) makes up {amount(self.luck, signed=True)} of it{within}"
 
     @property
     def magnitude(self) -> float:
@@ -172,33 +182,33 @@ class Provenance(Explanation):
 
 
 def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
-    """The share of the weight that looked ahead along actions which are no longer the best."""
+    """The share of the weight that bootstraps from actions which are no longer the best."""
     ledger = audit.ledger
     used = np.flatnonzero(weights)
     values = audit.recomputed.sum(axis=0)
     old = np.tile((values < values.max(axis=1, keepdims=True)).ravel().astype(np.float64), ledger.n_tables)
-    discount, found, _ = ahead(ledger, used, old, None)
-    passed = weights[used] * discount
-    total = float(passed.sum())
-    return float(passed @ found) / total if total else 0.0
+    discount, share, _ = ahead(ledger, used, old, None)
+    bootstrapped = weights[used] * discount
+    total = float(bootstrapped.sum())
+    return float(bootstrapped @ share) / total if total else 0.0
 
 
 def layout(why: Provenance) -> Layout:
-    """The most telling episodes, and when the weight was gathered."""
-    title = f"{why.labels.actions[why.action]}: which experience its value {amount(why.value)} is made of"
+    """The most influential episodes, and when the weight was gathered."""
+    title = f"{why.labels.actions[why.action]}: which experience its value {amount(why.value)} comes from"
     if not why.weights.any():
         return Bars(title, why.labels.words(why.state), (), (Series("influence", ()),), "no experience")
-    telling = why.most_influential(MAX_BARS)
+    most_influential = why.most_influential(MAX_BARS)
     bars = Bars(
         title="the most influential episodes",
         caption="",
-        names=tuple(f"episode {episode:,}" for episode, _ in telling),
-        series=(Series("influence", tuple(amount for _, amount in telling)),),
+        names=tuple(f"episode {episode:,}" for episode, _ in most_influential),
+        series=(Series("influence", tuple(change for _, change in most_influential)),),
         axis="what deleting it would take away",
     )
     x, gathered = _gathered(why)
     lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
-    if not telling:  # none stands out
+    if not most_influential:
         return replace(lines, title=title, caption=why.labels.words(why.state))
     return Panels(
         title=title,
@@ -210,7 +220,7 @@ def layout(why: Provenance) -> Layout:
 
 
 def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Weight summed up over training, at so many episodes as a picture can tell apart."""
+    """The weight gathered over training, at no more episodes than a picture can show."""
     gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
     at = np.unique(np.linspace(0, len(gathered) - 1, min(MAX_POINTS, len(gathered))).astype(int))
     return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
@@ -225,7 +235,7 @@ def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
     place=50,
 )
 def ask(run: Run, state: State, action: Action | None = None) -> Provenance:
-    """Which experience a value is made of; by default, that of the best action."""
+    """Which experience a value comes from; by default, that of the best action."""
     at, chosen = run.resolve(state, action)
     value = float(run.values[at.index, chosen])
     return Provenance.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values)

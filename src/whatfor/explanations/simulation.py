@@ -1,4 +1,4 @@
-"""What follows when the policy is played: forward simulation."""
+"""Forward simulation: what happens when the policy is played."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
+from whatfor.explanations.phrases import counted
 from whatfor.history import Evaluation
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from whatfor.runs import Run
 
 Interval = tuple[float, float]
-#: Intervals hold with this chance.
-SURE = 0.95
+#: The confidence level of intervals.
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,18 @@ class Simulation(Explanation):
     value: float  # the mean return, discounted as the agent learned
     interval: Interval  # 95 % interval for it (Student's t)
     value_error: float  # its standard error
-    chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was cut
+    chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was truncated
     intervals: dict[str, Interval]  # 95 % intervals for those (Clopper and Pearson)
     length: float  # steps, on average
-    beyond: float  # discounted weight of what lies beyond rollouts that were cut, on average
-    residual: None = None  # what was played is compared with no table
+    beyond: float  # the mean discounted weight of what lies beyond truncated rollouts
+    discount: float
+    residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
     def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
-        """Play, and count."""
+        """Play the rollouts and summarize them."""
         if beliefs.n < 2:
-            raise ValueError(f"rollouts is {beliefs.n}; it takes at least 2 to tell how much they differ")
+            raise ValueError(f"rollouts is {beliefs.n}; at least 2 are needed for an interval")
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
@@ -77,6 +79,7 @@ class Simulation(Explanation):
                     rollouts.ending == TIMED_OUT, np.power(beliefs.discount, rollouts.lengths, dtype=float), 0.0
                 ).mean()
             ),
+            discount=beliefs.discount,
         )
 
     def sentences(self) -> list[str]:
@@ -84,9 +87,10 @@ class Simulation(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         low, high = self.interval
         between = f" (95 % interval {amount(low)} to {amount(high)})" if high > low else ", every time"
+        discounted = "" if self.discount == 1.0 else " (discounted)"
         lines = [
             f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
-            f"Playing its policy gives a return of {amount(self.value)} (discounted){between}, in {self.length:.3g} steps on average.",
+            f"Playing its policy gives a return of {amount(self.value)}{discounted}{between}, in {counted(f'{self.length:.3g}', 'step')} on average.",
             "How the episodes ended:",
         ]
         for name, chance in self.chances.items():
@@ -114,7 +118,7 @@ class Simulation(Explanation):
 
 
 def _ending_counts(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
-    """How often each ending came, the most frequent first; an unnamed ending is described by its last step."""
+    """The number of rollouts with each ending, the most frequent first; an unnamed ending is described by its last step."""
     names = [*ENDINGS, *labels.ending_names]
     last = rollouts.first[1:] - 1
     counts: dict[str, int] = {}
@@ -128,12 +132,12 @@ def _ending_counts(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
 def _interval(count: int, of: int) -> Interval:
     from scipy.stats import binomtest  # takes half a second to import
 
-    found = binomtest(count, of).proportion_ci(SURE)
-    return float(found.low), float(found.high)
+    interval = binomtest(count, of).proportion_ci(CONFIDENCE)
+    return float(interval.low), float(interval.high)
 
 
 def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
-    """Where the rollouts went."""
+    """A map of the mean visits."""
     return map_of(
         why.labels,
         why.visits,
@@ -145,7 +149,7 @@ def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
     )
 
 
-ROLLOUTS = Parameter("rollouts", "how many to play", "number")
+ROLLOUTS = Parameter("rollouts", "the number of episodes to play", "number")
 
 
 @question(
@@ -167,10 +171,10 @@ def ask(
     env: Any = None,
     enter: Enter | None = None,
 ) -> Simulation:
-    """What follows when the greedy policy is played from a state; by default, after its best action.
+    """What happens when the greedy policy is played from a state; by default, after its best action.
 
-    ``env`` gives a loaded run its environment back where it cannot make one itself, or plays in another one;
-    ``enter``, a function (env, state, rng), puts it into a state where whatfor does not know how.
+    ``env``: the environment to play in, if a loaded run cannot create its own, or another one.
+    ``enter``: a function (env, state, rng) that puts the environment into a state, if whatfor cannot.
     """
     beliefs = run.playing.simulated(env, rollouts, seed, enter)
     return Simulation.of(beliefs, *run.resolve(state, action))

@@ -1,4 +1,4 @@
-"""When the agent expects what: its visits, step by step."""
+"""When the agent expects what: expected visits, step by step."""
 
 from __future__ import annotations
 
@@ -19,55 +19,61 @@ from whatfor.question import Action, Parameter, State, question
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: Steps with fewer expected visits get no line.
-MIN_SHOWN = 5e-3
-#: A picture has so many rows.
-MAX_PAIRS = 14
+#: The list of steps ends where no pair has more expected visits than this.
+MIN_STEP_VISITS = 5e-3
+#: The number of rows in a picture.
+MAX_ROWS = 14
 
 
 @dataclass(frozen=True)
 class Timeline(Explanation):
-    """Expected visits by the number of steps ahead; with the remainder, exactly the visits."""
+    """Expected visits by the number of steps ahead; with the remainder, they sum to the visits."""
 
     labels: Labels
     state: int
     action: int
-    visits: NDArray[np.float64]  # (horizon, S, A) slice d: expected d steps ahead, discounted as asked
-    remainder: NDArray[np.float64]  # (S, A) all that lies beyond the horizon
-    unaccounted: float  # the largest difference between the slices with the remainder, and the visits
-    residual: None = None  # no value is explained
+    visits: NDArray[np.float64]  # (horizon, S, A) slice d: visits d steps ahead
+    remainder: NDArray[np.float64]  # (S, A) visits beyond the horizon
+    unaccounted: float  # the largest difference between that sum and the visits
+    discount: float | None = None  # of the visits; None: as learned
+    residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
     def of(
         cls, audit: Audit, labels: Labels, state: int, action: int, *, horizon: int, discount: float | None = None
     ) -> Timeline:
-        """Compute it from the ledger, with weights kept apart by depth."""
+        """Compute it from the ledger, with weights separated by depth."""
         if not isinstance(horizon, (int, np.integer)):
-            raise ValueError(f"horizon is {horizon!r}; it is a whole number of steps")
+            raise ValueError(f"horizon is {horizon!r}; give a whole number of steps")
         if horizon < 1:
             raise ValueError(f"horizon is {horizon}; ask for at least one step")
         slices = audit.visits_by_depth(state, action, horizon, discount=discount)
         whole = audit.account(state, action, discount=discount, method="scan").visits
         unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
-        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted)
+        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount)
 
     def sentences(self) -> list[str]:
         """The answer in words: what is most expected at each step."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         lines = [
-            f"From {here!r} with {doing!r}, it expects, step by step (the likeliest pair; visits discounted as asked):"
+            f"In {here!r}, after {doing!r}, it expects at each step (the pair with the most visits, {self._discounting()}):"
         ]
         for step, expected in enumerate(self.visits):
             state, action = divmod(int(expected.argmax()), expected.shape[1])
-            if expected[state, action] < MIN_SHOWN:
+            if expected[state, action] < MIN_STEP_VISITS:
                 break
             lines.append(f"  {step:3d}  {expected[state, action]:.3f}  {self._pair(state, action)}")
         if len(lines) == 1:
-            return [f"From {here!r} with {doing!r}, it has no expectation: this was never tried."]
+            return [f"In {here!r}, {doing!r} was never tried: it has no expectation."]
         beyond = float(self.remainder.sum())
-        if beyond >= MIN_SHOWN:
+        if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} visits in total.")
         return lines
+
+    def _discounting(self) -> str:
+        if self.discount is None:
+            return "discounted as learned"
+        return "undiscounted" if self.discount == 1.0 else f"discounted by {self.discount:g} per step"
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -83,15 +89,13 @@ class Timeline(Explanation):
 
 
 def layout(why: Timeline) -> Grid:
-    """A row for each pair, by when it is most expected; a column for each step."""
+    """A row for each pair, ordered by when it is most expected; a column for each step."""
     horizon, _, n_actions = why.visits.shape
     flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
-    steps = 1 + int(
-        np.flatnonzero(flat[:-1].max(axis=1) >= MIN_SHOWN).max(initial=0)
-    )  # after those, it expects to be done
+    steps = 1 + int(np.flatnonzero(flat[:-1].max(axis=1) >= MIN_STEP_VISITS).max(initial=0))
     ahead = flat[:-1]
-    shown = np.flatnonzero(ahead.max(axis=0) >= MIN_SHOWN)
-    most = shown[np.argsort(-ahead[:, shown].sum(axis=0), kind="stable")[:MAX_PAIRS]]
+    visited = np.flatnonzero(ahead.max(axis=0) >= MIN_STEP_VISITS)
+    most = visited[np.argsort(-ahead[:, visited].sum(axis=0), kind="stable")[:MAX_ROWS]]
     most = most[np.argsort(ahead[:, most].argmax(axis=0), kind="stable")]  # by when they peak
     rows = [flat[:, pair] for pair in most]
     names = pair_names(why.labels, [divmod(int(pair), n_actions) for pair in most], why.state)
@@ -117,12 +121,12 @@ def layout(why: Timeline) -> Grid:
     answer=Timeline,
     layout=layout,
     needs=["updates"],
-    parameters=(Parameter("horizon", "how many steps ahead", "number"),),
+    parameters=(Parameter("horizon", "the number of steps ahead", "number"),),
     place=40,
 )
 def ask(
     run: Run, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
 ) -> Timeline:
-    """When the agent expects what; by default, after its best action, discounted as learned (1: plain chances)."""
+    """When the agent expects what; by default, after its best action, discounted as learned (``discount=1``: undiscounted)."""
     at, chosen = run.resolve(state, action)
     return Timeline.of(run.audit, run.labels, at.index, chosen, horizon=horizon, discount=discount)

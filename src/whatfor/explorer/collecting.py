@@ -12,7 +12,7 @@ from whatfor.explorer.packing import Packer
 from whatfor.explorer.page import build_page
 
 #: Numbers of maps below this share of the largest are left out.
-FAINT = 1e-6
+MIN_KEPT_SHARE = 1e-6
 #: Called while a report is written: with what is being done, and the share of the work that is done.
 OnProgress = Callable[[str, float], None]
 
@@ -128,9 +128,9 @@ def without_faint(thing: Any) -> Any:
     if not isinstance(thing, list):
         return thing
     if thing and isinstance(thing[0], dict) and "number" in thing[0]:
-        least = FAINT * max(abs(one["number"]) for one in thing)
+        least = MIN_KEPT_SHARE * max(abs(one["number"]) for one in thing)
         return [one for one in thing if abs(one["number"]) >= least]
     if thing and isinstance(thing[0], list) and thing[0] and isinstance(thing[0][0], float):
-        least = FAINT * max(abs(number) for row in thing for number in row)
+        least = MIN_KEPT_SHARE * max(abs(number) for row in thing for number in row)
         return [[number if abs(number) >= least else 0.0 for number in row] for row in thing]
     return [without_faint(one) for one in thing]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -14,8 +13,9 @@ import numpy as np
 from whatfor.caching import Cache
 from whatfor.explanation import Badge, Explanation
 from whatfor.explorer.episodes import greedy, key_of, latest, new, new_episodes, past, starts, state_in, title_of
+from whatfor.jsonable import jsonable
 from whatfor.maps import picture_of, places_of
-from whatfor.question import QUESTIONS, Parameter, Question, why_not, layout_of, question_of
+from whatfor.question import QUESTIONS, Parameter, Question, layout_of, question_of, why_not
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
@@ -71,7 +71,7 @@ class Desk:
         for name in parameters:
             if name not in known:
                 raise ValueError(f"{what} takes {', '.join(known) or 'nothing'}, not {name!r}")
-        answer: dict[str, Any] = plain(method(parameters))
+        answer: dict[str, Any] = jsonable(method(parameters))
         return answer
 
     def encode(self, what: str, parameters: Mapping[str, str]) -> bytes:
@@ -86,7 +86,7 @@ class Desk:
         return {
             "name": self.name
             or str(world.get("id") or run.settings.get("environment", {}).get("id") or run.labels.kind or "a run"),
-            "learner": str(learner.get("name", "own loop")),
+            "learner": str(learner.get("name", "custom loop")),
             "episodes": len(run.history) or (0 if ledger is None else ledger.n_episodes),
             "updates": 0 if ledger is None else len(ledger),
             "states": run.labels.n_states,
@@ -131,14 +131,14 @@ class Desk:
         parameters = [
             {
                 "name": one.name,
-                "help": one.says,
+                "help": one.help,
                 "kind": one.kind,
                 "required": one.needed,
                 "suggestions": list(one.suggestions(self.run)),
             }
             for one in question.parameters
         ]
-        return {"title": question.title, "help": question.says, "parameters": parameters}
+        return {"title": question.title, "help": question.summary, "parameters": parameters}
 
     def _refusal(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
@@ -285,25 +285,6 @@ def _whole_number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise ValueError(f"{name} is a whole number, not {text[:40]!r}: write {name}=100, for example")
     return int(text)
-
-
-def plain(thing: Any) -> Any:
-    """Plain JSON: NaN and infinity become None, tuples lists, NumPy's numbers Python's.
-
-    >>> plain({"a": (1.0, math.inf), "b": [np.float64("nan"), np.bool_(True)]})
-    {'a': [1.0, None], 'b': [None, True]}
-    """
-    if thing is None or type(thing) in (str, int, bool):
-        return thing
-    if type(thing) is float:
-        return thing if math.isfinite(thing) else None
-    if isinstance(thing, Mapping):
-        return {str(name): plain(one) for name, one in thing.items()}
-    if isinstance(thing, list | tuple):
-        return [plain(one) for one in thing]
-    if isinstance(thing, np.generic):
-        thing = thing.item()
-    return plain(float(thing)) if isinstance(thing, float | np.floating) else thing
 
 
 def _curve(run: Run) -> dict[str, list[float]] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.history import Played
+from whatfor.history import Episode
 from whatfor.playing import CUT
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
@@ -47,7 +47,7 @@ def state_in(run: Run, key: str) -> Any:
     """The state of a key: what ``key_of`` wrote, or words."""
     text = key.strip()
     if text.isascii() and text.isdecimal():
-        index = run.labels.checked(int(text))
+        index = run.labels.check_state(int(text))
         return run.labels.words(index) if _acts_on_more(run) else run.labels.observation(index)
     return text
 
@@ -69,7 +69,7 @@ def _first_states(run: Run, limit: int, seed: int) -> Iterator[str]:
         env = run.playing.environment()
         yield from (key_of(run, env.reset(seed=seed + at)[0]) for at in range(limit))
     elif ledger.order == "replayed":  # updates are not in the order of experience
-        episodes, steps = ledger.made()
+        episodes, steps = ledger.episodes_and_steps()
         first = np.flatnonzero(steps == 0)
         pairs = ledger.lines.cell[first[np.argsort(-episodes[first], kind="stable")]][:limit]
         yield from (str(state) for state in pairs // run.labels.n_actions % run.labels.n_states)
@@ -105,7 +105,7 @@ def new(run: Run, seed: int) -> dict[str, Any]:
     return _from_play(run, f"new:{seed}", f"a new episode (seed {seed})", run.episode(None, seed=seed))
 
 
-def _from_play(run: Run, key: str, title: str, played: Played) -> dict[str, Any]:
+def _from_play(run: Run, key: str, title: str, played: Episode) -> dict[str, Any]:
     steps = [
         {"state": key_of(run, state), "action": int(action), "reward": reward}
         for (state, action), reward in zip(played.steps[:MAX_STEPS], played.rewards, strict=False)

@@ -10,7 +10,7 @@ import zlib
 from functools import cache
 from importlib.resources import files
 
-from whatfor.layouts.colours import COLOURS, FAINT, SIGNED, STOPS
+from whatfor.layouts.colours import COLOURS, MIN_VISIBLE_SHARE, SIGNED, STOPS
 
 #: What the page may do: run its own script, and nothing else; "connect" is where a live page sends its requests.
 POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
@@ -24,7 +24,7 @@ _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 def build_page(payload: str | None) -> str:
     """The page with the payload of a report (packed JSON); None: a live page, which asks a server."""
-    look = {"stops": STOPS, "faint": FAINT, "colours": {**COLOURS, "signed": SIGNED}}
+    look = {"stops": STOPS, "faint": MIN_VISIBLE_SHARE, "colours": {**COLOURS, "signed": SIGNED}}
     return (
         _asset("page.html")
         .replace("{{policy}}", policy(live=payload is None))

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from whatfor.explorer.collecting import FAINT, Collector, OnProgress, Stage
+from whatfor.explorer.collecting import MIN_KEPT_SHARE, Collector, OnProgress, Stage
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import build_page
 from whatfor.files import replacing
-from whatfor.pictures.files import checked
+from whatfor.pictures.files import check_path
 from whatfor.question import QUESTIONS
 from whatfor.runs import Run
 from whatfor.text import count
@@ -54,7 +54,7 @@ def report(
     ...     report(run, f"{folder}/page.html", budget=1).stat().st_size < 1_000_000
     True
     """
-    target = checked(path, SUFFIXES)  # before the work, not after it
+    target = check_path(path, SUFFIXES)  # before the work, not after it
     payload = build_payload(
         run, episodes=episodes, states=states, budget=budget, name=name, on_progress=on_progress, enter=enter
     )
@@ -183,7 +183,7 @@ class _Plan:
         which = "those" if len(states) == total else f"the first of {total:,}"
         on = count(len(self.choices), "episode")
         lines = [
-            f"numbers are rounded to {DIGITS} digits, and in maps, numbers below {FAINT:g} of the largest are left out",
+            f"numbers are rounded to {DIGITS} digits, and in maps, numbers below {MIN_KEPT_SHARE:g} of the largest are left out",
             f"{on_best}: only for the best action and the action on the episode",
             f"{len(states):,} of {about['states']:,} states: {which} on {on}"
             if self.run.trust is None

@@ -1,7 +1,7 @@
-"""Backwards: walk the ledger from its end with one weight a cell.
+"""Backwards: decompose values by scanning the ledger from its end, with one weight per cell.
 
-Forwards asks what each cell has become; backwards asks what one asked value is made of. The
-weight of update i in the asked value is ``m_i``, and the value is exactly the sum of ``m_i * r_i``.
+The weight of update i in the asked value is ``m_i``. With initial values of 0, the value is exactly the sum of
+``m_i * r_i``.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place, line
 @compiled
 def scan(
     lines: LedgerLines,
-    left: NDArray[
-        np.float64
-    ],  # (cells, rows): weight of the asked values on each cell; ends as what is left on the start
-    carry: NDArray[np.float64],  # (rows,): zeros; ends as the weight on the target before the first line
+    left: NDArray[np.float64],  # (cells, rows): weight of the asked values on each cell; finally, on initial values
+    carry: NDArray[np.float64],  # (rows,): zeros; finally, the weight on the target before the first line
     visits: NDArray[np.float64],  # (cells, rows): receives the sum of m
     earnings: NDArray[np.float64],  # (cells, rows): receives the sum of m * r
     endings: NDArray[np.float64],  # (endings, rows): receives m of the lines that ended an episode
-    weights: NDArray[np.float64],  # (n, rows), or (0, rows) if nobody asks: receives m itself
-    spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, what rounding is measured against
+    weights: NDArray[np.float64],  # (n, rows), or (0, rows) if not needed: receives m
+    spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, the scale for rounding errors
 ) -> None:
-    """Read every line once, for several asked values at a time."""
+    """Read every line once, for several asked values together."""
     a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     rows = left.shape[1]
     carrying = False
@@ -60,10 +58,10 @@ def scan_by_depth(
     lines: LedgerLines,
     left: NDArray[np.float64],  # (cells, depths): weight of the asked value on each cell, by steps ahead
     carry: NDArray[np.float64],  # (depths,): zeros
-    moved: NDArray[np.float64],  # (depths,): room
-    visits: NDArray[np.float64],  # (cells, depths): receives m; the last depth takes all that lies deeper
+    moved: NDArray[np.float64],  # (depths,): working space
+    visits: NDArray[np.float64],  # (cells, depths): receives m; the last depth sums all deeper ones
 ) -> None:
-    """As ``scan`` for one row, telling apart how many steps ahead a weight lies.
+    """As ``scan`` for one row, with weights by steps ahead.
 
     A bootstrap and a λ-return each look one step further ahead.
     """

@@ -1,4 +1,4 @@
-"""Forwards: apply every update, in order, to tables that add up something else."""
+"""Forwards: apply every update, in order, to tables of another quantity."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from whatfor.kernels.recursion import LedgerLines, line_at, mask, moved, target
 @compiled
 def fold(
     lines: LedgerLines,
-    amount: NDArray[np.float64],  # (n,) or (1,): what each line adds up
+    amount: NDArray[np.float64],  # (n,) or (1,): the cumulant of each line
     tables: NDArray[np.float64],  # (cells, width): changed in place
     previous: NDArray[np.float64],  # (width,): the target of the line before; changed in place
-    errors: NDArray[np.float64],  # (n,), or (0,) if nobody asks: receives target - value of column 0
+    errors: NDArray[np.float64],  # (n,), or (0,) if not needed: receives target - value of column 0
 ) -> float:
     """Repeat the updates for another cumulant: ``amount[i]`` at column ``cell % width``.
 
     Width 1 and the rewards give the values; width S*A and ones give the visits of every cell
     (the paper's belief map); width S*A and the rewards give the earnings.
-    Returns the largest absolute target of column 0: with the start, a bound on all that ever stood there.
+    Returns the largest absolute target of column 0; with the initial values, a bound on all values of that column.
     """
     a_mask, g_mask, l_mask, c_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_), mask(amount)
     width = tables.shape[1]

@@ -1,4 +1,4 @@
-"""Backwards, but only over the lines that matter: an index by cell, and a heap on time."""
+"""Backwards over the lines that carry weight only, by an index of the lines of each cell and a heap ordered by time."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def lines_before(time: int, k: int, first: NDArray[np.int64], order: NDArray[np.
 def walk(
     lines: LedgerLines,
     first: NDArray[np.int64],  # (cells + 1,)
-    order: NDArray[np.int32],  # (n,) or longer: later lines are passed over
-    asked: NDArray[np.int64],  # the asked cells, each with a weight in left
-    left: NDArray[np.float64],  # (cells,): ends as what is left on the start
-    place: NDArray[np.int64],  # (cells,): room for where in order each cell stands
+    order: NDArray[np.int32],  # (n,) or longer: later lines are skipped
+    asked: NDArray[np.int64],  # the asked cells; ``left`` has their weights
+    left: NDArray[np.float64],  # (cells,): weight of the asked value on each cell; finally, on initial values
+    place: NDArray[np.int64],  # (cells,): working space: the next line of each cell, as an index into order
     visits: NDArray[np.float64],  # (cells,)
     earnings: NDArray[np.float64],  # (cells,)
     endings: NDArray[np.float64],  # (endings,)
-    seen: NDArray[np.int64],  # (limit + 1,): receives the lines that carry weight, latest first
+    used: NDArray[np.int64],  # (limit + 1,): receives the lines that carry weight, latest first
     weights: NDArray[np.float64],  # (limit + 1,): receives their m
     tolerance: float,
     limit: int,
@@ -92,7 +92,7 @@ def walk(
             return dropped, spread, read
         _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         m = a * own + passed
-        seen[read - 1] = i
+        used[read - 1] = i
         weights[read - 1] = m
         visits[k] += m
         earnings[k] += m * lines.reward[i]
@@ -107,7 +107,7 @@ def walk(
         if j >= 0:
             given = g * (1.0 - lambda_) * m
             if given != 0.0:
-                # A cell without weight is not in the heap; one whose lines have all been read stays out of it.
+                # A cell without weight is not in the heap, nor is one whose lines have all been read.
                 if left[j] == 0.0:
                     place[j] = lines_before(i, j, first, order) - 1
                     if place[j] >= first[j]:

@@ -1,4 +1,4 @@
-"""What a picture shows, as data: nothing is drawn here."""
+"""Layouts: the contents of pictures as data, without drawing."""
 
 from whatfor.layouts.shapes import Bars, Board, Grid, Layer, Layout, Lines, Panels, Series
 

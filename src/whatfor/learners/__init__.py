@@ -1,4 +1,4 @@
-"""Learners: one file a method, its rule visible in it."""
+"""Tabular learners, one module for each method."""
 
 from whatfor.learners.double_q import DoubleQLearning
 from whatfor.learners.lambda_returns import LambdaReturns

@@ -1,4 +1,4 @@
-"""A built-in learner at work: its tables, its memory, its dice."""
+"""TabularAgent: the agent of the built-in learners, with its tables, memory and random numbers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from whatfor.learners.rule import (
 )
 from whatfor.ledger import Ledger
 
-#: Updates for which room is made at a time, and at least so many steps.
+#: Updates to reserve space for at a time, and the minimum in steps.
 AHEAD, MIN_AHEAD = 1 << 15, 16
 
 
 class TabularAgent:
-    """The agent behind every built-in learner."""
+    """The agent of every built-in learner."""
 
     def __init__(self, rule: Rule, ledger: Ledger | None, generator: np.random.Generator, initial: float = 0.0) -> None:
         cells = rule.n_tables * rule.n_states * rule.n_actions
@@ -53,8 +53,8 @@ class TabularAgent:
         )
         self.log = _columns(None)
         self.epsilon = 0.0
-        self.safe = 0  # steps for which room is sure to suffice
-        self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, codes point nowhere
+        self.steps_left = 0  # steps for which the reserved space suffices
+        self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, any code
         self.make_room()
 
     @property
@@ -63,19 +63,19 @@ class TabularAgent:
         return self.memory.values.reshape(self.rule.n_tables, self.rule.n_states, self.rule.n_actions)
 
     def begin(self, state: int, exploration: float) -> int:
-        """Start an episode; the first action."""
+        """Start an episode; returns the first action."""
         if type(state) is not int or not 0 <= state < self.n_states:
             state = whole("the first state", state, 0, self.n_states - 1)
         if type(exploration) is not float or not 0.0 <= exploration <= 1.0:
             exploration = number("exploration", exploration, 0, 1)
         self.epsilon = exploration
-        if self.safe <= 0:
+        if self.steps_left <= 0:
             self.make_room()
-        self.safe -= 1  # an episode's start may use as much as a step
+        self.steps_left -= 1  # the start of an episode may use as much space as a step
         return begin_episode(self.rule, self.memory, self.log, self.epsilon, state)
 
     def observe(self, step: Transition) -> int:
-        """Learn from a step, write it down, and choose the next action (-1 after the last)."""
+        """Learn from a step, record the updates, and choose the next action (-1 after the last step)."""
         state, action, reward, next_state, terminated, truncated, ending = step
         last = terminated or truncated
         if not (
@@ -90,17 +90,17 @@ class TabularAgent:
         ):
             last = flag("the end of an episode", last)
             state, action, reward, next_state, terminated, truncated, ending = self._checked(step)
-        if self.safe <= 0:
+        if self.steps_left <= 0:
             self.make_room()
         if last and ending == NOT_ENDED:
             self.expect_cut()
-        self.safe -= 1
+        self.steps_left -= 1
         return observe(
             self.rule, self.memory, self.log, self.epsilon, state, action, reward, next_state, ending, last
         )  # fmt: skip
 
     def _checked(self, step: Transition) -> Transition:
-        """A transition whose numbers are of other types, or out of range: then it is refused."""
+        """The transition with numbers of the right types; ``ValueError`` if one is out of range."""
         states, actions = self.n_states - 1, self.n_actions - 1
         ending = whole("ending", step.ending, None, NOT_ENDED)
         if ending != NOT_ENDED and not self.lowest <= ending <= TIMED_OUT:
@@ -114,7 +114,7 @@ class TabularAgent:
         )
 
     def settle(self, abandoned: bool = False) -> None:
-        """Tell the ledger how far its columns are written; an abandoned episode ends here, as it is."""
+        """Set the length of the ledger to the updates written; ``abandoned``: the episode under way ends here."""
         if abandoned and self.rule.method == LAMBDA_RETURNS:
             self.memory.counters[EXPERIENCES] -= self.memory.counters[STORED]
             self.memory.counters[STORED] = 0
@@ -126,10 +126,10 @@ class TabularAgent:
                 self.ledger.new_episode()
                 self.memory.counters[BREAKS] = store.n_breaks
 
-    # -- room for the loops ----------------------------------------------------------------
+    # -- space for the loops ---------------------------------------------------------------
 
     def make_room(self, expected: int = 0) -> None:
-        """Room for the steps to come: uniform numbers, lines (perhaps ``expected`` in all), places for experience."""
+        """Reserve space for the next steps: uniform numbers, updates (``expected`` in total, if known) and experiences."""
         stored = int(self.memory.counters[STORED])
         per_step = max(1, self.rule.batch)
         ahead = max(MIN_AHEAD, AHEAD // per_step)
@@ -145,7 +145,7 @@ class TabularAgent:
                 )
         self.memory = memory
         if self.rule.batch and memory.counters[EXPERIENCES] + AHEAD > np.iinfo(np.int32).max:
-            raise ValueError("a ledger can name 2**31 - 1 experiences under replay, and they are used up")
+            raise ValueError("a ledger can number 2**31 - 1 experiences under replay, and there are no more")
         if self.ledger is not None:
             self.settle()
             store = self.ledger.writable()
@@ -155,19 +155,19 @@ class TabularAgent:
             store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
             self.lowest = ending_place(len(self.ledger.endings) - 1)
-        self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1
+        self.steps_left = int(steps_with_room(self.rule, self.memory, self.log)) - 1
 
     def expect_cut(self) -> None:
-        """An episode is about to be cut: the target of its last step has λ = 0, so the column varies from here."""
+        """Prepare for a truncated episode: its last target has λ = 0, so the column of λ is no longer constant."""
         if self.rule.lambda_ > 0.0 and self.ledger is not None and len(self.log.lambda_) <= 1:
             self.settle()
             self.ledger.writable().expect("lambda_", None)
             self.log = _columns(self.ledger)
 
-    # -- going on later --------------------------------------------------------------------
+    # -- snapshots -------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """All that decides what it will do: arrays, and numbers as JSON can hold them."""
+        """The complete state of the agent: arrays, and numbers for JSON."""
         stored = int(self.memory.counters[STORED])
         self.tape.cursor[0] = self.memory.counters[CURSOR]
         arrays = {name: getattr(self.memory, name) for name in ("values", "tries", "counters")}
@@ -178,7 +178,7 @@ class TabularAgent:
     def from_state(
         cls, rule: Rule, ledger: Ledger | None, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
     ) -> TabularAgent:
-        """An agent that goes on where ``state()`` was taken."""
+        """An agent that continues from a ``state()``."""
         agent = cls(rule, None, np.random.default_rng(0))
         agent.tape = Tape.from_state(numbers["tape"])
         agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
@@ -190,7 +190,7 @@ class TabularAgent:
 
 
 def _check_ledger(rule: Rule, ledger: Ledger | None) -> None:
-    """Compiled code writes cells of the rule's tables into the ledger, so both must be of one shape."""
+    """Raise ``ValueError`` unless rule and ledger have the same shape; compiled code does not check it."""
     if ledger is not None:
         shape = (rule.n_tables, rule.n_states, rule.n_actions)
         found = (ledger.n_tables, ledger.n_states, ledger.n_actions)

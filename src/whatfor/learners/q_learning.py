@@ -1,4 +1,4 @@
-"""Q-learning: bootstrap from the action that looks best."""
+"""Q-learning: bootstrap from the greedy action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whatfor.learners.tabular import Tabular
 
 @inlined
 def q_learning_source(rule: Rule, memory: Memory, next_state: int) -> int:
-    """The cell whose value the target is built on."""
+    """The cell to bootstrap from: the greedy action."""
     return greedy_cell(rule, memory, next_state, 0, 0)
 
 
@@ -19,8 +19,8 @@ def q_learning_source(rule: Rule, memory: Memory, next_state: int) -> int:
 class QLearning(Tabular):
     """Watkins' Q-learning.
 
-    At a truncation the target bootstraps from the state reached, as at any other step
-    (``time_limit="bootstrap"``), or counts it as an end (``time_limit="terminal"``).
+    At a truncation, the target bootstraps from the last state as at any other step (``time_limit="bootstrap"``), or
+    treats it as terminal (``time_limit="terminal"``).
 
     >>> QLearning(step_size=0.4, discount=0.9).discount
     0.9

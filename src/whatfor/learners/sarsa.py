@@ -1,4 +1,4 @@
-"""SARSA: bootstrap from the action that is taken next."""
+"""SARSA: bootstrap from the next action."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whatfor.learners.tabular import Tabular
 
 @inlined
 def sarsa_source(rule: Rule, next_state: int, next_action: int) -> int:
-    """The cell whose value the target is built on."""
+    """The cell to bootstrap from: the next action."""
     return next_state * rule.n_actions + next_action
 
 
@@ -19,7 +19,7 @@ def sarsa_source(rule: Rule, next_state: int, next_action: int) -> int:
 class Sarsa(Tabular):
     """On-policy SARSA.
 
-    At a truncation that is bootstrapped through, it draws the action it would have taken next.
+    At a truncation with ``time_limit="bootstrap"``, it draws the action that would have come next.
 
     >>> Sarsa(exploration=0.1).exploration
     0.1

@@ -1,4 +1,4 @@
-"""What the built-in learners have in common: their parameters."""
+"""Tabular: the parameters that the built-in learners have in common."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tabular:
     step_size: float | VisitCount = 0.1
     discount: float = 0.99
     exploration: float | Schedule = 0.1
-    initial: float = 0.0  # what every value starts with
+    initial: float = 0.0  # the initial value of every state-action pair
 
     method: ClassVar[int]
     n_tables: ClassVar[int] = 1
@@ -40,7 +40,7 @@ class Tabular:
         generator: np.random.Generator,
         replay: Replay | None = None,
     ) -> TabularAgent:
-        """An agent that learns by this rule, and writes its updates into the ledger."""
+        """A new agent that records its updates in the ledger."""
         from whatfor.learners.agent import TabularAgent
 
         rule = self.rule(n_states, n_actions, replay, recording=ledger is not None)
@@ -48,13 +48,13 @@ class Tabular:
 
     def rule(self, n_states: int, n_actions: int, replay: Replay | None, *, recording: bool) -> Rule:
         """The parameters as numbers, checked."""
-        counted = isinstance(self.step_size, VisitCount)
+        by_count = isinstance(self.step_size, VisitCount)
         step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
         lambda_ = getattr(self, "lambda_", 0.0)
         for name, share in (("step_size", step_size), ("discount", self.discount), ("lambda_", lambda_)):
             number(name, share, 0, 1)
-        if counted and not 0.0 < number("the power of visit_count()", power) <= 1.0:
+        if by_count and not 0.0 < number("the power of visit_count()", power) <= 1.0:
             raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")
         number("initial", self.initial)
         draw = getattr(self, "draw", "episode")
@@ -85,7 +85,7 @@ class Tabular:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Name and parameters, as JSON can hold them."""
+        """Name and parameters, for JSON."""
         return {
             "name": type(self).__name__,
             **{field.name: to_json(getattr(self, field.name)) for field in fields(self)},

@@ -1,4 +1,4 @@
-"""Every change a learner made to its values: written, read, cut and continued."""
+"""The ledger: the record of every update that a learner makes."""
 
 from whatfor.ledger.ledger import Ledger
 from whatfor.ledger.reader import Update

@@ -1,4 +1,4 @@
-"""Which lines of a ledger belong to which episode."""
+"""The episodes of a ledger's lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def starts_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First line and first experience of every episode.
 
-    A line that ended its episode says so itself; ``breaks`` (line, experience) are the other starts.
+    Lines with an ending mark the end of their episode; ``breaks`` (line, experience) are the other starts.
 
     >>> starts_of("forwards", np.array([False, True, False]), np.empty((0, 2), np.int64))[0].tolist()
     [0, 2]
@@ -19,13 +19,13 @@ def starts_of(
     n = len(ended)
     breaks = breaks[breaks[:, 0] < n]
     if order == "replayed":
-        if n and (len(breaks) == 0 or breaks[0, 1] > 0):  # nobody said where the first one starts
+        if n and (len(breaks) == 0 or breaks[0, 1] > 0):  # the first start was not recorded
             breaks = np.concatenate([np.zeros((1, 2), np.int64), breaks])
         return breaks[:, 0], breaks[:, 1]
-    said = np.flatnonzero(ended)
+    marked = np.flatnonzero(ended)
     if order == "forwards":
-        said = said + 1  # an ended line is an episode's last
-    starts = np.union1d(breaks[:, 0], said) if len(breaks) else said
+        marked = marked + 1  # the ended line is the last of its episode
+    starts = np.union1d(breaks[:, 0], marked) if len(breaks) else marked
     starts = starts[starts < n]
     if n and (len(starts) == 0 or starts[0] != 0):
         starts = np.concatenate([[0], starts])
@@ -33,7 +33,7 @@ def starts_of(
 
 
 def origins_of(order: str, lines: NDArray[np.int64], n: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The experience behind some of n lines, where lines follow the steps of their episode or run against them.
+    """The experience behind some of n lines, if lines follow the steps of their episode forwards or backwards.
 
     >>> origins_of("backwards", np.arange(3), 3, np.array([0, 2])).tolist()
     [1, 0, 2]

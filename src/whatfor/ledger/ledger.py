@@ -1,7 +1,7 @@
-"""The ledger: every change a learner made to its values, as columns.
+"""Ledger: the record of every update that a learner makes, as columns.
 
-A line costs 16 bytes while step size, discount and λ stay the same. Episodes cost nothing
-where a line says that it ended one; only other boundaries are written down.
+An update takes 16 bytes while step size, discount and λ are constant. Episode boundaries are stored only where no
+update has an ending.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ class Ledger(Columns):
         origin: int | None = None,
         final_state: int | None = None,
     ) -> None:
-        """Write down one update, in the order in which the learner made it.
+        """Record one update; call it in the order of the learner's updates.
 
-        ``next_state=None``: the episode terminated here (``ending`` may say how, by name or by a
-        transition's code; ``timed_out`` if a time limit was treated as an end; ``final_state``: the state it ended in). ``next_action``: the action whose value was bootstrapped
-        from. ``next_table``: the table it was read from. ``lambda_`` > 0: the target was built on the
-        target of the line before (1: Monte Carlo, and then ``next_action`` may be left out).
+        ``next_state`` and ``next_action``: the state-action pair that the target bootstrapped from; ``next_table``: its
+        table. ``next_state=None``: the episode ended here; ``ending`` is the name of the ending or a transition's code,
+        ``timed_out`` means that a time limit was treated as the end, ``final_state`` is the last state. ``lambda_`` > 0:
+        the target also used the target of the update before (1: Monte Carlo, ``next_action`` may be left out).
+        ``origin``: under replay, the number of the experience.
         """
         cell = self._cell(table, state, action)
         try:
@@ -65,7 +66,7 @@ class Ledger(Columns):
             _raise_invalid(reward, step_size=step_size, discount=discount, lambda_=lambda_)
         if (origin is not None) != (self.order == "replayed"):
             raise ValueError(
-                "origin says which experience was replayed: give it in a ledger with order='replayed', and only there"
+                "origin is the number of the replayed experience: pass it if the ledger has order='replayed', and only then"
             )
         if origin is not None:
             origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
@@ -79,15 +80,14 @@ class Ledger(Columns):
             store.add_finals(np.array([[store.used - 1 if origin is None else origin, final_state]], np.int64))
 
     def new_episode(self, experiences: int | None = None) -> None:
-        """Say that the next update belongs to a new episode.
+        """Start a new episode with the next update.
 
-        Needed only where the last line does not say so itself: after a time limit that was
-        bootstrapped through, and before every episode under replay, where ``experiences`` is the
-        number of experiences made so far.
+        Needed only if the last update has no ending: after a time limit that was bootstrapped through, and before
+        every episode under replay, where ``experiences`` is the number of experiences so far.
         """
         if (experiences is not None) != (self.order == "replayed"):
             raise ValueError(
-                "experiences= says how many were made before this episode: give it in a ledger with order='replayed', and only there"
+                "experiences= is the number of experiences before this episode: pass it if the ledger has order='replayed', and only then"
             )
         if experiences is not None:
             before = int(self.breaks[-1, 1]) if len(self.breaks) else 0
@@ -96,7 +96,7 @@ class Ledger(Columns):
         store.add_break(store.used, store.used if experiences is None else experiences)
 
     def end_episodes(self, first: int, final_states: NDArray[np.int64], experiences: NDArray[np.int64]) -> None:
-        """Say in which states episodes from ``first`` on ended (-1: unknown), and the last experience of each."""
+        """Record the final states of episodes from ``first`` on (-1: unknown), and the last experience of each."""
         known = np.flatnonzero(final_states >= 0)
         if self.order == "replayed":
             keys = experiences[known]
@@ -106,17 +106,17 @@ class Ledger(Columns):
         self._own_store().add_finals(np.stack([keys, final_states[known]], axis=1))
 
     def writable(self) -> Store:
-        """The columns themselves, for a loop that writes into them."""
+        """The columns, for a loop that writes into them."""
         return self._own_store()
 
     def freeze(self) -> None:
-        """Stop writing: from now on this ledger is what it is, and others may go on from it."""
+        """Stop writing to this ledger; others may continue from it."""
         self._fix_length()
         if self._store.writer is self:
             self._store.writer = None
 
     def continued(self) -> Ledger:
-        """A ledger that begins with these lines and may take more, leaving this one as it is."""
+        """A ledger that starts with these updates and can record more; this one does not change."""
         if self._store.writer is not self:
             self._fix_length()  # the other may become the store's writer
         later = self._prefix(len(self))
@@ -124,12 +124,12 @@ class Ledger(Columns):
         return later
 
     def _fix_length(self) -> None:
-        """Stay as long as it is now, whoever writes on."""
+        """Fix the length of this ledger, also if another one appends to the store."""
         if self._length is None:
             self._length, self._n_breaks = self._store.used, self._store.n_breaks
 
     def _own_store(self) -> Store:
-        """The store, if this ledger is its newest state and nobody else writes to it; else a copy."""
+        """The store, if this ledger is its newest state and no other ledger writes to it; else a copy."""
         if self._store.writer is not self:
             if self._store.writer is not None or len(self) != self._store.used:
                 self._store = self._store.copy(0, len(self), self.breaks)
@@ -146,15 +146,13 @@ class Ledger(Columns):
             raise ValueError(f"action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}")
         if not 0 <= table < self.n_tables:
             raise ValueError(
-                f"table {table} is out of range: this ledger has {self.n_tables}; say n_tables= when you make it"
+                f"table {table} is out of range: this ledger has {self.n_tables}; pass n_tables= to Ledger()"
             )
         return (table * self.n_states + state) * self.n_actions + action
 
     def _final(self, final_state: int, next_state: int | None) -> int:
         if next_state is not None:
-            raise ValueError(
-                "final_state is the state that an episode ended in: pass it with next_state=None, and only there"
-            )
+            raise ValueError("final_state is the last state of an episode: pass it with next_state=None, and only then")
         return whole("final_state", final_state, 0, self.n_states - 1)
 
     def _source(
@@ -182,11 +180,11 @@ class Ledger(Columns):
         if next_action is None:
             if lambda_ == 1.0:
                 return NO_BOOTSTRAP
-            raise ValueError("next_action is missing: say which action's value the target was built on")
+            raise ValueError("next_action is missing: pass the action that the target bootstrapped from")
         return self._cell(table, next_state, next_action)
 
     def ending_code(self, ending: str | int | None) -> int:
-        """The code of an ending; a new name gets a new code, a transition's code is taken as it is."""
+        """The code of an ending, given by name or by code; a new name gets a new code."""
         if ending is None:
             return TERMINATED
         if isinstance(ending, str):
@@ -196,18 +194,16 @@ class Ledger(Columns):
             return ending_place(self.endings.index(ending))
         code = whole("ending", ending)
         if not 0 <= ending_place(code) < len(self.endings):
-            raise ValueError(f"{code} is not the code of an ending of this ledger; give its name")
+            raise ValueError(f"{code} is not the code of an ending of this ledger; pass its name")
         return int(code)
 
 
 def _raise_invalid(reward: float, **shares: float) -> NoReturn:
-    """Say what is wrong with the numbers of an update."""
+    """Raise the error for the first invalid number of an update."""
     try:
         number("the reward", reward)
     except ValueError:
-        raise ValueError(
-            f"the reward is {reward!r}; a ledger takes finite numbers only, and nothing was recorded"
-        ) from None
+        raise ValueError(f"the reward is {reward!r}; it must be a finite number. Nothing was recorded") from None
     for name, share in shares.items():
         number(name, share, 0, 1)
-    raise TypeError(f"an update is made of numbers, not {reward!r} and {shares}")
+    raise TypeError(f"an update needs numbers, not {reward!r} and {shares}")

@@ -1,4 +1,4 @@
-"""The columns of a ledger, read: line by line, by episode, as tables, and cut."""
+"""Read a ledger: by update, by episode, as tables, and as parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Starts = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Update(NamedTuple):
-    """One change a learner made to its values, complete enough to repeat it for any other quantity."""
+    """One update of a learner, with all that is needed to repeat it."""
 
     table: int
     state: int
@@ -34,13 +34,13 @@ class Update(NamedTuple):
     step_size: float
     discount: float
     lambda_: float
-    ending: str | None  # how the episode ended here, None where it went on
-    episode: int  # in which the experience was made
-    step: int
+    ending: str | None  # None: the episode did not end here
+    episode: int  # of the experience
+    step: int  # of the experience in its episode
 
 
 class Columns:
-    """What a ledger holds, and how it is read."""
+    """The columns of a ledger, and how to read them."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Columns:
         self.n_actions = n_actions
         self.n_tables = n_tables
         self.order = order
-        self.endings: list[str] = [*ENDINGS, *endings]  # others follow in the order in which they are met
+        self.endings: list[str] = [*ENDINGS, *endings]  # further ones in the order of their first use
         self.initial = _initial_tables(initial, (n_tables, n_states, n_actions))
         self._store = Store(replayed=order == "replayed")
         self._length: int | None = None  # a prefix; None: all of the store
-        self._n_breaks: int | None = None  # as many of the store's breaks; None: as the lines tell
+        self._n_breaks: int | None = None  # breaks of a prefix; None: those up to its last line
         self._known_starts: tuple[tuple[int, int], Starts] | None = None
 
     def __repr__(self) -> str:
@@ -94,59 +94,59 @@ class Columns:
         return self._store.lines(len(self))
 
     def lines_from(self, first: int) -> LedgerLines:
-        """The columns from a line on: what is new to somebody who has read the ones before."""
+        """The columns from update ``first`` on."""
         return self._store.lines(len(self), first)
 
     @property
     def breaks(self) -> NDArray[np.int64]:
-        """(breaks, 2) Line and experience where an episode starts though no line says so."""
+        """(breaks, 2) Line and experience of episode starts that no ending marks."""
         if self._n_breaks is not None:
             return self._store.breaks[: self._n_breaks]
         return self._store.breaks_until(len(self))
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the lines of this ledger take in memory."""
+        """Memory of the updates in bytes."""
         return self._store.bytes_of(len(self))
 
     @property
     def origins(self) -> NDArray[np.int64]:
-        """(n,) Which experience each line was learned from, counted from the start of training."""
+        """(n,) The number of the experience behind each update, counted from the start of training."""
         return self.origins_of(np.arange(len(self)))
 
     def origins_of(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same for some lines."""
+        """The experiences behind some updates."""
         if self.order == "replayed":
             return self._store.origin[lines].astype(np.int64)
         return origins_of(self.order, lines, len(self), self.episode_starts)
 
     @property
     def episode_starts(self) -> NDArray[np.int64]:
-        """The first line that was applied in each episode."""
+        """The first update in each episode."""
         return self._starts()[0]
 
     @property
     def n_episodes(self) -> int:
-        """Episodes begun."""
+        """The number of episodes, with an unfinished last one."""
         return len(self.episode_starts)
 
     def episodes_and_steps(self, lines: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Episode and step in which the experience behind each line was made."""
+        """Episode and step of the experience behind each update."""
         origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         starts = self._starts()[1]
         episode = np.searchsorted(starts, origins, side="right") - 1
         return episode, origins - starts[episode]
 
     def update_episodes(self, lines: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Episode in which each line was applied: under replay, later than it was made."""
+        """The episode in which each update was applied; under replay, a later one than that of the experience."""
         which = np.arange(len(self)) if lines is None else np.asarray(lines)
         return np.searchsorted(self.episode_starts, which, side="right") - 1
 
     def episode(self, number: int) -> list[Update]:
-        """The experiences of one episode, step by step, each as the update that first learned from it."""
+        """The experiences of one episode in order, each as the first update that learned from it."""
         number = whole("the number of an episode", number)
         if not 0 <= number < self.n_episodes:
-            raise ValueError(f"this ledger holds episodes 0 to {self.n_episodes - 1}, not {number}")
+            raise ValueError(f"this ledger has episodes 0 to {self.n_episodes - 1}, not {number}")
         if self.order == "replayed":
             own = np.flatnonzero(self.episodes_and_steps()[0] == number)
         else:
@@ -157,13 +157,13 @@ class Columns:
 
     @property
     def finals(self) -> NDArray[np.int64]:
-        """(n, 2) Where episodes ended: line, or experience under replay, and state."""
+        """(n, 2) Ends of episodes: line, or experience under replay, and final state."""
         finals = self._store.finals[: self._store.n_finals]
-        whole = len(self) == self._store.used  # then those of episodes without any update yet count too
+        whole = len(self) == self._store.used  # then episodes without any update yet count too
         return finals if whole else finals[finals[:, 0] < self._finals_end()]
 
     def _finals_end(self) -> int:
-        """Episodes that ended from this line, or experience, on are not in this ledger."""
+        """The first line, or experience under replay, whose episode end is not in this ledger."""
         if self.order != "replayed":
             return len(self)
         breaks = self._store.breaks[: self._store.n_breaks]
@@ -172,7 +172,7 @@ class Columns:
 
     @property
     def final_states(self) -> NDArray[np.int64]:
-        """(episodes,) The state that each episode ended in; -1 where it is not recorded.
+        """(episodes,) The final state of each episode; -1: not recorded.
 
         >>> from whatfor.ledger import Ledger
         >>> ledger = Ledger(n_states=3, n_actions=1)
@@ -190,12 +190,12 @@ class Columns:
 
     @property
     def ended(self) -> NDArray[np.bool_]:
-        """(n,) Lines that ended their episode, by the world or by a time limit treated as an end."""
+        """(n,) Whether each update ended its episode, by termination or by a time limit treated as an end."""
         return self._store.source[: len(self)] <= TIMED_OUT
 
     @property
     def timed_out(self) -> NDArray[np.bool_]:
-        """(n,) Lines whose episode was cut by a time limit that the learner took for an end."""
+        """(n,) Whether each update ended its episode by a time limit that was treated as an end."""
         cut: NDArray[np.bool_] = self._store.source[: len(self)] == TIMED_OUT
         return cut
 
@@ -206,7 +206,7 @@ class Columns:
         return by_pair
 
     def values(self) -> NDArray[np.float64]:
-        """(tables, S, A) The tables that these updates make, from the start they were given.
+        """(tables, S, A) The tables that these updates give, from their initial values.
 
         >>> from whatfor.ledger import Ledger
         >>> ledger = Ledger(n_states=1, n_actions=1)
@@ -219,15 +219,15 @@ class Columns:
         return tables.reshape(self.n_tables, self.n_states, self.n_actions)
 
     def initial_tables(self) -> NDArray[np.float64]:
-        """(tables, S, A) What the tables held before the first line; a copy."""
+        """(tables, S, A) The initial values; a copy."""
         shape = (self.n_tables, self.n_states, self.n_actions)
         return np.zeros(shape) if self.initial is None else np.array(np.broadcast_to(self.initial, shape))
 
     def until(self, episodes: int) -> Self:
-        """The ledger as it was after so many episodes."""
+        """The ledger after the first ``episodes`` episodes."""
         starts, episodes = self.episode_starts, whole("episodes", episodes)
         if not 0 <= episodes <= len(starts):
-            raise ValueError(f"this ledger holds {len(starts)} episodes; ask for 0 to {len(starts)}, not {episodes}")
+            raise ValueError(f"this ledger has {len(starts)} episodes; pass 0 to {len(starts)}, not {episodes}")
         return self if episodes == len(starts) else self[: starts[episodes]]
 
     @overload
@@ -238,7 +238,7 @@ class Columns:
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
             if step != 1:
-                raise ValueError("a ledger is sliced without gaps: use ledger[start:stop]")
+                raise ValueError("a ledger cannot be sliced with a step: use ledger[start:stop]")
             stop = max(start, stop)
             return self._prefix(stop) if start == 0 else self._cut(start, stop)
         i = range(len(self))[key]
@@ -272,7 +272,7 @@ class Columns:
         )
 
     def _starts(self) -> Starts:
-        """First line and first experience of every episode; kept until a line or a break is added."""
+        """First line and first experience of every episode; cached until a line or a break is added."""
         now = (len(self), len(self.breaks))
         if self._known_starts is None or self._known_starts[0] != now:
             self._known_starts = now, starts_of(self.order, self.ended, self.breaks)
@@ -285,10 +285,10 @@ class Columns:
         return part
 
     def _cut(self, start: int, stop: int) -> Self:
-        """Lines start to stop; what came before is their initial table."""
+        """Updates start to stop; the values before them are the initial ones."""
         if start < stop and not self._begins_target(start):
             raise ValueError(
-                f"line {start} goes on with the target of the line before; cut where an episode starts (ledger.episode_starts)"
+                f"update {start} uses the target of the update before; slice where an episode starts (ledger.episode_starts)"
             )
         part = type(self)(
             self.n_states,
@@ -313,7 +313,7 @@ def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> N
     try:
         np.broadcast_to(tables, shape)
     except ValueError:
-        raise ValueError(f"initial has shape {tables.shape}; give a number, {shape[1:]} or {shape}") from None
+        raise ValueError(f"initial has shape {tables.shape}; pass a number, {shape[1:]} or {shape}") from None
     if not np.isfinite(tables).all():
-        raise ValueError("initial holds NaN or infinite values; a table starts with finite numbers")
+        raise ValueError("initial contains NaN or infinite values; initial values must be finite")
     return tables if tables.any() else None

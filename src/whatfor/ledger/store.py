@@ -1,4 +1,4 @@
-"""Columns that grow: where a ledger keeps its lines."""
+"""Store: the growing columns of a ledger."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from whatfor.kernels.recursion import LedgerLines
 
-#: Columns of one number a line, or of a single number while it is the same for all.
+#: Columns with one number per line, or a single number while all lines have the same.
 VARYING = ("step_size", "discount", "lambda_")
 FIRST_CAPACITY = 1 << 12
-#: Room is taken ahead for at most so many lines.
+#: The most lines that are reserved ahead.
 MAX_AHEAD = 1 << 27
 
 
 class Store:
-    """Growing columns, shared by a ledger and the prefixes taken of it."""
+    """Growing columns, shared by a ledger and its prefixes."""
 
     def __init__(self, replayed: bool = False) -> None:
         self.writer: object | None = None  # the ledger that may append
@@ -30,9 +30,9 @@ class Store:
         self.lambda_ = np.empty(0, np.float64)
         self.origin = np.empty(0, np.int32)  # only under replay
         self.replayed = replayed
-        self.breaks = np.empty((0, 2), np.int64)  # (line, experience) where an episode starts unsaid
+        self.breaks = np.empty((0, 2), np.int64)  # (line, experience) of episode starts that no ending marks
         self.n_breaks = 0
-        self.finals = np.empty((0, 2), np.int64)  # (line, or experience under replay; state) where an episode ended
+        self.finals = np.empty((0, 2), np.int64)  # (line, or experience under replay; final state) of ended episodes
         self.n_finals = 0
 
     @property
@@ -41,10 +41,10 @@ class Store:
         return len(self.cell)
 
     def reserve(self, lines: int, breaks: int = 0, expected: int = 0) -> None:
-        """Make room for so many more lines and breaks.
+        """Reserve space for more lines and breaks.
 
-        Room is taken far ahead (for ``expected`` lines in all, where somebody knows): memory that is
-        not written to costs nothing, and copying into fresh memory costs more than learning.
+        Space is reserved far ahead (for ``expected`` lines in total, if that is known): memory that is not written to
+        costs nothing, and copying into new memory takes longer than learning.
         """
         needed = self.used + lines
         if needed > self.capacity:
@@ -54,7 +54,7 @@ class Store:
             self.breaks = _grown(self.breaks, room, self.n_breaks)
 
     def _grow(self, needed: int, room: int) -> None:
-        """Make every column as long as ``room``; where memory is short, half of that, down to what is needed."""
+        """Grow every column to ``room`` lines; if memory is short, to half of that, down to ``needed``."""
         names = [name for name in VARYING if len(getattr(self, name)) > 1] + ["origin"] * self.replayed
         columns = {name: getattr(self, name) for name in ("cell", "source", "reward", *names)}
         while True:
@@ -69,14 +69,14 @@ class Store:
             setattr(self, name, column)
 
     def expect(self, name: str, value: float | None) -> None:
-        """Prepare a column for lines that all hold ``value`` (None: for lines that differ)."""
+        """Prepare a column for lines that all have ``value`` (None: for lines that differ)."""
         column: NDArray[np.float64] = getattr(self, name)
         if self.used == 0 and value is not None and len(column) <= 1:
             setattr(self, name, np.array([value], np.float64))
         elif len(column) <= 1 and (value is None or column[0] != value):
             try:
                 full = np.empty(max(self.capacity, 2), np.float64)
-            except MemoryError:  # give back the room that was taken ahead
+            except MemoryError:  # release the space reserved ahead
                 self._grow(self.used + 2, self.used + 2)
                 full = np.empty(self.capacity, np.float64)
             full[: self.used] = column[0] if self.used else 0.0
@@ -92,7 +92,7 @@ class Store:
         lambda_: float,
         origin: int | None,
     ) -> None:
-        """Write one line."""
+        """Append one line."""
         i = self.used
         if i == self.capacity:
             self.reserve(1)
@@ -112,13 +112,13 @@ class Store:
         self.used = i + 1
 
     def add_break(self, line: int, experience: int) -> None:
-        """Say that an episode starts at a line."""
+        """Record that an episode starts at a line."""
         self.reserve(0, 1)
         self.breaks[self.n_breaks] = (line, experience)
         self.n_breaks += 1
 
     def add_finals(self, finals: NDArray[np.int64]) -> None:
-        """Say in which states episodes ended: rows of (line, or experience under replay; state)."""
+        """Record the final states of episodes: rows of (line, or experience under replay; state)."""
         needed = self.n_finals + len(finals)
         if needed > len(self.finals):
             self.finals = _grown(self.finals, max(needed, 2 * len(self.finals)), self.n_finals)
@@ -126,7 +126,7 @@ class Store:
         self.n_finals = needed
 
     def breaks_until(self, line: int) -> NDArray[np.int64]:
-        """Breaks of a prefix; one that stands at its very end begins nothing yet."""
+        """Breaks of a prefix; a break at its end starts an episode without lines."""
         breaks = self.breaks[: self.n_breaks]
         return breaks[: int(np.searchsorted(breaks[:, 0], line, side="right"))]
 
@@ -141,12 +141,12 @@ class Store:
         return LedgerLines(self.cell[own], self.source[own], self.reward[own], *(column(name) for name in VARYING))
 
     def bytes_of(self, n: int) -> int:
-        """Bytes of the first n lines, without the room kept for more."""
+        """Bytes of the first n lines, without reserved space."""
         lines = self.lines(n)
         return sum(column.nbytes for column in lines) + self.origin[:n].nbytes + self.breaks_until(n).nbytes
 
     def copy(self, start: int, stop: int, breaks: NDArray[np.int64]) -> Store:
-        """A store of its own, with some of the lines and those of the breaks that lie among them."""
+        """A new store with the lines from start to stop, and the breaks among them."""
         part = Store(self.replayed)
         part.used = stop - start
         for name in ("cell", "source", "reward", "origin"):
@@ -155,7 +155,7 @@ class Store:
             column = getattr(self, name)
             setattr(part, name, column.copy() if len(column) <= 1 else column[start:stop].copy())
         breaks = breaks[breaks[:, 0] <= stop]
-        if self.replayed:  # experiences keep their numbers, so every episode's start stays
+        if self.replayed:  # experiences keep their numbers, so all episode starts stay
             part.breaks = np.stack([np.maximum(breaks[:, 0] - start, 0), breaks[:, 1]], axis=1)
         else:
             part.breaks = breaks[breaks[:, 0] >= start] - start

@@ -22,13 +22,13 @@ POINTS_SHOWN = 6  # points of the episode in a still picture
 #: Printed value of the best action, and the steps before delivery after the best and after the second-best one.
 PRINTED_VALUES = {"ambiguity": (7.7147, 5, 5), "bounce": (11.87, 3, 5), "failure": (-2.3744, 13, 14)}
 PRINTED_PRECISION = 5e-5
-#: So likely to deliver, its spread is worth looking at.
+#: The spread of visits is checked only if delivery is at least this likely.
 MIN_DELIVERED = 0.99
 NUMBER_WORDS = {2: "Two", 3: "Three"}
 
 
 def value_after(steps: int) -> float:
-    """What n steps of -1 and a delivery are worth at a discount of 0.9.
+    """The return of n steps of -1 and a delivery, with a discount of 0.9.
 
     >>> round(value_after(5), 4)
     7.7147
@@ -50,7 +50,7 @@ Checks = Callable[[Run, list[Intention]], tuple[Check, ...]]
 
 
 def along_an_episode(id: str, method: str, run: Run, checks: Checks, **more: Any) -> Figure:
-    """Beliefs at points along an episode, of any agent."""
+    """Beliefs at points along an episode, for any agent."""
     along = episode(run)
     steps = np.unique(np.linspace(0, len(along) - 1, POINTS_SHOWN).astype(int)).tolist()
     spreads = [spread(along[step]) for step in steps]
@@ -58,11 +58,11 @@ def along_an_episode(id: str, method: str, run: Run, checks: Checks, **more: Any
     return Figure(
         id=id,
         title=f"Taxi: beliefs along an episode ({method})",
-        claim="Yellow: the passenger is not aboard; green: it is. Intentions become clearer over time: outward and return "
-        "journey, overlaid at first, collapse to the single shortest path to the goal.",
+        claim="Yellow: the passenger is not aboard; green: the passenger is aboard. Intentions become clearer over time: outward and "
+        "return journey, overlaid at first, collapse to the shortest path to the goal.",
         pictures=(Picture.of(f"{id}-episode", Panels("What the taxi expects, as it drives", TAXI_START, boards, columns=3)),),
         checks=(*checks(run, along), Check(
-            "cells it expects to visit, from point to point (exp of the entropy of its visits)",
+            "number of cells it expects to visit (exp of the entropy of its visits), at each point",
             "fewer and fewer",
             ", ".join(f"{x:.1f}" for x in spreads),
             run.outcomes(TAXI_START).chances.get("delivered", 0.0) > MIN_DELIVERED and len(spreads) > 1 and all(np.diff(spreads) < 0.0),
@@ -73,7 +73,7 @@ def along_an_episode(id: str, method: str, run: Run, checks: Checks, **more: Any
 
 
 def moving(id: str, still: str, method: str, run: Run, checks: Checks, **more: Any) -> Figure:
-    """The animation of such a figure."""
+    """The animation of a figure along an episode."""
     along = episode(run)
     return Figure(
         id=id,
@@ -97,27 +97,27 @@ def figure_7(agents: Agents) -> Figure:
         agents.taxi,
         cases,
         within=(1e-6, 0.05),
-        note="The paper's second-best values (7.0777, 7.6599, −5.204) are of an agent that had not converged; in the limit they are "
+        note="The paper's second-best values (7.0777, 7.6599, −5.204) come from an agent that had not converged; in the limit they are "
         "7.7147 (a tie), 7.7147 and −3.1370. The cases are found by searching all states. The paper's east/south tie is at row 0, column 2, passenger "
-        "aboard, destination B, which lies on no optimal episode: a greedy agent hardly tries its second way, and the search finds other ties of the same value.",
+        "aboard, destination B, which is on no optimal trajectory. A greedy agent rarely tries the second route there, so the search finds other ties of the same value.",
     )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A case of contrast that the paper shows."""
+    """A case of contrast in the paper."""
 
     kind: str
     printed: str
-    best: float  # what the best action is worth, in the limit
-    second: float  # and the second best
+    best: float  # the value of the best action, in the limit
+    second: float  # the value of the second-best action
 
 
-#: What happens in each case, and how figures say it.
+#: A description of each kind of case, and its name in figures.
 KINDS = {
-    "ambiguity": ("two distinct but equally good ways", "two equally good ways"),
+    "ambiguity": ("two different but equally good routes", "two equally good routes"),
     "bounce": ("the other action leads away and back again", "a bounce back"),
-    "failure": ("the other action leaves the taxi stuck where it is", "a failure where the taxi is stuck"),
+    "failure": ("the other action leaves the taxi where it is", "a failure where the taxi is stuck"),
 }
 CaseChecks = Callable[[Run, Case, Contrast | None], tuple[Check, ...]]
 
@@ -132,7 +132,7 @@ def contrasts(
     case_checks: CaseChecks = lambda run, case, shown: (),
     **more: Any,
 ) -> Figure:
-    """Best action against second best, of any agent; ``within``: how far values may be off, ``case_checks``: further checks of a case."""
+    """Best action against second best, for any agent; ``within``: the tolerances of the two values, ``case_checks``: further checks."""
     found = search(run)
     pictures, checks, answers = [], [], []
     for case in cases:
@@ -163,7 +163,7 @@ def contrasts(
     return Figure(
         id=id,
         title=f"Taxi: contrasts ({method})",
-        claim="Best action against second best, five panels each: what each expects, what only one of them does, what both do. "
+        claim="Best action against second best, five panels each: what is expected after each, after only one of them, and after both. "
         f"{NUMBER_WORDS[len(cases)]} cases: {', '.join(kinds[:-1])}{',' if len(cases) > 2 else ''} and {kinds[-1]}.",
         pictures=tuple(pictures),
         checks=tuple(checks),
@@ -173,26 +173,26 @@ def contrasts(
 
 
 def episode(run: Run) -> list[Intention]:
-    """What it intends at every step of a greedy episode."""
+    """The intention at every step of a greedy episode."""
     steps = run.episode(TAXI_START)
     return [run.intention(state, action) for state, action in steps]
 
 
 def _board(why: Intention, step: int) -> Layout:
     return replace(
-        layout_of(why), title=f"step {step}: {why.labels.actions[why.action]}, worth {why.value:.3f}", caption=""
+        layout_of(why), title=f"step {step}: {why.labels.actions[why.action]}, value {why.value:.3f}", caption=""
     )
 
 
 def spread(why: Intention) -> float:
-    """How many cells the expected visits cover: exp of their entropy."""
+    """The number of cells that the expected visits cover: exp of their entropy."""
     visits = why.visits.sum(axis=1)
     chances = visits[visits > 0.0] / max(visits.sum(), np.finfo(float).tiny)
     return float(np.exp(-(chances * np.log(chances)).sum()))
 
 
 def search(run: Run) -> dict[str, list[Contrast]]:
-    """All states where the second-best action is as good, leads back, or leads nowhere, by kind."""
+    """All states where the second-best action is as good, leads back, or has no effect, by kind."""
     found: dict[str, list[Contrast]] = {"ambiguity": [], "bounce": [], "failure": []}
     tried = run.beliefs.tries
     assert tried is not None
@@ -218,9 +218,9 @@ def _kind(contrast: Contrast) -> str | None:
 
 
 def back_after(contrast: Contrast) -> int | None:
-    """After how many steps it expects the second-best action to lead back; of a network, by its visits.
+    """After how many steps it expects to be back after the second-best action; None: never.
 
-    They are all that it expects of the best action, with a detour before it.
+    For a network this is estimated from its visits: those of the best action, with a detour before them.
     """
     best, other = contrast.chosen, contrast.instead
     if other.trust is None:
@@ -231,12 +231,12 @@ def back_after(contrast: Contrast) -> int | None:
 
 
 def _episode_checks(run: Run, along: list[Intention]) -> tuple[Check, ...]:
-    """What holds at every point of the episode."""
+    """Checks along the episode."""
     delivered = run.simulation(TAXI_START, rollouts=2)
     worst = max(residual_of(why) for why in along)
     best = float(value_iteration("Taxi-v4", discount=0.9)[along[0].state].max())
     return (
         Check("the episode", "picks up and delivers", f"{len(along)} steps, {', '.join(delivered.chances)}", set(delivered.chances) == {"delivered"}),
-        Check("the shortest way: value at its start", f"{best:.4f} by value iteration", f"{along[0].value:.4f}", abs(along[0].value - best) < 1e-4),
+        Check("the shortest route: value at its start", f"{best:.4f} by value iteration", f"{along[0].value:.4f}", abs(along[0].value - best) < 1e-4),
         Check("earnings sum to the value, at every step", "to floating point", f"off by {worst:.1e}", worst < 1e-9 and run.values.any().item()),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Layouts drawn with Matplotlib: never shows, never saves, touches nothing global."""
+"""Draw layouts with Matplotlib, without showing or saving them and without global state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
-    """A picture of an explanation or a layout, on ``ax`` or on a figure of its own. Nothing is shown or saved."""
+    """Draw an explanation or a layout, on ``ax`` or on a new figure. Nothing is shown or saved."""
     need_matplotlib()
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
     layout = layout_of(shown) if isinstance(shown, Explanation) else shown
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
-            f"ax is one of Matplotlib's Axes, not {ax!r}; a file is written by draw(...).savefig('FILE.png')"
+            f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"
         )
     if ax is None:
         ax = Figure(figsize=figure_size(layout), layout="constrained").subplots()

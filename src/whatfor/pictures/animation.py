@@ -1,4 +1,4 @@
-"""Explanations one after the other, as a moving picture."""
+"""Animations: a sequence of explanations as a GIF."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def animate(
 ) -> None:
     """Write a GIF with one frame for every explanation or layout, all on one scale.
 
-    All frames must be of one kind. The file appears when it is complete, or not at all.
+    All frames must be of one kind. The file is written atomically.
     """
     target = check_path(path, ANIMATION_SUFFIXES)
     layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in shown]

@@ -1,4 +1,4 @@
-"""Names and numbers as horizontal bars."""
+"""Draw horizontal bars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
 from whatfor.pictures.walk import Position
 
-#: Blue and orange, then grey: apart for everybody.
+#: Blue and orange, then grey: distinguishable for colour-blind readers.
 SERIES_COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
 
 
@@ -42,17 +42,17 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Position) -> None:
 
 
 def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float, colour: str) -> BarContainer:
-    """The bars of one series, what is not known hatched and grey."""
+    """The bars of one series; unknown shares are hatched in grey."""
     drawn = ax.barh(places, series.numbers, height=thick, color=colour)
     for patch, nothing in zip(drawn, bars.unknown or (), strict=False):
         if nothing:
             patch.set(linewidth=0.8, **UNKNOWN)
     if series.low is not None and series.high is not None:
-        reach = [
+        errors = [
             [x - low for x, low in zip(series.numbers, series.low, strict=True)],
             [high - x for x, high in zip(series.numbers, series.high, strict=True)],
         ]
-        ax.errorbar(series.numbers, places, xerr=reach, fmt="none", ecolor="#222222", elinewidth=1.0, capsize=2.5)
+        ax.errorbar(series.numbers, places, xerr=errors, fmt="none", ecolor="#222222", elinewidth=1.0, capsize=2.5)
     signed = any(number < 0 for number in series.numbers)
     small = 0 < max(map(abs, series.numbers), default=0.0) < 0.01
     for place, number, low, high in zip(

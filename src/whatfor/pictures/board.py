@@ -1,4 +1,4 @@
-"""A board: each cell split along its diagonal, one half a layer."""
+"""Draw a board: each cell is split along its diagonal, with one layer in each half."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import SQUARE
-from whatfor.pictures.walk import ROLES, Position, key_of, roles_of
+from whatfor.pictures.walk import ROLE_COLOURS, Position, key_of, roles_of
 
 #: Cells narrower than this, in inches, have no room for their two numbers.
 MIN_BOARD_CELL = 0.4
@@ -31,7 +31,7 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Position) -> None:
     ax.add_patch(Rectangle((0, 0), board.columns, board.rows, fill=False, edgecolor="#222222", linewidth=3 * thick))
     roles = roles_of(board)
     for letter, row, column, role in board.marks:
-        colour = ROLES[roles.index(role)] if role else "#666666"
+        colour = ROLE_COLOURS[roles.index(role)] if role else "#666666"
         _mark(ax, letter, row, column, (11, 6.5, 5)[place.depth] * place.share, colour)
     frame(ax, board.at, place.depth)
     ax.set(xlim=(-0.03, board.columns + 0.03), ylim=(board.rows + 0.03, -0.03), aspect="equal")
@@ -39,13 +39,15 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Position) -> None:
     ax.spines[:].set_visible(False)
     titled(ax, board.title, board.caption, place.depth)
     _ticks(ax, board, place)
-    for words, colour in reversed(board_bars(board)) if place.alone else ():  # the last one added stands nearest
+    for words, colour in (
+        reversed(board_bars(board)) if place.alone else ()
+    ):  # the last one added is nearest to the board
         bar = ax.figure.colorbar(mappable(board, scale, colour), ax=ax, shrink=0.75, pad=0.02, aspect=28)
         bar.set_label(words, fontsize=9, **PLAIN)
 
 
 def _ticks(ax: Axes, board: Board, place: Position) -> None:
-    """Numbers of rows and columns, where there is room for them."""
+    """Numbers of rows and columns, if there is room for them."""
     if place.depth:
         ax.set(xticks=[], yticks=[])
         return
@@ -56,21 +58,21 @@ def _ticks(ax: Axes, board: Board, place: Position) -> None:
 
 
 def board_bars(board: Board) -> list[tuple[str, str]]:
-    """Words and colour of each colour bar that a board needs."""
+    """The label and colour of each colour bar that a board needs."""
     halves = list(zip(HALVES, board.layers, strict=True))
     if board.diverging:
-        told = "; ".join(f"{half}: {layer.name}" for half, layer in halves)
-        return [(f"{board.quantity}\n{told}", "")]
+        layers = "; ".join(f"{half}: {layer.name}" for half, layer in halves)
+        return [(f"{board.quantity}\n{layers}", "")]
     return [(f"{half} half:\n{board.quantity}, {layer.name}", layer.colour) for half, layer in halves]
 
 
 def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale, place: Position) -> None:
-    """Colour one half of each cell, and write the number into it where there is room."""
+    """Colour one half of each cell, and write the number into it if there is room."""
     colours = MAPS["signed" if board.diverging else layer.colour]
     shift = 0.3 if upper else 0.7
     for row, numbers in enumerate(layer.cells):
         for column, number in enumerate(numbers):
-            if scale.faint(number):
+            if scale.is_faint(number):
                 continue
             colour = colours(scale.norm(number))
             corner = (column, row) if upper else (column + 1, row + 1)
@@ -83,7 +85,7 @@ def _draw_layer(board: Board, layer: Layer, upper: bool, ax: Axes, scale: Scale,
 
 
 def _mark(ax: Axes, letter: str, row: int, column: int, size: float, colour: str) -> None:
-    # In the corner that the two halves leave free, so that no number is covered.
+    # In a corner without a number.
     ax.text(
         column + 0.86, row + 0.16, letter, ha="center", va="center", fontsize=size, fontweight="bold", color="white", **PLAIN,
         bbox={"boxstyle": "round,pad=0.18", "facecolor": colour, "edgecolor": "none"},

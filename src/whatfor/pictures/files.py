@@ -1,4 +1,4 @@
-"""Pictures on disk: complete, or not at all."""
+"""Save pictures atomically."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DPI = 150
 
 
 def check_path(path: str | os.PathLike[str], suffixes: Sequence[str] = PICTURE_SUFFIXES) -> Path:
-    """A path that can be written to, with one of these suffixes."""
+    """Check that a file with one of these suffixes can be written, and return its path."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         raise ValueError(f"{target} ends in {target.suffix!r}; choose one of {', '.join(suffixes)}")
     if not target.parent.is_dir():
-        raise ValueError(f"there is no folder {target.parent}; make it first: mkdir -p {target.parent}")
+        raise ValueError(f"there is no folder {target.parent}; create it first: mkdir -p {target.parent}")
     if target.is_dir():
         raise ValueError(f"{target} is a folder; name a file")
     check_writable(target.parent)
@@ -31,17 +31,17 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str] = PICTURE_S
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:
-    """Raise ``ValueError`` unless files can be put into a folder, or the folder can be made."""
+    """Raise ``ValueError`` unless files can be written to a folder, or the folder can be created."""
     path = Path(folder).absolute()
     there = next(one for one in (path, *path.parents) if os.path.lexists(one))
     if not there.is_dir():
-        raise ValueError(f"{folder} cannot be a folder: {there} is a file; choose another place")
+        raise ValueError(f"{folder} cannot be a folder: {there} is a file; choose another folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"{there} cannot be written to; choose another folder, or change who may write there")
+        raise ValueError(f"{there} is not writable; choose another folder, or change its permissions")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Save a figure in the format that the suffix names."""
+    """Save a figure in the format of the suffix."""
     target = check_path(path)
     with replacing(target) as fresh:
         figure.savefig(fresh, format=target.suffix[1:].lower(), dpi=DPI)

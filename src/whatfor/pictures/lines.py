@@ -1,4 +1,4 @@
-"""Numbers along an axis as lines."""
+"""Draw lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STYLES = ("-", "--", ":", "-.")
 
 
 def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Position) -> None:
-    """Draw lines on an axes, with a band where an interval is known."""
+    """Draw lines on an axes, with a band where the interval is known."""
     handles = []
     for at, series in enumerate(lines.series):
         colour, style = SERIES_COLOURS[at % len(SERIES_COLOURS)], STYLES[at % len(STYLES)]

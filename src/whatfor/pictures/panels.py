@@ -1,4 +1,4 @@
-"""Any layout on an axes; panels in a grid of axes of their own, with one colour bar for all that share a scale."""
+"""Draw any layout on an axes; panels get a grid of axes, and share a colour bar if they share a scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whatfor.pictures.scale import Scale, mappable
 from whatfor.pictures.sizes import BAR_WIDTH, PANEL_GAP, colour_bars, header_height, inches, size_of, tracks
 from whatfor.pictures.walk import Position, inside, key_of, leaves
 
-MIN_PANELS_SIDE = 1.0  # however little room there is, some inches are for the panels
+MIN_PANELS_SIDE = 1.0  # inches for the panels, however little room there is
 PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
 
 
@@ -30,7 +30,7 @@ def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Position) -> None
 
 
 def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Position) -> None:
-    """Draw panels where an axes is: a header, the panels below it, colour bars on the right."""
+    """Draw panels in place of an axes: a header, the panels below it, colour bars on the right."""
     figure: Any = ax.figure
     bars = colour_bars(panels) if place.alone else 0
     sides = [BAR_WIDTH] * bars + [PANEL_GAP] * (place.depth > 0)
@@ -58,7 +58,7 @@ def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Position) -> None
 
 
 def _room(ax: Axes) -> SubplotSpec:
-    """The place that an axes has in its figure."""
+    """The position of an axes in its figure."""
     spec = ax.get_subplotspec()
     if spec is None:
         box, figure = ax.get_position(), ax.figure
@@ -71,7 +71,7 @@ def _header(ax: Axes, panels: Panels, depth: int) -> None:
     title = ax.text(
         0.5, 1.0, panels.title, ha="center", va="top", fontsize=(11, 9, 8)[depth], transform=ax.transAxes, **PLAIN
     )
-    title.set_in_layout(False)  # room was made for it; were it longer, it would squeeze all else
+    title.set_in_layout(False)  # its room is reserved already; a longer title must not squeeze the panels
     ax.annotate(
         panels.caption, (0.5, 0.0), (0, -3), xycoords=title, textcoords="offset points",
         ha="center", va="top", fontsize=(9, 8, 7)[depth], in_layout=False, **PLAIN,
@@ -88,7 +88,7 @@ def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Position) -> 
     size = (9, 8, 6)[place.depth]
     if panels.column_heads:
         ax.set_title(panels.column_heads[column] if row == 0 else "", fontsize=size, **PLAIN)
-        if panels.columns > 2 and column != panels.columns // 2:  # narrow ones say it once for all
+        if panels.columns > 2 and column != panels.columns // 2:  # narrow panels share one label
             ax.set_xlabel("")
     if panels.row_heads and place.left and column == 0:
         ax.set_ylabel(f"{panels.row_heads[row]}\n{ax.get_ylabel()}", fontsize=size, **PLAIN)

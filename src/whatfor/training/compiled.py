@@ -1,4 +1,4 @@
-"""The loop's compiled twin: the same steps, in the same order, with the world inside."""
+"""The compiled training loop: the same steps as the Python loop, in the same order."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from whatfor.worlds.stepping import WORLD_DRAWS, Arrays, begin, step
 
 DONE, NEEDS_ROOM, NEEDS_LAMBDA, STEPS_SPENT = 0, 1, 2, 3
 
-# Places in Stage.now.
+# Indices into Stage.now.
 EPISODE, STATE, ACTION, LENGTH, RUNNING, CUTS = 0, 1, 2, 3, 4, 5
 
 
 class Stage(NamedTuple):
-    """Where the play stands, and what it leaves behind."""
+    """The position in training, and its results so far."""
 
     now: NDArray[np.int64]  # (6,)
     body: NDArray[np.float64]  # (4,) CartPole's own state
     uniforms: NDArray[np.float64]  # the world's tape
     cursor: NDArray[np.int64]  # (1,)
-    epsilons: NDArray[np.float64]  # (episodes,) the chance to explore in each
+    epsilons: NDArray[np.float64]  # (episodes,) the exploration probability of each
     returns: NDArray[np.float64]  # (episodes,)
     lengths: NDArray[np.int64]  # (episodes,)
-    finals: NDArray[np.int64]  # (episodes,) the state that each ended in
+    finals: NDArray[np.int64]  # (episodes,) the final state of each
 
 
 @compiled
 def play(
     world: Arrays, rule: Rule, memory: Memory, log: Log, stage: Stage, max_steps: int, time_out_ends: bool, budget: int
 ) -> int:
-    """Play episodes until all are done, room is short, or ``budget`` steps are spent."""
+    """Play episodes until all are done, reserved space is used up, or ``budget`` steps were played."""
     now = stage.now
     episode, state, action, length, running = now[EPISODE], now[STATE], now[ACTION], now[LENGTH], now[RUNNING]
     earned = stage.returns[episode] if running else 0.0

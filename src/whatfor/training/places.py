@@ -1,4 +1,4 @@
-"""From what a caller names (an id, an environment, a world) to a place to play in."""
+"""Places: the environment to train in, from an id, an environment or a world, with the engine that steps it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whatfor.worlds.known import has_twin
 from whatfor.worlds.making import binned, changed_setting, make_env
 from whatfor.worlds.world import World
 
-#: What ``gymnasium.make`` takes for itself: no option of an environment, and a forged run could open windows with it.
+#: Arguments of ``gymnasium.make`` itself: not options of an environment, and a forged run could open windows with them.
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
 
 Engine = Literal["auto", "python", "compiled"]
@@ -32,7 +32,7 @@ Bounds = Sequence[tuple[float, float]] | None
 def place_of(
     world: Any, *, bins: Bins = None, bounds: Bounds = None, max_steps: int | None = None, engine: Engine = "auto"
 ) -> Place:
-    """A place to play in, with the engine that fits."""
+    """The place for a world or an environment, with the engine chosen."""
     if engine not in ("auto", "python", "compiled"):
         raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
     if max_steps is not None:
@@ -40,13 +40,13 @@ def place_of(
             raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
         check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
-        raise ValueError("bounds= says where bins lie; say how many there are with bins=")
+        raise ValueError("bounds= needs bins=, the number of bins")
     if isinstance(world, World):
         if bins is not None:
             raise ValueError(
-                "bins= is for Gymnasium environments with continuous observations; a whatfor world has its states already"
+                "bins= is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
             )
-        reason = "asked for" if engine == "python" else "a known world"
+        reason = "requested" if engine == "python" else "a known world"
         longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
         return Place(world.labels, world, None, chosen, reason, world.recipe, longest)
     env = make_env(world) if isinstance(world, str) else world
@@ -59,13 +59,13 @@ def place_of(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
     through_bins = env if bins is None else binned(env, bins, bounds)
-    # a third-party environment may be expensive to create: it is not created again just to see whether it was changed
+    # a third-party environment may be expensive to create, so it is not created again to look for changes
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))
     env = through_bins
     labels = labels_of(env)
     longest = _max_steps(labels, time_limit(env), max_steps)
     if engine == "python":
-        return Place(labels, None, env, "python", "asked for", recipe, longest)
+        return Place(labels, None, env, "python", "requested", recipe, longest)
     try:
         known = twin(env)
     except NoTwin as why:
@@ -78,7 +78,7 @@ def place_of(
 
 
 def _changed_part(env: Any, recipe: dict[str, Any]) -> str | None:
-    """In what an environment is another than one made by its recipe, as far as its settings and its twin tell."""
+    """The setting, or "table", in which an environment differs from a new one of the same recipe; None: no difference."""
     fresh = _env_from({**recipe, "bins": None}, render_mode=env.unwrapped.render_mode)
     found = changed_setting(env, fresh)
     if found is not None or not has_twin(env.unwrapped):
@@ -93,7 +93,7 @@ def _changed_part(env: Any, recipe: dict[str, Any]) -> str | None:
 def _twin_or_reason(env: Any) -> World | str:
     try:
         return twin(env)
-    except ValueError as why:  # it has none, or its states are not countable without bins
+    except ValueError as why:  # it has none, or its states need bins
         return str(why)
 
 
@@ -126,33 +126,33 @@ def remake_place(recipe: dict[str, Any], table: World | None, *, max_steps: int 
 
 def remake_env(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
-    # "module:id" would import code that a file names, and so would Gymnasium's adapters of old environments
+    # "module:id" would import code named in a file, and so would Gymnasium's adapters for old environments
     if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"] and not recipe["id"].startswith("GymV2"):
         wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
         if wrong:
             raise ValueError(
-                f"this run's environment is made with {wrong[0]}=, which is not one of its options: pass env="
+                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: pass env="
             )
         try:
             return _env_from(recipe)
-        except Exception as error:  # of any class: the options come from a file, and the environment reads them
+        except Exception as error:  # any class: the options come from a file
             raise ValueError(
-                f"this run's environment cannot be made here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
+                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
             ) from error
     raise ValueError(
-        f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
+        f"the world of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env="
     )
 
 
 def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
-    """The longest an episode may get, by the world's own limit and a given one; worlds of too many states are refused."""
+    """The maximum steps per episode, by the world's own limit and ``given``; ``LimitError`` for too many states."""
     limits = [whole("max_steps", most, 1) for most in (own, given) if most is not None]
     check_limit("states", labels.n_states, "this environment")
     return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
-    """How to make an environment again, where that can be said without code; ``fresh``: it is not asked whether somebody has changed it."""
+    """How to create an environment again, as JSON; ``fresh``: without a search for changed settings."""
     spec = env.spec
     seen: dict[str, Any] = {
         "bins": None if bins is None else np.asarray(bins, dtype=int).tolist(),
@@ -166,7 +166,7 @@ def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> d
     try:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError):
-        return {"kind": "object", "why": "it was made with options that a file cannot hold", **seen}
+        return {"kind": "object", "why": "it was created with options that cannot be saved", **seen}
     recipe = {
         "kind": "gymnasium",
         "id": spec.id,
@@ -176,5 +176,7 @@ def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> d
     }
     found = None if fresh else _changed_part(env, recipe)
     return (
-        recipe if found is None else {**recipe, "kind": "object", "why": f"its {found} was changed after it was made"}
+        recipe
+        if found is None
+        else {**recipe, "kind": "object", "why": f"its {found} was changed after it was created"}
     )

@@ -1,4 +1,4 @@
-"""Worlds the compiled engine can step."""
+"""Worlds for the compiled engine."""
 
 from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import cartpole

@@ -1,4 +1,4 @@
-"""Acrobot: its actions, and how it is put into a state."""
+"""Acrobot: names of its actions, and how to put it into a state."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from whatfor.worlds.adapter import Adapter
 
 
 def enter(env: Any, state: Any, _: np.random.Generator) -> None:
-    """Two angles and their speeds, from what it shows of them."""
-    seen = state.observation
-    angles = np.arctan2(seen[1], seen[0]), np.arctan2(seen[3], seen[2])
-    env.unwrapped.state = np.array([*angles, seen[4], seen[5]], np.float64)
+    """Set its two angles and their velocities from an observation."""
+    shown = state.observation
+    angles = np.arctan2(shown[1], shown[0]), np.arctan2(shown[3], shown[2])
+    env.unwrapped.state = np.array([*angles, shown[4], shown[5]], np.float64)
 
 
 ADAPTER = Adapter("AcrobotEnv", ("torque left", "no torque", "torque right"), enter_observation=enter)

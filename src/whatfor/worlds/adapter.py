@@ -1,4 +1,4 @@
-"""Adapter: what whatfor knows of one environment; one file for each."""
+"""Adapter: names, compiled twin and layout of one environment; one module for each."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.worlds.world import World
 
-#: Puts an environment that was just reset into a state: given by its index or, for an agent that acts on observations,
-#: as a situation, with ``index`` and ``observation``.
+#: Puts an environment that was just reset into a state. The state is an index or, for an agent that acts on
+#: observations, a situation with ``index`` and ``observation``.
 Enter = Callable[[Any, Any, np.random.Generator], None]
-#: A state for every cell of a grid, -1 where there is none; where there are several panels, or a board's two layers, one for each.
+#: The state of every cell of a grid, -1 for none; for several panels, or the two layers of a board, one grid for each.
 Cells = tuple[tuple[int, ...], ...]
 Places = Cells | tuple[Cells, ...] | None
 
 
 class NoTwin(ValueError):
-    """Why a Gymnasium environment has no compiled twin."""
+    """A Gymnasium environment has no compiled twin; the message says why."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How maps of a world are laid out where their axes alone say too little; by ``Labels.kind``."""
+    """A custom layout for maps of a world; chosen by ``Labels.kind``."""
 
-    sizes: Mapping[str, int | None]  # of the axes that it is for (None: any)
+    sizes: Mapping[str, int | None]  # of the axes it applies to (None: any)
     lay_out: Callable[[Map], Layout]
-    places: Callable[[Labels, int], Places]  # the states that the cells stand for, of a map of one state
-    axes: Callable[[Labels], tuple[Axis, ...]] = lambda labels: labels.axes  # named as pictures name them
+    places: Callable[[Labels, int], Places]  # the state of each cell, for a map of one state
+    axes: Callable[[Labels], tuple[Axis, ...]] = lambda labels: labels.axes  # with names for pictures
 
     def fits(self, labels: Labels) -> bool:
-        """Whether labels have the axes that it is for."""
+        """Whether labels have the axes it applies to."""
         sizes = [(axis.name, axis.size) for axis in labels.axes]
         return [name for name, _ in sizes] == [*self.sizes] and all(
             self.sizes[name] in (None, size) for name, size in sizes
@@ -46,15 +46,17 @@ class Look:
 
 @dataclass(frozen=True)
 class Adapter:
-    """What is known of an environment; ``None``: nothing, and whatfor does without."""
+    """What whatfor knows about one environment; fields may be None."""
 
     name: str  # of Gymnasium's class
     actions: tuple[str, ...]
-    labels: Callable[[Any], Labels] | None = None  # of (env.unwrapped): names of what it shows
-    bin_labels: Callable[[Sequence[NDArray[np.float64]]], Labels | None] | None = None  # of the edges of bins over it
+    labels: Callable[[Any], Labels] | None = None  # of (env.unwrapped): names of its states
+    bin_labels: Callable[[Sequence[NDArray[np.float64]]], Labels | None] | None = None  # of the edges of its bins
     twin: Callable[[Any, Labels, int | None], World] | None = None  # its compiled twin; raises NoTwin
-    enter: Callable[[Any, Labels], Enter | None] | None = None  # of (env.unwrapped, labels): into a state by its index
-    enter_observation: Enter | None = None  # into what an observation shows
+    enter: Callable[[Any, Labels], Enter | None] | None = (
+        None  # of (env.unwrapped, labels): a function that enters a state by index
+    )
+    enter_observation: Enter | None = None  # enters the state that an observation shows
     kind: str = ""  # of the labels
     look: Look | None = None
 

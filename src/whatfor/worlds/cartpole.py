@@ -1,4 +1,4 @@
-"""CartPole: its physics with binned observations, its words and its grids."""
+"""CartPole: its physics with binned observations, names and layouts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def cartpole(
 
 
 def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: dict[str, Any]) -> World:
-    """The compiled twin of a CartPole environment, with whatever physics it has been given."""
+    """The compiled twin of a CartPole environment, with its physical parameters."""
     inner = [axis.edges[1:-1] for axis in labels.axes]
     edges = np.full((4, max(len(row) for row in inner)), np.inf)
     for row, filled in zip(edges, inner, strict=True):
@@ -85,7 +85,7 @@ def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: 
 
 
 def labels_of(edges: Sequence[NDArray[np.float64]]) -> Labels:
-    """CartPole's bins in words."""
+    """Names of CartPole's bins."""
     axes = []
     for name, row in zip(NAMES, edges, strict=True):
         shown, unit = (np.degrees(row), "°") if name == "pole" else (row, "")
@@ -96,21 +96,21 @@ def labels_of(edges: Sequence[NDArray[np.float64]]) -> Labels:
 
 
 def twin(core: CartPoleEnv, labels: Labels, limit: int | None) -> World:
-    """Its physics, where they are those that are compiled."""
+    """Its compiled twin; ``NoTwin`` for other integrators."""
     if core.kinematics_integrator != "euler":
-        raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled physics is Euler's")
+        raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled twin uses 'euler'")
     if labels.observed != "bins":
-        raise NoTwin("its bins are shown as several numbers (multidiscrete=True)")
+        raise NoTwin("its bins are observed as several numbers (multidiscrete=True)")
     return cart_world(core, labels, limit, {})
 
 
 AXIS_TITLES = {"cart": "cart position", "speed": "cart speed", "pole": "pole angle", "swing": "pole swing"}
-#: Laid out by two quantities, more grids can be read than one after the other.
+#: The most grids in a layout by cart position and speed; arranged by two quantities, more grids are readable.
 MAX_CART_GRIDS = 36
 
 
 def panels(shown: Map) -> Panels:
-    """A grid for every cart position (down) and speed (across); of many bins, a grid an action, carts summed up."""
+    """A grid for every cart position (rows) and speed (columns); with many bins, one per action, summed over carts."""
     axes = titled_axes(shown.labels)
     if math.prod(shown.labels.shape[:2]) <= MAX_CART_GRIDS:
         return all_facets(shown, axes)
@@ -130,12 +130,12 @@ def panels(shown: Map) -> Panels:
 
 
 def titled_axes(labels: Labels) -> tuple[Axis, ...]:
-    """The axes under names that say what is measured."""
+    """The axes with full names."""
     return tuple(replace(axis, name=AXIS_TITLES.get(axis.name, axis.name)) for axis in labels.axes)
 
 
 def places(labels: Labels, state: int) -> Places:
-    """The states of each grid; where carts are summed up, those of the same cart."""
+    """The states of each grid; for sums over carts, those with the same cart."""
     states, at = np.arange(labels.n_states).reshape(labels.shape), labels.values(state)
     if math.prod(labels.shape[:2]) > MAX_CART_GRIDS:
         return tuple(cells_of(states[at[:2]]) for _ in labels.actions)

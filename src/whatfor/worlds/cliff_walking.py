@@ -1,4 +1,4 @@
-"""CliffWalking: its words and its twin."""
+"""CliffWalking: names and compiled twin."""
 
 from __future__ import annotations
 
@@ -21,18 +21,23 @@ GOAL = (Ending("reached the goal", phrase="reach the goal"),)
 
 
 def labels(core: CliffWalkingEnv) -> Labels:
-    """Rows and columns, with the cliff."""
+    """Rows and columns, with start, goal and cliff."""
     rows, columns = core.shape
     return grid(rows, columns, MOVES, GOAL, _marks(core))
 
 
 def _marks(core: CliffWalkingEnv) -> tuple[Mark, ...]:
-    """Start, goal and the cliff, from which one is put back to the start."""
+    """Start, goal and cliff; the cliff leads back to the start."""
     cliff = (Mark(int(at), "C", "cliff", closed=True) for at in cliff_cells(core))
     goal = np.prod(core.shape) - 1
     return Mark(int(core.start_state_index), "S", "start"), *cliff, Mark(int(goal), "G", "goal", closed=True)
 
 
 ADAPTER = Adapter(
-    "CliffWalkingEnv", MOVES, labels=labels, twin=table_twin, enter=enter_by_index, enter_observation=enter_by_observation
+    "CliffWalkingEnv",
+    MOVES,
+    labels=labels,
+    twin=table_twin,
+    enter=enter_by_index,
+    enter_observation=enter_by_observation,
 )

@@ -1,4 +1,4 @@
-"""FrozenLake: its words and its twin."""
+"""FrozenLake: names and compiled twin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOVES = ("left", "down", "right", "up")
 
 
 def labels(core: FrozenLakeEnv) -> Labels:
-    """Rows and columns of this lake, with its holes."""
+    """Rows and columns of this lake, with start, goal and holes."""
     return grid(core.nrow, core.ncol, MOVES, _endings(core), _marks(core))
 
 
@@ -31,7 +31,7 @@ def _marks(core: FrozenLakeEnv) -> tuple[Mark, ...]:
 
 
 def _endings(core: FrozenLakeEnv) -> tuple[Ending, ...]:
-    """Goal and holes, told apart by what they pay."""
+    """Reaching the goal and falling into a hole, distinguished by their rewards; none if the rewards are equal."""
     tiles = np.asarray(core.desc).ravel()
     paid: dict[bytes, set[float]] = {b"H": set(), b"G": set()}
     for state, actions in core.P.items():

@@ -1,4 +1,4 @@
-"""The words of worlds that are grids."""
+"""Labels of grid worlds."""
 
 from __future__ import annotations
 

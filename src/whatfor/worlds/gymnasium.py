@@ -1,4 +1,4 @@
-"""Gymnasium's environments: their names in words, and their compiled twins."""
+"""Gymnasium environments: labels, compiled twins and functions to enter a state."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from whatfor.worlds.making import Clipped
 from whatfor.worlds.private import max_episode_steps
 from whatfor.worlds.world import World
 
-#: Wrappers that do not change what the agent sees or earns.
+#: Wrappers that change neither observations nor rewards.
 PLAIN_WRAPPERS = (OrderEnforcing, PassiveEnvChecker, TimeLimit)
 #: Wrappers under which states and actions keep their meaning.
 NAME_KEEPING = (*PLAIN_WRAPPERS, gym.RewardWrapper, RecordEpisodeStatistics)
 
 
 def labels_of(env: gym.Env[Any, Any]) -> Labels:
-    """Names for an environment's states and actions; sensible ones where nobody has chosen any."""
+    """Labels for an environment's states and actions; generic names for environments that whatfor does not know."""
     actions = env.action_space
     if not isinstance(actions, spaces.Discrete):
-        raise ValueError(f"actions must be countable (Discrete); this environment has {actions}")
+        raise ValueError(f"actions must be Discrete; this environment has {actions}")
     if actions.start != 0:
         raise ValueError(
-            f"actions must start at 0; this environment's start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
+            f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
         )
     core, space, known = env.unwrapped, env.observation_space, adapter_of(env.unwrapped)
     if known is not None and known.labels is not None and keeps_meaning(layers(env)):
@@ -53,12 +53,12 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
 
 
 def keeps_meaning(layers: list[Any]) -> bool:
-    """Whether wrappers leave alone what states and actions mean."""
+    """Whether states and actions keep their meaning under wrappers."""
     return all(isinstance(layer, NAME_KEEPING) for layer in layers)
 
 
 def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
-    """Names of an environment's actions; numbers where nobody has chosen any, or a wrapper may change what they mean."""
+    """Names of an environment's actions; numbers if it is unknown or a wrapper may change the actions."""
     renamed = any(isinstance(layer, gym.ActionWrapper) for layer in layers(env))
     adapter = adapter_of(env.unwrapped)
     known = () if renamed or adapter is None else adapter.actions
@@ -96,15 +96,15 @@ def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any
         )
     if isinstance(space, spaces.Box):
         raise ValueError(
-            f"observations are continuous ({space}): say into how many bins each number goes, e.g. bins=10, and bounds=[(low, high), ...] where it has none"
+            f"observations are continuous ({space}): pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded"
         )
     raise ValueError(
-        f"observations must be countable: Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}"
+        f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}"
     )
 
 
 def layers(env: gym.Env[Any, Any]) -> list[Any]:
-    """The wrappers of an environment, from the outside in."""
+    """The wrappers of an environment, outermost first."""
     layers = []
     while isinstance(env, gym.Wrapper):
         layers.append(env)
@@ -113,7 +113,7 @@ def layers(env: gym.Env[Any, Any]) -> list[Any]:
 
 
 def _bins(env: gym.Env[Any, Any]) -> Any:
-    """The layer of bins, if nothing above it changes what is seen."""
+    """The wrapper with the bins, if no wrapper around it changes observations."""
     for layer in layers(env):
         if isinstance(layer, DiscretizeObservation):
             return None if layer.multidiscrete else layer
@@ -123,46 +123,50 @@ def _bins(env: gym.Env[Any, Any]) -> Any:
 
 
 def time_limit(env: gym.Env[Any, Any]) -> int | None:
-    """The time limit of an environment, where a wrapper sets one."""
+    """The time limit of an environment, if a wrapper sets one."""
     limits = [max_episode_steps(layer) for layer in layers(env) if isinstance(layer, TimeLimit)]
     return min(limits) if limits else None
 
 
 def twin(env: gym.Env[Any, Any]) -> World:
-    """The compiled twin of an environment, only where it is the same world; ``NoTwin`` says why there is none."""
+    """The compiled twin of an environment; ``NoTwin`` if there is none that behaves identically."""
     core: Any = env.unwrapped
     below_bins = isinstance(env, DiscretizeObservation)
     for layer in layers(env)[1:] if below_bins else layers(env):
         if type(layer) not in PLAIN_WRAPPERS and not (below_bins and type(layer) is Clipped):
-            raise NoTwin(f"the wrapper {type(layer).__name__} may change the world")
+            raise NoTwin(f"the wrapper {type(layer).__name__} may change the environment")
     if core.render_mode is not None:
         raise NoTwin(f"it renders (render_mode={core.render_mode!r})")
     known = adapter_of(core)
     if known is None or known.twin is None or not has_twin(core):
-        more = "; a table of your own is a world: whatfor.worlds.table(P, start=...)" if hasattr(core, "P") else ""
-        raise NoTwin(f"{type(core).__name__} is not one of the worlds that have a compiled twin{more}")
+        more = (
+            "; pass whatfor.worlds.table(env.unwrapped.P, start=...) to train on its table"
+            if hasattr(core, "P")
+            else ""
+        )
+        raise NoTwin(f"{type(core).__name__} is not one of the environments with a compiled twin{more}")
     return known.twin(core, labels_of(env), time_limit(env))
 
 
 def enter_of(env: Any, labels: Labels) -> Enter:
-    """How an environment is put into a state, where that is known."""
+    """The function that puts an environment into a state; ``ValueError`` if it is unknown."""
     known = adapter_of(env.unwrapped)
     enter = None if known is None or known.enter is None else known.enter(env.unwrapped, labels)
     if enter is None:
-        raise ValueError(_cannot(env.unwrapped))
+        raise ValueError(_no_enter(env.unwrapped))
     return enter
 
 
 def enter_observation_of(env: Any) -> Enter:
-    """How an environment is put where it shows an observation, where that is known: ``state.observation``."""
+    """The function that puts an environment into the state of ``state.observation``; ``ValueError`` if it is unknown."""
     known = adapter_of(env.unwrapped)
     if known is None or known.enter_observation is None or not keeps_meaning(layers(env)):
-        raise ValueError(_cannot(env.unwrapped))
+        raise ValueError(_no_enter(env.unwrapped))
     return known.enter_observation
 
 
-def _cannot(core: Any) -> str:
+def _no_enter(core: Any) -> str:
     return (
-        f"{type(core).__name__} cannot be put into a given state, so nothing can be played from there: pass "
-        "enter=, a function (env, state, rng) that puts the environment, just reset, into the state with this index"
+        f"whatfor does not know how to put {type(core).__name__} into a given state: pass "
+        "enter=, a function (env, state, rng) that puts the environment into the state with this index after a reset"
     )

@@ -1,4 +1,4 @@
-"""The environments that whatfor knows."""
+"""The environments with an adapter."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from whatfor.worlds.lunar_lander import ADAPTER as LUNAR_LANDER
 from whatfor.worlds.mountain_car import ADAPTER as MOUNTAIN_CAR
 from whatfor.worlds.taxi import ADAPTER as TAXI
 
-#: To know one more environment: write its file, name it here.
+#: To add an environment, write its module and list its adapter here.
 ADAPTERS: dict[str, Adapter] = {
     one.name: one
     for one in (TAXI, FROZEN_LAKE, CLIFF_WALKING, BLACKJACK, CARTPOLE, MOUNTAIN_CAR, ACROBOT, LUNAR_LANDER)
 }
-#: By ``Labels.kind``; a run that was loaded has no environment, but its labels.
+#: By ``Labels.kind``: a loaded run has labels but no environment.
 LOOKS: dict[str, Look] = {one.kind: one.look for one in ADAPTERS.values() if one.look is not None}
 
 
 def look_of(labels: Labels) -> Look | None:
-    """How maps of a world are laid out; None: by its axes."""
+    """The custom layout for maps of a world; None: its axes determine it."""
     look = LOOKS.get(labels.kind)
     return look if look is not None and look.fits(labels) else None
 
 
 def adapter_of(core: Any) -> Adapter | None:
-    """What is known of an environment, or of the class of Gymnasium's that it derives from; None: nothing.
+    """The adapter of an environment, or of the Gymnasium class it derives from; None: unknown.
 
     >>> import gymnasium as gym
     >>> adapter_of(gym.make("Taxi-v4").unwrapped).actions[:2]
@@ -41,7 +41,7 @@ def adapter_of(core: Any) -> Adapter | None:
 
 
 def has_twin(core: Any) -> bool:
-    """Whether it is an environment that may have a compiled twin, and not one derived from it, which may do anything else."""
+    """Whether an environment may have a compiled twin; a derived class has none, since it may behave differently."""
     return _known(type(core)) and ADAPTERS[type(core).__name__].twin is not None
 
 

@@ -1,4 +1,4 @@
-"""LunarLander: its actions."""
+"""LunarLander: names of its actions."""
 
 from __future__ import annotations
 

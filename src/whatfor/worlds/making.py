@@ -1,4 +1,4 @@
-"""Gymnasium's environments: created, created again, and seen through bins."""
+"""Create, copy and compare Gymnasium environments, and discretise their observations."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from whatfor.checks import whole
 from whatfor.limits import check_limit
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
-FEW = 30  # steps in which a setting would change if play changed it; and numbers that are one
+#: Steps to play in order to see which attributes change during an episode.
+TRIAL_STEPS = 30
+#: The largest array that counts as a setting.
+MAX_SETTING_SIZE = 30
 
 
 class Clipped(TransformObservation[Any, Any, Any]):
-    """Observations clipped to the bounds of their bins; told apart from wrappers that others have put there."""
+    """Observations clipped to the bounds of their bins; a class of its own, so that whatfor recognises its wrapper."""
 
 
 def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
-    """``gymnasium.make``, with ids that Gymnasium has retired mapped to their successors."""
+    """``gymnasium.make``, with removed ids mapped to their successors."""
     if id in OLD_IDS:
-        warnings.warn(f"Gymnasium has retired {id}; using {OLD_IDS[id]}, whose world is the same", stacklevel=3)
+        warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
     return gym.make(OLD_IDS.get(id, id), **(options or {}))
 
 
 def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
-    """So many environments like this one, if they can be made again; else this one alone."""
+    """This environment and ``n - 1`` copies of it; only this one if it cannot be created again."""
     if env.spec is None or n < 2:
         return [env]
     try:
@@ -46,9 +49,9 @@ def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
 
 
 def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
-    """The name of a setting in which an environment differs from one that was just made like it; None: there is none.
+    """The name of a setting in which an environment differs from a new one like it; None: no difference.
 
-    Settings are plain attributes that play does not change.
+    Settings are plain attributes that do not change during episodes.
 
     >>> one = make_env("CartPole-v1")
     >>> one.unwrapped.gravity = 1.0
@@ -57,10 +60,10 @@ def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | N
     """
     before = _settings(fresh)
     fresh.action_space.seed(0)
-    with suppress(Exception):  # whatever a stranger's environment does; then all its attributes are settings
+    with suppress(Exception):  # a third-party environment may fail; then all its attributes count as settings
         for seed in range(2):
             fresh.reset(seed=seed)
-            for _ in range(FEW):
+            for _ in range(TRIAL_STEPS):
                 if any(fresh.step(fresh.action_space.sample())[2:4]):
                     break
     after, given = _settings(fresh), _settings(env)
@@ -69,12 +72,12 @@ def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | N
 
 
 def _settings(env: gym.Env[Any, Any]) -> dict[str, Any]:
-    """The attributes of an environment that are numbers, words, or a few numbers."""
+    """The attributes of an environment that are numbers, strings or small arrays."""
     found = {}
     for name, value in vars(env.unwrapped).items():
         if isinstance(value, bool | int | float | str | np.number):
             found[name] = value
-        elif isinstance(value, np.ndarray) and value.size <= FEW and value.dtype.kind in "biuf":
+        elif isinstance(value, np.ndarray) and value.size <= MAX_SETTING_SIZE and value.dtype.kind in "biuf":
             found[name] = value.tolist()
     return found
 
@@ -82,7 +85,7 @@ def _settings(env: gym.Env[Any, Any]) -> dict[str, Any]:
 def binned(
     env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[tuple[float, float]] | None
 ) -> DiscretizeObservation[Any, Any, Any]:
-    """The environment seen through Gymnasium's own bins, clipped to ``bounds`` first where they are given."""
+    """The environment with Gymnasium's DiscretizeObservation, clipped to ``bounds`` first if they are given."""
     space = env.observation_space
     if not isinstance(space, spaces.Box):
         raise ValueError(f"bins= is for continuous (Box) observations; this environment has {space}")
@@ -90,23 +93,23 @@ def binned(
     low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
     if bounds is not None:
         if not _are_pairs(bounds):
-            raise ValueError(f"bounds takes a (low, high) pair for each number, e.g. [(-1, 1), (0, 5)], not {bounds!r}")
+            raise ValueError(
+                f"bounds must be a (low, high) pair for each number, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
+            )
         if len(bounds) != size:
             raise ValueError(f"bounds has {len(bounds)} pairs, an observation has {size} numbers")
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
     endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
     if endless:
-        raise ValueError(
-            f"observation number {endless[0]} has no finite bounds: say where the bins lie with bounds=[(low, high), ...]"
-        )
+        raise ValueError(f"observation number {endless[0]} has no finite bounds: pass bounds=[(low, high), ...]")
     if not (low < high).all():
-        raise ValueError("each of bounds must have its low side below its high side")
+        raise ValueError("in each pair of bounds, low must be less than high")
     counts = [whole("bins", count) for count in np.ravel(np.asarray(bins, dtype=object))]
     counts *= size if np.ndim(bins) == 0 else 1
     if len(counts) != size:
         raise ValueError(f"bins has {len(counts)} numbers, an observation has {size}")
     if min(counts) < 1:
-        raise ValueError(f"bins is {bins}; at least one bin is needed for each number")
+        raise ValueError(f"bins is {bins}; each number needs at least one bin")
     check_limit("states", math.prod(counts), f"bins={bins}")
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)

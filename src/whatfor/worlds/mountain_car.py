@@ -1,4 +1,4 @@
-"""MountainCar: its actions, and how it is put into a state."""
+"""MountainCar: names of its actions, and how to put it into a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollouts: a policy played from one state, many times over, each by random numbers of its own."""
+"""Rollouts: independent episodes of a policy from one action in one state."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from whatfor.worlds.play import PlayedStep, check_steps
 from whatfor.worlds.stepping import CARTPOLE, Arrays, step
 from whatfor.worlds.world import World
 
-#: Steps there is room for at first, and the uniform numbers that one of them may use.
+#: The initial capacity in steps, and the uniform numbers that one step may use.
 ROLLOUT_CAPACITY, ROLLOUT_DRAWS = 1 << 14, 2
 
-# Places in the kernel's ``now``.
+# Indices into the kernel's ``now``.
 ROLLOUT, STATE, ACTION, LENGTH, AT = 0, 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """What happened, rollout by rollout."""
+    """The steps of several rollouts, one rollout after the other."""
 
     pair: NDArray[np.int32]  # (steps,) state * A + action
     reward: NDArray[np.float64]  # (steps,)
-    first: NDArray[np.int64]  # (n + 1,) where each rollout starts in the above
-    ending: NDArray[np.int32]  # (n,) the code of how each ended; TIMED_OUT where it was cut
+    first: NDArray[np.int64]  # (n + 1,) the first step of each rollout
+    ending: NDArray[np.int32]  # (n,) the code of each ending; TIMED_OUT: truncated
 
     def __len__(self) -> int:
         return len(self.ending)
 
     @classmethod
     def of(cls, steps: Iterable[PlayedStep], rollouts: int, n_actions: int) -> Rollouts:
-        """Collect steps that were played side by side."""
+        """Collect steps that were played in parallel."""
         played: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
         ending = np.full(rollouts, TIMED_OUT, np.int32)
         for one in steps:
@@ -60,22 +60,22 @@ class Rollouts:
 
     @property
     def rollout(self) -> NDArray[np.int64]:
-        """(steps,) Which rollout each step belongs to."""
+        """(steps,) The rollout of each step."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @property
     def step(self) -> NDArray[np.int64]:
-        """(steps,) How many steps each lies ahead."""
+        """(steps,) The index of each step in its rollout."""
         return np.arange(len(self.pair)) - np.repeat(self.first[:-1], self.lengths)
 
 
 @compiled
 def roll(
     world: Arrays,
-    policy: NDArray[np.float64],  # (S * A,) chances, summed up within each state
+    policy: NDArray[np.float64],  # (S * A,) cumulative action probabilities
     n_actions: int,
     start: tuple[int, int],
-    bodies: NDArray[np.float64],  # (n, 4) where CartPole's rollouts start; changed
+    bodies: NDArray[np.float64],  # (n, 4) the start of each rollout of CartPole; changed
     uniforms: NDArray[np.float64],
     cursor: NDArray[np.int64],
     max_steps: int,
@@ -85,7 +85,7 @@ def roll(
     ending: NDArray[np.int32],
     now: NDArray[np.int64],
 ) -> bool:
-    """Play on until all rollouts are done (True), or numbers or room are short."""
+    """Play until all rollouts are done (True), or random numbers or space are used up."""
     rollout, state, action, length, at = now[ROLLOUT], now[STATE], now[ACTION], now[LENGTH], now[AT]
     while rollout < len(ending) and at < len(pair) and cursor[0] + 2 <= len(uniforms):
         if length == 0:
@@ -113,7 +113,7 @@ def roll(
 
 def roll_out(
     world: World,
-    policy: NDArray[np.float64],  # (S, A) chances
+    policy: NDArray[np.float64],  # (S, A) action probabilities
     state: int,
     action: int,
     *,
@@ -121,7 +121,7 @@ def roll_out(
     max_steps: int,
     generator: np.random.Generator,
 ) -> Rollouts:
-    """Play a policy in a known world, after one action in one state."""
+    """Play rollouts of a policy in a known world, from one action in one state."""
     n_actions, summed = world.labels.n_actions, cumulative(policy)
     bodies = np.zeros((rollouts, 4))
     if world.arrays.kind == CARTPOLE:
@@ -145,7 +145,7 @@ def roll_out(
 
 
 def cumulative(policy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S * A,) Chances summed up within each state, reaching 1 at the last action that is possible."""
+    """(S * A,) Cumulative action probabilities; exactly 1 from the last possible action on."""
     summed = np.cumsum(policy, axis=1)
     last = policy.shape[1] - 1 - np.argmax(policy[:, ::-1] > 0.0, axis=1)
     summed[np.arange(policy.shape[1]) >= last[:, None]] = 1.0

@@ -1,4 +1,4 @@
-"""Taxi: its words, its twin and its board."""
+"""Taxi: names, compiled twin and board."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whatfor.worlds.world import World
 #: Landmarks by letter, row and column, and the cells with a wall on their east side.
 LANDMARKS = (("R", 0, 0), ("G", 0, 4), ("Y", 4, 0), ("B", 4, 3))
 WALLS = ((0, 1), (1, 1), (3, 0), (4, 0), (3, 2), (4, 2))
-ABOARD = 4  # the passenger's place after the four landmarks
+ABOARD = 4  # the index of the passenger's place after the four landmarks
 
 LABELS = Labels(
     axes=(
@@ -36,20 +36,20 @@ LABELS = Labels(
 )
 
 FICKLE = (
-    "this taxi's passenger changes its mind (fickle_passenger=True): the environment's table P does not contain that, "
-    "and what follows a state depends on more than the state. There is no compiled or exact twin; engine='python' trains on it as it is"
+    "this taxi's passenger may change the destination (fickle_passenger=True): the environment's table P does not contain that, "
+    "and the future depends on more than the state. It has no compiled or exact twin; engine='python' trains on it"
 )
 
 
 def twin(core: Any, labels: Labels, limit: int | None) -> World:
-    """Its own table, but for a passenger that changes its mind."""
+    """The twin of its table; ``NoTwin`` for a fickle passenger."""
     if core.fickle_passenger:
         raise NoTwin(FICKLE)
     return table_twin(core, labels, limit)
 
 
 def board(shown: Map) -> Board:
-    """Two layers: the taxi before it has picked the passenger up, and with it aboard."""
+    """Two layers: before the passenger is picked up, and with the passenger aboard."""
     rows, columns = shown.labels.shape[:2]
     waiting = shown.by_state[:, :, :ABOARD].sum(axis=(2, 3))
     aboard = shown.by_state[:, :, ABOARD].sum(axis=2)
@@ -80,8 +80,8 @@ def board(shown: Map) -> Board:
 
 
 def _unknown(shown: Map) -> NDArray[np.bool_] | None:
-    # A cell stands for twenty states. The agent knows it if it has been there on this very job: with the passenger
-    # still waiting where it waits now, or aboard to the present destination. Other jobs tell nothing about this one.
+    # A cell contains twenty states. It is known if the agent has been there for this destination, with the passenger
+    # either at its present place or aboard. Visits with other passengers or destinations do not count.
     states = shown.unknown_states
     if states is None or shown.at is None:
         return None if states is None else np.asarray(states.all(axis=(2, 3)))
@@ -91,7 +91,7 @@ def _unknown(shown: Map) -> NDArray[np.bool_] | None:
 
 
 def places(labels: Labels, state: int) -> Places:
-    """The taxi elsewhere: on the same job, and with the passenger aboard."""
+    """The states of other positions: with the same passenger, and with the passenger aboard."""
     states, at = np.arange(labels.n_states).reshape(labels.shape), labels.values(state)
     return cells_of(states[:, :, at[2], at[3]]), cells_of(states[:, :, ABOARD, at[3]])
 
