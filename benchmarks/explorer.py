@@ -1,4 +1,4 @@
-"""From click to picture, in a real browser, and eight clients at once."""
+"""The explorer: the time from click to picture in a real browser, and eight clients at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whatfor.maps import places_of
 
 ROOT = Path(__file__).parent.parent
 CLICKS = 24
-#: Clicks the cell of a state, and returns the milliseconds until the new picture is drawn (the next frame).
+#: Clicks the cell of a state; returns the milliseconds until the new picture is drawn (the next frame).
 CLICK = """async ([row, column]) => {
   const article = document.getElementById("answer-intention"), before = article.dataset.request;
   const cell = document.querySelector(`#board [data-row="${row}"][data-column="${column}"]`), began = performance.now();
@@ -98,7 +98,7 @@ def _clicked(browser: Any, address: str, cells: list[tuple[int, int]], settled: 
 
 
 def _load(folder: Path, scale: int) -> list[Row]:
-    """What tests/explorer/test_load.py measures while it checks."""
+    """The measurements of tests/explorer/test_load.py."""
     out = folder / "load.json"
     environment = {**os.environ, "WHATFOR_LOAD_SECONDS": str(60 / scale), "WHATFOR_LOAD_OUT": str(out)}
     subprocess.run(

@@ -143,7 +143,7 @@ def questions(folder: Path) -> str:
     lines = ["| question | answer |", "| --- | --- |"]
     for name, one in QUESTIONS.items():
         needed = "".join(f", {p.name}=..." for p in one.parameters if p.needed)
-        lines.append(f"| [`run.{name}(state{needed})`]({near}{name}.md) | {one.says} |")
+        lines.append(f"| [`run.{name}(state{needed})`]({near}{name}.md) | {one.summary} |")
     return "\n".join([*lines, ""])
 
 
@@ -165,11 +165,11 @@ def question(name: Path) -> str:
     lines += [" ".join([says, *more.replace("``", "`").split()]), ""]
     if one.parameters:
         lines += ["| parameter | in the shell | |", "| --- | --- | --- |"]
-        lines += [f"| `{p.name}` | `--{p.shell}` | {p.says}{'; required' * p.needed} |" for p in one.parameters]
+        lines += [f"| `{p.name}` | `--{p.shell}` | {p.help}{'; required' * p.needed} |" for p in one.parameters]
         lines += [""]
     if one.shows:
         shows = ", ".join(f"`{what}`" for what in one.shows)
-        lines += [f"Other pictures (`--show` in the shell, `whatfor.question.layout_of(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
+        lines += [f"Other pictures (`--show` in the shell, `wf.draw(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
     needs = " and ".join(NEEDS[need] for need in sorted(one.needs)) or "any run"
     return "\n".join([*lines, f"Needs {needs}.", ""])
 

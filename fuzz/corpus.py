@@ -60,14 +60,14 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
 
 
 def build(kind: str, target: Path) -> None:
-    """Train and save the runs of one kind, "tabular" or "deep"; the folder appears when all are there."""
+    """Train and save the runs of one kind, "tabular" or "deep"; the folder appears when all are saved."""
     part = target.with_suffix(".part")
     if kind == "tabular":
         runs = TABULAR
     else:
         from fuzz.deep_corpus import DEEP as runs
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few updates, short episodes: what training warns of is meant
+        warnings.simplefilter("ignore")  # few updates and short episodes are intended
         for name, make in runs.items():
             make().save(part / name)
     part.rename(target)

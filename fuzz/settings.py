@@ -1,4 +1,4 @@
-"""Mutations that a schema lets through: settings of the right type that ask for too much, or for another world."""
+"""Mutations that a schema lets through: settings of the right type that need too much, or another world."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ IDS = [
 ]
 NAMES = ["QLearning", "Sarsa", "DoubleQLearning", "MonteCarlo", "LambdaReturns"]
 WORLDS: list[Any] = [{"kind": "chain"}, {"kind": "blackjack"}, {"kind": "table"}]
-#: Names that a picture, a pattern or a sentence may stumble over, and that are plain text all the same.
+#: Valid names that may break pictures, patterns or sentences.
 TEXTS = [
     "",
     " ",
@@ -91,7 +91,7 @@ TEXTS = [
     "x" * 9_999,
 ]
 
-#: A place of the document, and what is put there; "*" stands for any entry.
+#: A place of the document, and its new values; "*" is any entry.
 SETTINGS: list[tuple[Path, list[Any]]] = [
     (("settings", "max_steps"), LARGE),
     (("settings", "seed"), [0, 2**32, 2**63, 2**64, 10**18]),
@@ -174,7 +174,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
 
 
 def _found(rng: random.Random, document: Any, path: Path) -> Path | None:
-    """A place with an entry for each "*", if the document reaches so far."""
+    """A place with an entry for each "*", if the document has such a place."""
     found: Path = ()
     for depth, key in enumerate(path):
         held = at(document, found)
@@ -188,7 +188,7 @@ def _found(rng: random.Random, document: Any, path: Path) -> Path | None:
 
 
 def setting(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """One setting, plausible and hostile; each part of the document has the same chance."""
+    """One plausible but hostile setting; each part of the document has the same probability."""
     document = decoded(folder.files["run"])
     reached = [(found, values) for path, values in SETTINGS if (found := _found(rng, document, path))]
     if not reached:

@@ -1,4 +1,4 @@
-"""Runs that tests share, a saved one, and the command line; how many random cases a test draws."""
+"""Shared fixtures: trained runs, a saved run, the command line, and the number of random cases per test."""
 
 import os
 import sys
@@ -31,10 +31,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Say in one line, the last, how many tests were skipped for want of a browser, and how to get one."""
+    """Print as the last line how many tests were skipped because there is no browser, and how to get one."""
     skipped = terminalreporter.stats.get("skipped", [])
     without = [report for report in skipped if "browser" in report.keywords]
-    if without:  # the line stands for those of -ra
+    if without:  # the line replaces those of -ra
         terminalreporter.stats["skipped"] = [report for report in skipped if report not in without]
     yield
     if without:
@@ -47,7 +47,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def taxi_2k():
-    """A Taxi agent after 2,000 episodes: it knows the ways, its values still move. Only for tests that read it."""
+    """A Taxi agent after 2,000 episodes: its policy is good, its values still change. For tests that do not modify it."""
     return train_taxi(2_000)
 
 
@@ -71,8 +71,8 @@ def run():
 @pytest.fixture
 def run_folder(run, tmp_path):
     """The folder of a saved run."""
-    run.save(tmp_path / "kept")
-    return tmp_path / "kept"
+    run.save(tmp_path / "run")
+    return tmp_path / "run"
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def whatfor(monkeypatch, capsys):
             code = 0
         except SystemExit as stop:
             code = stop.code
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return call

@@ -1,4 +1,4 @@
-"""Learners that tests of engines and of saving share, and what it means that two runs are the same."""
+"""Learners for the tests of engines and of saving, and the comparison of two runs."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ CASES = [(name, None) for name in LEARNERS] + [
 
 
 def assert_same_learning(one, other):
-    """Tables, history and ledger, to the last bit."""
+    """Assert that tables, history and ledger are bit-for-bit identical."""
     assert np.array_equal(one.tables, other.tables)
     assert np.array_equal(one.history.returns, other.history.returns)
     assert np.array_equal(one.history.lengths, other.history.lengths)

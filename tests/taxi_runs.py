@@ -1,4 +1,4 @@
-"""The Taxi agent that most tests ask about, and where they ask. ``conftest.py`` trains it once a session."""
+"""The Taxi agent and the state that most tests use. ``conftest.py`` trains it once per session."""
 
 import whatfor as wf
 

@@ -1,4 +1,4 @@
-"""Where something is true: said in words, by an ending, a condition or states."""
+"""Concepts given in words, by an ending, a condition or states."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,10 @@ def test_words_in_blackjack(blackjack, text, at, value):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("banana", "'banana' in 'banana' is not understood. Give values: row is one of 0, 1, 2, 3, 4; column is one of"),
+        (
+            "banana",
+            "'banana' in 'banana' is not understood. Give values: row is one of 0, 1, 2, 3, 4; column is one of",
+        ),
         ("passenger not aboard", "'passenger not' in 'passenger not aboard' is not understood"),
         ("row 4 or row 3", "'or row 3' in 'row 4 or row 3' is not understood"),
         ("passenger aboard, delivered", "'delivered' in 'passenger aboard, delivered' is not understood"),
@@ -96,7 +99,7 @@ def test_conditions_and_states(blackjack):
     mask = concept.states.copy()
     kept = blackjack.where(mask)
     mask[:] = False
-    assert kept.states.any(), "what was given may change later"
+    assert kept.states.any(), "the concept has its own copy"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Observation, index and words: each leads to the others, for every state."""
+"""Observation, index and words of every state can be converted into each other."""
 
 import json
 
@@ -25,7 +25,7 @@ ACROBOT = [(-1, 1), (-1, 1), (-1, 1), (-1, 1), (-4, 4), (-9, 9)]
 
 
 class Shows(gym.Env):
-    """An environment that has a space, and nothing else of interest."""
+    """An environment with an observation space and nothing else."""
 
     def __init__(self, space, actions=None):
         self.observation_space, self.action_space = space, actions or spaces.Discrete(2)
@@ -255,7 +255,7 @@ def test_actions_by_name_number_and_neither(taxi):
 
 
 def test_observations_that_do_not_start_at_zero_can_be_asked_about():
-    """The best action is asked for by the observation, not by the index taken for one."""
+    """The best action is looked up by observation, not by index."""
     labels = labels_of(Shows(spaces.Discrete(5, start=-2)))
     values = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     ledger = wf.Ledger(n_states=5, n_actions=2)

@@ -122,16 +122,16 @@ def test_64_kb_for_twelve_axes_are_parsed_fast(kind):
 
 
 def test_the_text_of_the_attack_does_not_hang():
-    """attack 8: six axes and 2.6 kB. In a process of its own, since nothing else stops a regular expression."""
+    """attack 8: six axes and 2.6 kB. In a child process, since nothing else stops a regular expression."""
     code = (
         "from whatfor.labels import Axis, Labels\n"
         "labels = Labels(tuple(Axis(name, 3) for name in 'abcdef'), ('go',))\n"
         "text = 'a x' + ', b x, c x, d x, e x' * 120  # there is no f\n"
         "try:\n    labels.index(text)\n"
-        "except ValueError:\n    print('refused')"
+        "except ValueError:\n    print('rejected')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "rejected\n", "")
 
 
 def test_repeated_whitespace_is_one_space():
@@ -143,7 +143,7 @@ def test_repeated_whitespace_is_one_space():
 
 
 def test_the_first_of_two_values_of_an_axis_counts():
-    """It was the first in the order of a set, which is another one in every process."""
+    """It used to be the first in the order of a set, which differs between processes."""
     labels = Labels((Axis("number", 3, ("one", "two", "six")),), ("go",), template="the number {number}")
     assert labels.index("six, one or two") == 2
     assert labels.index("two, six or one") == 1
@@ -183,7 +183,7 @@ def test_numbers(text, numbers):
 
 
 def test_words_are_found_wherever_they_overlap():
-    """Against the definition, for every text of a few tokens."""
+    """Compared with the definition, for every text of a few tokens."""
     words = ["a", "b a", "a b", "a b a", "b", "c.", "a (b)"]
     vocabulary = Vocabulary(words)
     for text in ("a b a b a", "b a (b) a", "c. a b", "c.a b", "a(b)", "", "a (b)b", "b  a"):

@@ -112,7 +112,7 @@ def train(
     run.save(out)
     last = run.history.returns[-100:]
     print_safely(run)
-    print_safely(f"engine {run.engine}: {run.engine_reason}")
+    print_safely(f"engine {run.engine}: {run.settings['engine_reason']}")
     if len(last):
         print_safely(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
     print_safely(f"saved to {out}")

@@ -50,7 +50,7 @@ class Binned(Strict, frozen=True):
         if isinstance(self.bins, list):
             check_limit("states", math.prod(self.bins), "the run's world")
         if any(not low < high for low, high in self.bounds or ()):
-            raise ValueError("the low side of each of its bounds must be below the high side")
+            raise ValueError("in each of its bounds, low must be less than high")
 
 
 class TableWorld(Strict, frozen=True, tag_field="kind", tag="table"):

@@ -41,7 +41,13 @@ MAX_READS = 50
 
 
 class FolderError(ValueError):
-    """A run folder cannot be read or written; the message is one line."""
+    """A run folder cannot be read or written; the message is one line.
+
+    >>> from whatfor import load
+    >>> load("no/such/folder")
+    Traceback (most recent call last):
+    whatfor.folder.FolderError: there is no run at no/such/folder: no such folder
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message, MAX_MESSAGE))
@@ -63,7 +69,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> Path:
     try:
         holds_run(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with _lock(folder):
             _replace_run(folder, contents)
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
         earlier = "; the run saved there before is untouched" if os.path.exists(folder / MANIFEST) else ""
@@ -118,7 +124,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, so that only one save writes at a time."""
     if (folder / LOCK).is_symlink() or ((folder / LOCK).exists() and not (folder / LOCK).is_file()):
         raise FolderError(f"{folder / LOCK} is not a regular file: delete it, or choose another folder")
@@ -139,14 +145,14 @@ def _replace_run(folder: Path, contents: Contents) -> None:
     """Write the new files, switch the manifest over to them, and delete the earlier ones."""
     holds_run(folder)  # checked again, now under the lock
     before = _files_of(folder)
-    _remove(folder, _journaled(folder) - before)  # an earlier save was killed
+    _remove(folder, _journal_files(folder) - before)  # an earlier save was killed
     writers = _writers(contents)
     names = {name: f"{name}-{os.urandom(8).hex()}.{ending}" for name, (ending, _) in writers.items()}
     switched = b""
     try:
-        _write_file(folder / JOURNAL, _dumped(sorted({*names.values(), *before})))
+        _write_file(folder / JOURNAL, _to_json(sorted({*names.values(), *before})))
         files = {name: _write_entry(folder / names[name], write) for name, (_, write) in writers.items()}
-        switched = _dumped({"format": FORMAT, "files": files})
+        switched = _to_json({"format": FORMAT, "files": files})
         _write_file(folder / MANIFEST_PART, switched)
         os.replace(folder / MANIFEST_PART, folder / MANIFEST)
         _flush_folder(folder)
@@ -196,7 +202,7 @@ def _files_of(folder: Path) -> set[str]:
     return _names_in([entry.get("file") for entry in entries if isinstance(entry, dict)])
 
 
-def _journaled(folder: Path) -> set[str]:
+def _journal_files(folder: Path) -> set[str]:
     """The files in the journal of a save that was killed; a truncated journal means that none were written."""
     try:
         return _names_in(json.loads(_read_file(folder / JOURNAL, MAX_MANIFEST_BYTES)))
@@ -247,7 +253,7 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
     contents = Contents({}, {}, {})
     for name, entry in entries.items():
         file = folder / entry["file"]
-        with _opened(file) as opened:
+        with _open(file) as opened:
             _check_unchanged(file, opened, entry)
             if file.suffix == ".npz":
                 contents.arrays[name] = _arrays(file, opened)
@@ -286,14 +292,14 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _read_file(file: Path, limit: int) -> bytes:
-    with _opened(file) as opened:
+    with _open(file) as opened:
         data = opened.read(limit + 1)
     if len(data) > limit:
         raise FolderError(f"{file} is longer than {limit:,} bytes")
     return data
 
 
-def _opened(file: Path) -> IO[bytes]:
+def _open(file: Path) -> IO[bytes]:
     """Open a file for reading; links, pipes and devices are rejected."""
     try:
         return open_regular(file)
@@ -320,7 +326,7 @@ def _arrays(file: Path, opened: IO[bytes]) -> dict[str, NDArray[Any]]:
         raise FolderError(f"{file} cannot be read: {error or type(error).__name__}") from error
 
 
-def _dumped(data: Any) -> bytes:
+def _to_json(data: Any) -> bytes:
     return json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
 
 

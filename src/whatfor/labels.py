@@ -121,10 +121,10 @@ class Labels:
 
     def words(self, index: int) -> str:
         """The state in words."""
-        return self._filled(self._template, index)
+        return self._fill(self._template, index)
 
-    def _filled(self, text: str, index: int) -> str:
-        """A text with each {axis} replaced by the state's word for it."""
+    def _fill(self, text: str, index: int) -> str:
+        """Replace each {axis} in a text by the state's word for it."""
         words = {axis.name: axis.word(at) for axis, at in zip(self.axes, self.values(index), strict=True)}
         return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
 
@@ -139,7 +139,7 @@ class Labels:
             at = [axis.name for axis in self.axes].index(milestone.axis)
             axis = self.axes[at]
             if axis.word(after[at]) == milestone.value != axis.word(before[at]):
-                return self._filled(milestone.phrase, state)
+                return self._fill(milestone.phrase, state)
         return None
 
     def ending_is_bad(self, name: str) -> bool:
@@ -150,7 +150,7 @@ class Labels:
         """A phrase for an ending in a state: "deliver at R"."""
         phrase = next((ending.phrase for ending in self.endings if ending.name == name and ending.phrase), None)
         if phrase is not None:
-            return self._filled(phrase, state)
+            return self._fill(phrase, state)
         return {"timed out": "run out of time", "terminated": "be done"}.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:

@@ -32,7 +32,7 @@ class Reader:
         if numbers:
             return self.labels.index(numbers if len(numbers) > 1 else numbers[0])
         words, _ = self._parser.read(text)
-        at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
+        at = {i: self._value(i, words[i]) for i in range(len(self.axes)) if i in words}
         for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
             if i not in at:
                 raise ValueError(
@@ -54,11 +54,11 @@ class Reader:
             axes = "; ".join(_choices(axis) for axis in self.axes)
             raise ValueError(f"{what}. Give values: {axes}; or name an ending: {', '.join(endings)}")
         states = np.zeros(self.labels.shape, np.bool_)
-        at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
+        at = [self._value(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
         states[tuple(at)] = True
         return states.ravel()
 
-    def _found(self, at: int, word: str) -> int:
+    def _value(self, at: int, word: str) -> int:
         """The value of an axis that a word means."""
         axis, value = self.axes[at], self._parser.axes[at].find(word)
         if value is None:

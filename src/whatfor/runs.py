@@ -81,25 +81,17 @@ class Run:
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """(S, A) The learner's own values; the mean if it has several tables."""
-        mean: NDArray[np.float64] = self.tables[0] if len(self.tables) == 1 else self.tables.mean(axis=0)
-        return mean
+        return np.asarray(self.tables[0] if len(self.tables) == 1 else self.tables.mean(axis=0))
 
     @property
     def engine(self) -> str:
         """The engine that trained it: "compiled" or "python"."""
         return str(self.settings.get("engine", "custom loop"))
 
-    @property
-    def engine_reason(self) -> str:
-        """Why that engine was used."""
-        return str(self.settings.get("engine_reason", ""))
-
     @cached_property
     def beliefs(self) -> Beliefs:
         """The beliefs that answer the questions: the audit of the ledger, or the ``beliefs`` argument."""
-        if self._beliefs is not None:
-            return self._beliefs
-        return self.audit
+        return self.audit if self._beliefs is None else self._beliefs
 
     @cached_property
     def audit(self) -> Audit:

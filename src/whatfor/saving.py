@@ -18,7 +18,7 @@ from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
-from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, ACTIVE_TABLE
+from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
@@ -46,6 +46,13 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
 
     ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network
     cannot be rebuilt from its description.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> run = Run(labels=Labels.plain(1, 2), values=[[0.5, 1.0]])
+    >>> with TemporaryDirectory() as path:
+    ...     run.save(path)
+    ...     load(path).values.tolist()
+    [[0.5, 1.0]]
     """
     contents = folder.read(path)
     try:
@@ -212,7 +219,12 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
     stored = len(_array(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
     fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
-    if not fits or not stored <= counters[EXPERIENCES] < 2**62 or counters[CURSOR] < 0 or counters[ACTIVE_TABLE] not in (0, 1):
+    if (
+        not fits
+        or not stored <= counters[EXPERIENCES] < 2**62
+        or counters[CURSOR] < 0
+        or counters[ACTIVE_TABLE] not in (0, 1)
+    ):
         raise ValueError("the saved learner does not fit its ledger")
     if ledger is not None:
         if tuple(ledger.endings[len(ENDINGS) : names]) != labels.ending_names:

@@ -1,4 +1,8 @@
-"""Public checks of the learner and belief contracts, for third-party classes."""
+"""Public checks of the learner and belief contracts, for third-party classes.
+
+>>> from whatfor import QLearning
+>>> check_learner(QLearning())  # raises AssertionError if the learner breaks the contract
+"""
 
 from __future__ import annotations
 

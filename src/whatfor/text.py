@@ -99,10 +99,10 @@ def percent(share: float) -> str:
 def amount(number: float, *, signed: bool = False) -> str:
     """A value with at most four significant digits.
 
-    >>> amount(15.28412), amount(-0.00123456), amount(20.0), amount(123456.7), amount(2.5, signed=True), amount(0.0)
+    >>> amount(15.28412), amount(-0.00123456), amount(20.0), amount(123456.7), amount(2.5, signed=True), amount(0.0, signed=True)
     ('15.28', '-0.001235', '20', '123,457', '+2.5', '0')
     """
-    sign = "+" if signed else ""
+    sign = "+" if signed and number else ""
     if abs(number) >= 9_999.5:
         return f"{number:{sign},.0f}"
     return f"{number:{sign}.4g}"

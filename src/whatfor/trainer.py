@@ -28,7 +28,15 @@ TimeLimit = Literal["bootstrap", "terminal"]
 
 
 class TrainingStopped(RuntimeError):
-    """The environment failed during training; ``run`` is the run up to then."""
+    """The environment failed during training; ``run`` is the run up to then.
+
+    >>> from whatfor.labels import Labels
+    >>> try:
+    ...     raise TrainingStopped("the environment failed in episode 3", Run(labels=Labels.plain(1, 1), values=[[0.5]]))
+    ... except TrainingStopped as stopped:
+    ...     print(stopped, stopped.run.values.tolist())
+    the environment failed in episode 3 [[0.5]]
+    """
 
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)

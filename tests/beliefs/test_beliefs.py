@@ -47,7 +47,7 @@ def test_value_iteration_is_optimal_for_taxi():
 
 
 def test_loops_without_a_discount_are_found_and_named():
-    # 0 -> 1 -> end; 2 loops for ever; 3 may go to either.
+    # 0 -> 1 -> end; 2 loops forever; 3 may go to either.
     world = table(
         next_state=[[1, 2], [1, 1], [2, 2], [1, 2]], reward=np.ones((4, 2)), terminated=[[0, 0], [1, 1], [0, 0], [0, 0]]
     )
@@ -66,7 +66,7 @@ def test_loops_without_a_discount_are_found_and_named():
 
 
 def test_exact_outcomes_include_never_ending():
-    # 0 -> 1 -> end; 2 loops for ever; 3 may go to either.
+    # 0 -> 1 -> end; 2 loops forever; 3 may go to either.
     world = table(
         next_state=[[1, 2], [1, 1], [2, 2], [1, 2]], reward=np.ones((4, 2)), terminated=[[0, 0], [1, 1], [0, 0], [0, 0]]
     )

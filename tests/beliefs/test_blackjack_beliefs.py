@@ -94,9 +94,9 @@ def test_at_the_papers_settings_beliefs_are_within_their_error(world):
     learner = wf.QLearning(step_size=0.1, discount=1.0, exploration=wf.exponential(1, 0.05, decay=0.9999))
     run = wf.train(world, learner, episodes=500_000, seed=0)
     for hand in ASKED:
-        told = run.comparison(hand)
-        assert told.verdict in ("agrees", "lags")
-        for measure in told.measures:
+        comparison = run.comparison(hand)
+        assert comparison.verdict in ("agrees", "lags")
+        for measure in comparison.measures:
             assert abs(measure.difference - measure.lag) < 4 * measure.error + 1e-3, measure
-        assert 0.02 < told.measures[0].error < 0.5, "an error that allows anything proves nothing"
-        assert {measure.name for measure in told.measures} >= {"value", "won", "drew", "lost"}
+        assert 0.02 < comparison.measures[0].error < 0.5, "an error that allows anything proves nothing"
+        assert {measure.name for measure in comparison.measures} >= {"value", "won", "drew", "lost"}

@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it leaves behind, and what it says to wrong words."""
+"""The command line: its output, its files and its error messages."""
 
 import json
 import os
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.text import amount
 
 COMMAND = Path(sys.executable).with_name("whatfor")
 HEAVY = ("torch", "matplotlib", "numba", "gymnasium", "scipy")
@@ -21,7 +22,7 @@ HEAVY = ("torch", "matplotlib", "numba", "gymnasium", "scipy")
 
 @pytest.fixture(scope="module")
 def taxi(tmp_path_factory):
-    """A saved run, trained from a shell."""
+    """A run trained and saved by the command line."""
     folder = tmp_path_factory.mktemp("cli") / "taxi"
     words = "train Taxi-v4 --learner q-learning --episodes 600 --seed 3 --step-size 0.4 --discount 0.9 --out"
     done = subprocess.run([COMMAND, *words.split(), folder], capture_output=True, text=True, check=False)
@@ -51,7 +52,7 @@ def test_explain_prints_value_residual_and_expected_future(whatfor, taxi, state,
     assert code == 0
     first, second, *rest = out.splitlines()
     assert first.startswith(f"In '{run.labels.words(68)}', it {run.labels.action_phrase(chosen)}")
-    assert second.startswith(f"That is worth {run.values[68, chosen]:.4f} to it; ")
+    assert second.startswith(f"Its estimated return is {amount(run.values[68, chosen])} (discounted as learned)")
     later = run.audit.visits(68, chosen)
     later[68, chosen] = 0.0
     s, a = np.unravel_index(later.argmax(), later.shape)
@@ -59,18 +60,18 @@ def test_explain_prints_value_residual_and_expected_future(whatfor, taxi, state,
         re.fullmatch(rf" +{later[s, a]:.3f}  {re.escape(run.labels.words(s))}: {run.labels.actions[a]}", line)
         for line in rest
     )
-    total = re.fullmatch(r"Together (\S+): the agent's own value, to rounding.*\.", rest[-1])[1]
-    assert float(total) == pytest.approx(run.values[68, chosen], abs=1e-4)
+    total = re.fullmatch(r"In total (\S+): the agent's own value, up to rounding.*\.", rest[-1])[1]
+    assert float(total) == pytest.approx(run.values[68, chosen], rel=1e-3)
 
 
 def test_explain_prints_a_large_residual(whatfor, taxi, tmp_path):
-    """Values that the ledger does not explain are not said to be explained."""
+    """Values that the ledger does not explain are reported as such."""
     run = wf.load(taxi[0])
     run.tables += 0.25
     run.save(tmp_path / "wrong")
     code, out, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
     assert code == 0
-    assert "off by 0.25 from the agent's own value" in out.splitlines()[-1]
+    assert "0.25 off the agent's own value" in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, set
     same = wf.train(world(), learner, episodes=20, seed=5, **settings)
     assert np.array_equal(run.tables, same.tables)
     assert run.settings["learner"] == learner.to_json()
-    assert (run.engine, run.engine_reason) == (same.engine, same.engine_reason)
+    assert (run.engine, run.settings["engine_reason"]) == (same.engine, same.settings["engine_reason"])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, set
         ("Taxi-v4 --exploration linear(1,2)", "--exploration 'linear(1,2)': write e.g. \"linear(1, 0.1, 250)\""),
         ("Taxi-v4 --exploration sometimes", "--exploration takes a number"),
         ("Taxi-v4 --option rainy", "--option takes name=value, not 'rainy'"),
-        ("chain --option rainy=true", "--option is for Gymnasium environments; chain has none"),
+        ("chain --option rainy=true", "--option is for Gymnasium environments; chain has no options"),
         ("Taxi-v4 --engine compiled --option fickle_passenger=true", "fickle_passenger=True"),
         ("Taxi-v4 --episodes -3", "episodes is -3"),
         ("Taxi-v4 --learner psychic", "q-learning"),
@@ -160,7 +161,10 @@ def test_wrong_flags_give_one_line_and_leave_no_files(whatfor, tmp_path, words, 
         (["--state", "500"], "state 500 is out of range: there are states 0 to 499"),
         (["--state", "68", "--action", "fly"], "the actions are south, north, east, west, pick up, drop off"),
         (["--state", "68", "--event", "banana"], "or name an ending: timed out, terminated, delivered"),
-        (["--state", "68", "--event", "row 4", "--instead", "north"], "--instead and --event select different questions"),
+        (
+            ["--state", "68", "--event", "row 4", "--instead", "north"],
+            "--instead and --event select different questions",
+        ),
         (["--state", "68", "--before", "row 4"], "--before needs --event"),
         ([], "--state"),
     ],

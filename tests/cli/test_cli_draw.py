@@ -1,4 +1,4 @@
-"""The command that draws: a file of the right kind, or one line that says what is wrong."""
+"""The draw command: a file of the right format, or a one-line error."""
 
 import subprocess
 import sys
@@ -56,7 +56,10 @@ def test_flags_select_the_layout(whatfor, run_folder, tmp_path, flags, drawn):
         (("--out", "{}/why.bmp"), "why.bmp ends in '.bmp'; choose one of .png, .svg, .pdf"),
         (("--out", "{}/why"), "choose one of .png, .svg, .pdf"),
         (("--out", "{}/no/why.png"), "there is no folder"),
-        (("--out", "{}/why.png", "--instead", "up", "--question", "outcomes"), "--instead selects the question contrast"),
+        (
+            ("--out", "{}/why.png", "--instead", "up", "--question", "outcomes"),
+            "--instead selects the question contrast",
+        ),
         (("--out", "{}/why.png", "--action", "jump"), "jump"),
         (("--out", "{}/why.png", "--as-of", "999"), "999"),
     ],
@@ -96,7 +99,7 @@ def test_a_picture_that_fails_leaves_the_old_one(run_folder, tmp_path, monkeypat
 def test_without_matplotlib_the_command_names_the_extra(run_folder, tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None\nfrom whatfor.cli import main\n"
-        f"sys.argv = ['whatfor', 'draw', {str(kept)!r}, '--state', '0', '--out', {str(tmp_path / 'why.png')!r}]\nmain()"
+        f"sys.argv = ['whatfor', 'draw', {str(run_folder)!r}, '--state', '0', '--out', {str(tmp_path / 'why.png')!r}]\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Files and folders that cannot be read or written get one line, and nothing that was there is lost (attack 18)."""
+"""Files and folders that cannot be read or written give one line, and existing files are not lost (attack 18)."""
 
 import os
 import shutil
@@ -71,7 +71,7 @@ def test_a_read_only_folder_is_noticed_before_the_work(whatfor, saved, tmp_path,
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)  # permissions do not bind root
     code, out, err = whatfor(*words(command, saved, tmp_path / "out"))
     is_one_line(code, out, err)
-    assert f"{tmp_path} cannot be written to" in err
+    assert f"{tmp_path} is not writable" in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""What the command line prints is shown and not acted on, in any encoding, and into a pipe that closes (attack 19)."""
+"""The output of the command line is safe for terminals, in any encoding, and with closed pipes (attack 19)."""
 
 import json
 import os
@@ -18,7 +18,7 @@ C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 def call(*arguments, command=COMMAND, **environment):
-    """A command in a process of its own; output and errors as bytes."""
+    """Run a command in a child process; output and errors as bytes."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHONIO"))}
     return subprocess.run(
         [*command, *arguments], capture_output=True, check=False, env={**clean, **environment}, timeout=120
@@ -169,4 +169,4 @@ def test_ctrl_c_interrupts_a_command_that_has_begun(before, then):
         interruptible(lambda: seen.append(signal.getsignal(signal.SIGINT)))()
     finally:
         signal.signal(signal.SIGINT, own)
-    assert seen == [then], "a shell that ignores it for a command in the background is obeyed"
+    assert seen == [then], "a shell may ignore Ctrl-C for a background command"

@@ -1,4 +1,4 @@
-"""Every question from the command line: what it prints is what the run answers."""
+"""Every question on the command line prints the answer of the run."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_every_question(whatfor, taxi, flags):
 )
 def test_wrong_combinations_of_flags_give_one_line(whatfor, taxi, flags, error):
     code, output, message = whatfor("explain", taxi, "--state", START, *flags)
-    assert (code, said) == (2, "")
+    assert (code, output) == (2, "")
     assert error in message
     assert message.count("\n") == 1
 
@@ -104,5 +104,5 @@ def test_a_gif_shows_the_episode(whatfor, taxi, tmp_path):
     assert "a .gif shows the intentions along a greedy episode" in error
     code, _, error = whatfor("draw", taxi, "--state", START, "--show", "endings", "--out", tmp_path / "no.png")
     assert code == 2
-    assert "show= is not for the layout of intention" in error
+    assert "the layout of intention takes no show=" in error
     assert [file.name for file in tmp_path.iterdir()] == ["way.gif"]

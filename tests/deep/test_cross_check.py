@@ -1,4 +1,4 @@
-"""Networks against exact beliefs: on a small world with one-hot inputs they must come close, and closer as training goes on."""
+"""Belief networks compared with exact beliefs: in a small world, training must bring them close."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATES, ACTIONS, DISCOUNT = 6, 3, 0.9
 
 
 class Setting:
-    """A random world, a fixed policy, its exact values, and all that can happen in it."""
+    """A random world, a fixed policy, its exact beliefs, and batches of its transitions."""
 
     def __init__(self, seed: int = 4) -> None:
         self.world = random_world(seed, states=STATES, actions=ACTIONS, noisy=False)
@@ -32,19 +32,19 @@ class Setting:
         self.exact = ExactBeliefs(self.world, self.policy, discount=DISCOUNT)
         pairs = [(s, a) for s in range(STATES) for a in range(ACTIONS)]
         self.values = np.array([self.exact.value(s, a) for s, a in pairs]).reshape(STATES, ACTIONS)
-        self.dice = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(seed)
 
-    def q_values(self, seen: NDArray[Any]) -> NDArray[Any]:
-        return self.values[np.asarray(seen).reshape(-1).astype(int)]
+    def q_values(self, observations: NDArray[Any]) -> NDArray[Any]:
+        return self.values[np.asarray(observations).reshape(-1).astype(int)]
 
     def batch(self, size: int) -> tuple[Any, NDArray[np.int64]]:
         """Steps from pairs drawn evenly, and the policy's next actions."""
         table = self.world.table
-        states, actions = self.dice.integers(STATES, size=size), self.dice.integers(ACTIONS, size=size)
+        states, actions = self.rng.integers(STATES, size=size), self.rng.integers(ACTIONS, size=size)
         pairs = states * ACTIONS + actions
         entry = [
             table.first[p]
-            + int(np.searchsorted(table.chance[table.first[p] : table.first[p + 1]], self.dice.random(), side="right"))
+            + int(np.searchsorted(table.chance[table.first[p] : table.first[p + 1]], self.rng.random(), side="right"))
             for p in pairs
         ]
         following = table.next_state[entry].astype(np.int64)
@@ -56,12 +56,12 @@ class Setting:
 
     def distance(self, belief: BeliefNetwork) -> float:
         """The mean relative L1 distance of visits, over all pairs."""
-        apart = []
+        distances = []
         for s in range(STATES):
             for a in range(ACTIONS):
                 true = self.exact.visits(s, a)
-                apart.append(np.abs(belief.visits(s, a) - true).sum() / true.sum())
-        return float(np.mean(apart))
+                distances.append(np.abs(belief.visits(s, a) - true).sum() / true.sum())
+        return float(np.mean(distances))
 
     def gap(self, belief: BeliefNetwork) -> float:
         """The mean |sum of earnings - exact value|, over all pairs."""
@@ -93,7 +93,7 @@ def train(belief: BeliefNetwork, setting: Setting, updates: int, *, of: int = 1_
 
 @cache
 def faithful(loss: str) -> tuple[BeliefNetwork, list[float], float]:
-    """A trained belief, its distances from the exact ones on the way, and its gap in the end."""
+    """A trained belief network, its distances to exact beliefs during training, and its gap after it."""
     setting = Setting()
     belief = make_belief(setting, loss=loss)
     distances = [setting.distance(belief)]
@@ -110,13 +110,13 @@ def test_the_faithful_head_approaches_exact_beliefs(loss: str) -> None:
     assert distances[0] > 0.5
     assert distances == sorted(distances, reverse=True)
     assert distances[-1] < 0.05
-    if loss == "squared":  # Huber's earnings lean as Q does
+    if loss == "squared":  # with the Huber loss, earnings are biased as Q is
         assert gap < 0.05
     check_beliefs(belief, STATES, ACTIONS, tolerance=None)
 
 
 @pytest.mark.long
-def test_earnings_lie_where_the_exact_ones_do() -> None:
+def test_earnings_match_the_exact_ones_pair_by_pair() -> None:
     setting = Setting(seed=5)
     belief = make_belief(setting, loss="squared")
     train(belief, setting, 1_800)
@@ -128,7 +128,7 @@ def test_earnings_lie_where_the_exact_ones_do() -> None:
 
 def test_endings_approach_exact_chances() -> None:
     setting = Setting()
-    assert make_belief(setting).row(Situation(0), 0).endings["terminated"] < 0.1  # nothing is known yet
+    assert make_belief(setting).row(Situation(0), 0).endings["terminated"] < 0.1  # untrained
     belief, *_ = faithful("huber")
     for s in range(STATES):
         assert belief.row(Situation(s), 0).endings["terminated"] == pytest.approx(
@@ -145,62 +145,62 @@ def test_the_papers_head_learns_a_small_world() -> None:
     assert setting.gap(belief) < 0.2
 
 
-def test_all_actions_can_be_answered_at_once() -> None:
+def test_one_network_can_predict_all_actions_at_once() -> None:
     setting = Setting()
     belief = make_belief(setting, sizes=Sizes(state=(64,), action=None, joint=()))
     train(belief, setting, 1_800)
     assert setting.distance(belief) < 0.1
 
 
-def test_hubers_earnings_lean_as_q_does() -> None:
+def test_the_huber_loss_biases_earnings_as_it_does_q() -> None:
     (*_, huber), (*_, squared) = faithful("huber"), faithful("squared")
-    assert huber > 2.0 * squared  # what is rare is outvoted
+    assert huber > 2.0 * squared  # rare outcomes get too little weight
 
 
 @pytest.mark.long
-def test_lengths_are_means_whatever_the_loss_of_q() -> None:
-    """One state that ends with a chance of 0.1: ten steps are expected, not the hundred that a median would see."""
+def test_expected_lengths_are_means_whatever_the_loss_of_q() -> None:
+    """One state, in which the episode ends with probability 0.1: the mean length is learned, not the median."""
     cells = make_partition(None, spaces.Discrete(1), None, np.zeros(0), n_actions=1)
     settings = BeliefSettings(sizes=Sizes(joint=(16,)), learning_rate=3e-3)
     belief = BeliefNetwork(cells, lambda obs: np.zeros((len(obs), 1)), discount=0.99, settings=settings)
-    dice, nothing = np.random.default_rng(0), np.zeros(64, np.int64)
+    rng, zeros = np.random.default_rng(0), np.zeros(64, np.int64)
     for update in range(2_000):
         trainer_of(belief).set_learning_rate(3e-3 * max(0.02, 1.0 - update / 2_000))
-        ended = (dice.random(64) < 0.1).astype(np.float32)
+        dones = (rng.random(64) < 0.1).astype(np.float32)
         batch = SimpleNamespace(
-            observations=nothing, actions=nothing, rewards=np.zeros(64), next_observations=nothing, dones=ended
+            observations=zeros, actions=zeros, rewards=np.zeros(64), next_observations=zeros, dones=dones
         )
-        belief.update(batch, nothing)
+        belief.update(batch, zeros)
         if update % 10 == 0:
             belief.sync()
     assert belief.visits(0, 0).sum() == pytest.approx(1.0 / (1.0 - 0.9 * 0.99), rel=0.15)
 
 
-@pytest.mark.parametrize("broken", ["bootstraps from the state itself", "forgets that episodes end", "never syncs"])
+@pytest.mark.parametrize("broken", ["bootstraps from the state itself", "ignores terminations", "never syncs"])
 def test_broken_targets_are_noticed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting()
     belief = make_belief(setting, loss="squared")
-    whole = setting.batch
+    correct_batch = setting.batch
 
-    def batch(size: int) -> tuple[Any, NDArray[np.int64]]:
-        one, greedy = whole(size)
+    def broken_batch(size: int) -> tuple[Any, NDArray[np.int64]]:
+        batch, next_actions = correct_batch(size)
         if broken == "bootstraps from the state itself":  # as the paper's loss is printed
-            one.next_observations, greedy = one.observations, setting.policy[one.observations]
-        if broken == "forgets that episodes end":
-            one.dones = np.zeros_like(one.dones)
-        return one, greedy
+            batch.next_observations, next_actions = batch.observations, setting.policy[batch.observations]
+        if broken == "ignores terminations":
+            batch.dones = np.zeros_like(batch.dones)
+        return batch, next_actions
 
-    monkeypatch.setattr(setting, "batch", batch)
+    monkeypatch.setattr(setting, "batch", broken_batch)
     if broken == "never syncs":
         monkeypatch.setattr(belief, "sync", lambda: None)
     train(belief, setting, 600, of=600)
-    assert right_distance() < 0.12, "else the bar lies too high"
-    assert setting.distance(belief) > 3.0 * right_distance()
+    assert correct_distance() < 0.12
+    assert setting.distance(belief) > 3.0 * correct_distance()
 
 
 @cache
-def right_distance() -> float:
-    """How far a belief is off that was trained as long, with the right targets."""
+def correct_distance() -> float:
+    """The distance after as many updates with correct targets."""
     setting = Setting()
     belief = make_belief(setting, loss="squared")
     train(belief, setting, 600, of=600)
@@ -208,7 +208,7 @@ def right_distance() -> float:
 
 
 def test_earnings_do_not_rescale_visits() -> None:
-    """Rewards reach the amounts, never the logits of visits."""
+    """Rewards change the amounts, never the logits of visits."""
     step = Step(
         torch.zeros(4, dtype=torch.long),
         torch.tensor([1.0, -1.0, 5.0, 0.0]),
@@ -216,22 +216,22 @@ def test_earnings_do_not_rescale_visits() -> None:
         torch.ones(4, dtype=torch.long),
     )
     later = Predictions(torch.randn(4, 6), torch.rand(4, 5), torch.zeros(4, 2))
-    slopes = []
+    gradients = []
     for scale in (1.0, 100.0):
         logits = torch.zeros(4, 6, requires_grad=True)
         out = Predictions(logits, torch.rand(4, 5, requires_grad=True), torch.zeros(4, 2))
         losses = HEADS["faithful"].losses(out, step._replace(reward=scale * step.reward), later, "squared")
         torch.autograd.backward(list(losses.values()))
-        slopes.append(logits.grad)
-    assert torch.equal(*slopes)
+        gradients.append(logits.grad)
+    assert torch.equal(*gradients)
     maps = [HEADS["faithful"].maps(later, step.pair, rewards) for rewards in (torch.rand(2, 6), torch.zeros(2, 6))]
     assert torch.equal(maps[0].visits, maps[1].visits)
     assert torch.allclose(
         maps[0].earnings.sum(1), maps[1].earnings.sum(1), atol=1e-5
-    )  # spread otherwise, the same in all
+    )  # distributed differently, but the same sum
 
 
-def test_the_gradient_of_the_spread_is_autograds() -> None:
+def test_the_gradient_of_the_spread_loss_matches_autograd() -> None:
     logits = torch.randn(5, 7, dtype=torch.float64, requires_grad=True)
     shares = torch.softmax(torch.randn(5, 7, dtype=torch.float64), dim=1)
     amount, now = torch.rand(5, dtype=torch.float64) * 3.0, torch.rand(5, dtype=torch.float64)

@@ -207,4 +207,5 @@ def test_of_two_actions_that_it_would_not_take_neither_is_called_its_choice(taxi
     first = taxi.contrast(START, "north", "east").sentences()[0]
     assert "it would take 'south'; of these two, 'east' is better than 'north'" in first
     assert "moves" not in first
+    assert "What decides" not in str(taxi.contrast(START, "east", "drop off")), "neither is its choice"
     assert "it moves south rather than 'east'" in taxi.contrast(START, "south", "east").sentences()[0]

@@ -48,3 +48,11 @@ def test_the_page_has_one_script_and_its_policy_names_it() -> None:
     assert found[0] == page.script()
     assert page._checksum(found[0]) in text
     assert not re.search(r"^(?:import|export) ", found[0], re.MULTILINE)
+
+
+def test_comments_for_the_type_checker_are_left_out_and_no_code() -> None:
+    assert "@param" not in page.script()
+    for module in page.MODULES:
+        pattern = r"^(?:export )?((?:async )?(?:function|const|let|class) \w+.*)$"
+        for definition in re.findall(pattern, read(module), re.MULTILINE):
+            assert definition in page.script()

@@ -42,7 +42,7 @@ class Desk:
         if what == "wrong":
             raise ValueError("there is no state 'ä'; ask for another")
         if what == "fail":
-            raise RuntimeError("/home/somebody/secret")
+            raise RuntimeError("/home/user/secret")
         if what == "threads":
             return str(sys.modules["torch"].threads).encode()
         return json.dumps([what, parameters, os.getpid()]).encode() + b" " * int(parameters.get("size", 0))
@@ -105,7 +105,7 @@ def test_errors_are_sentences(kind: Any, caplog: pytest.LogCaptureFixture) -> No
         500,
         "this request failed (RuntimeError); the terminal of the server has the traceback",
     )
-    assert "secret" in caplog.text  # for whoever runs the server
+    assert "secret" in caplog.text  # for the person who runs the server
     assert (left.status, str(left)) == (
         500,
         "this request failed (SystemExit); the terminal of the server has the traceback",
@@ -161,7 +161,7 @@ def test_where_nothing_can_be_forked_a_thread_answers(monkeypatch: pytest.Monkey
 
 @forking
 def test_connections_are_closed_though_a_process_was_forked_beside_them(taxi: Run) -> None:
-    """The process inherits the sockets; a connection is closed for the other side when nobody holds it any more."""
+    """The process inherits the sockets; a connection is closed for the other side once no process has it open."""
     with serving(taxi) as address:
         port = int(address.rstrip("/").rsplit(":", 1)[1])
         early = connect(port, f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n")

@@ -49,7 +49,7 @@ class Case:
 
     def run(self, **more) -> Run:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "episodes were cut")
+            warnings.filterwarnings("ignore", "episodes were truncated")
             return wf.train(
                 self.made(),
                 self.learner,
@@ -117,10 +117,10 @@ def kernels_equal_the_oracle(case: Case) -> None:
     n_pairs = run.values.size
     visits = oracle.forwards(lines, np.zeros((ledger.n_cells, n_pairs)), lambda k, r: np.eye(n_pairs)[k % n_pairs])
     by_table = visits.reshape(ledger.n_tables, n_pairs, n_pairs).mean(axis=0)
-    beside = wf.BeliefMap.from_ledger(ledger)
+    belief_map = wf.BeliefMap.from_ledger(ledger)
     for s, a in pairs(run):
         pair = s * run.labels.n_actions + a
-        assert np.abs(beside.visits(s, a).ravel() - by_table[pair]).max() <= EXACT * max(1.0, by_table[pair].sum())
+        assert np.abs(belief_map.visits(s, a).ravel() - by_table[pair]).max() <= EXACT * max(1.0, by_table[pair].sum())
         row = run.audit.account(s, a, method="scan")
         asked = {table * n_pairs + pair: 1 / ledger.n_tables for table in range(ledger.n_tables)}
         weights, left = oracle.backwards(lines, asked, ledger.n_cells)
@@ -203,7 +203,7 @@ def prefixes_equal_shorter_trainings(case: Case) -> None:
 def resumed_training_equals_uninterrupted_training(case: Case) -> None:
     whole, half = case.run(), replace(case, episodes=case.episodes // 2).run()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "episodes were cut")
+        warnings.filterwarnings("ignore", "episodes were truncated")
         more = wf.train(half, episodes=case.episodes - case.episodes // 2)
     assert np.array_equal(more.tables, whole.tables)
     assert np.array_equal(more.history.returns, whole.history.returns)

@@ -18,7 +18,7 @@ def columns(lines: LedgerLines):
 def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without: int | None = None) -> np.ndarray:
     """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is the amount of an update.
 
-    ``without`` deletes one update: it leaves its cell as it is, and a return that runs through it goes on from there.
+    ``without`` deletes one update: it leaves its cell as it is, and a λ-return through it continues from that value.
     """
     tables = start.copy()
     target = np.zeros(tables.shape[1:])

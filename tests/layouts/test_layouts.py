@@ -1,4 +1,4 @@
-"""What pictures show, as data: for every kind of world, that nothing is lost, scaled or in a wrong place."""
+"""Layouts of every kind of world: no number is lost, scaled or in the wrong place."""
 
 import json
 from itertools import product
@@ -120,7 +120,7 @@ def test_facets_here_show_the_present_cart_by_action():
     for action, grid in enumerate(shown.panels):
         assert np.array_equal(grid.numbers, by_axes[cart, speed, :, :, action])
         assert grid.marked == (pole, swing)
-    assert shown.caption == "now\nonly cart position -0.8 to 0.8; cart speed -0.83 to 0.83", "what is left out is said"
+    assert shown.caption == "now\nonly cart position -0.8 to 0.8; cart speed -0.83 to 0.83", "the fixed axes are named"
     with pytest.raises(ValueError, match="needs a state"):
         map_of(CARTPOLE, numbers, facets="here")
     with pytest.raises(ValueError, match="three axes"):
@@ -145,11 +145,11 @@ def test_other_worlds_are_laid_out_by_their_axes():
     assert (len(shown.panels), shown.columns) == (16, 4)
     assert shown.panels[6].title == "x0 1, x1 2"
     assert len(map_of(plain(2, 2, 2, 2, 3), some(plain(2, 2, 2, 2, 3))).panels) == 8
-    assert isinstance(map_of(plain(17, 2, 2), some(plain(17, 2, 2))), Bars), "more facets than anybody compares"
+    assert isinstance(map_of(plain(17, 2, 2), some(plain(17, 2, 2))), Bars), "too many grids to compare"
 
 
 def test_an_axis_name_is_not_repeated_in_its_value():
-    """A facet of "fast" is "not fast", not "fast not fast"; a value that does not name its axis is told with it."""
+    """A facet of the axis "fast" is "not fast", not "fast not fast"; other values follow the name of their axis."""
     sides = (Axis("swinging", 2, ("left", "right")), Axis("tip", 3))
     labels = Labels((Axis("fast", 2, ("not fast", "fast")), *sides), ("a",))
     assert [panel.title for panel in map_of(labels, some(labels)).panels] == ["not fast", "fast"]
@@ -187,7 +187,7 @@ def test_a_board_without_a_state_has_no_taxi():
     ids=lambda labels: f"{labels.kind}{labels.shape}",
 )
 def test_only_states_without_any_experience_are_unknown(labels):
-    """One action tried is enough to know the state; what is unknown is marked, not left out."""
+    """A state is known after one action; unknown states are marked, not left out."""
     state = labels.index((13, 4, 0)) if labels is BLACKJACK else labels.n_states // 2
     unknown = np.ones((labels.n_states, labels.n_actions), bool)
     unknown[state, -1] = False
@@ -266,13 +266,15 @@ def test_layouts_go_through_json(kind, layout):
 
 @pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])
 def test_marks_are_in_the_right_cells_and_final_states_are_not_hatched(world):
-    """From the environment's own table: nobody acts in a hole, at the goal, or in the abyss."""
+    """From the environment's own table: no action is taken in a hole, at the goal, or on the cliff."""
     env = make_env(world, {}).unwrapped
     labels = labels_of(env)
     entered = {to for by in env.P.values() for entries in by.values() for _, to, _, ended in entries if not ended}
     closed = set(range(labels.n_states)) - entered
     unknown = np.ones((labels.n_states, labels.n_actions), bool)
-    assert np.all(map_of(labels, some(labels), unknown=unknown).unknown), "where nothing at all is known, there neither"
+    assert np.all(map_of(labels, some(labels), unknown=unknown).unknown), (
+        "without any experience, every state is unknown"
+    )
     starts = np.flatnonzero(env.initial_state_distrib).tolist()
     unknown[starts] = False
     grid = map_of(labels, some(labels), unknown=unknown)

@@ -1,4 +1,4 @@
-"""What a picture of each explanation shows, as data."""
+"""The layout of each explanation."""
 
 from dataclasses import replace
 
@@ -185,7 +185,7 @@ def test_provenance_shows_episodes_and_the_course_of_training(blackjack):
 
 
 def test_a_pair_that_was_never_tried_is_unknown_everywhere(taxi):
-    """A zero would say that the agent expects nothing; nobody knows what it expects."""
+    """A zero would mean that the agent expects nothing; its expectation is unknown."""
     early = taxi.as_of(0)
     assert np.all(layout_of(early.intention(START, "south")).unknown)
     why = early.comparison(START, "south", rollouts=10)
@@ -208,14 +208,14 @@ def test_a_timeline_ends_where_nothing_more_is_expected(taxi):
 
 def test_an_explanation_without_a_question_has_no_layout():
     class Guess(Explanation):
-        sentences = to_json = lambda self: []
+        sentences = numbers = lambda self: []
 
-    with pytest.raises(TypeError, match="Guess answers no question; the questions are intention, contrast"):
+    with pytest.raises(TypeError, match="Guess is not the answer to a question; the questions are intention, contrast"):
         layout_of(Guess())
 
 
 def test_no_episode_is_drawn_if_none_is_influential():
-    """A sure way, learned again and again: to forget one episode would change nothing."""
+    """A certain outcome, learned many times: removing one episode would change nothing."""
     run = wf.train("CliffWalking-v1", wf.QLearning(), episodes=500, seed=0)
     why = run.provenance(36)
     assert not why.most_influential(10)

@@ -43,7 +43,7 @@ def test_belief_and_reality_are_side_by_side(blackjack):
     assert total(panels.panels[0]) == pytest.approx(comparison.believed.visits.sum())
     assert total(panels.panels[1]) == pytest.approx(comparison.exact.sum())
     apart, difference = layout_of(comparison, show="difference"), comparison.believed.visits - comparison.exact
-    seen = np.abs(difference) >= 5e-3  # what is less is drawn as none: rounding is nothing to look at
+    seen = np.abs(difference) >= 5e-3  # smaller numbers are drawn as zero
     assert 0 < seen.sum() < np.count_nonzero(difference)
     assert total(apart) == pytest.approx(difference[seen].sum())
     assert apart.panels[0].diverging
@@ -94,7 +94,7 @@ def test_worlds_without_a_map_are_compared_by_bars():
 
 
 def test_options_of_other_layouts_are_rejected(taxi):
-    with pytest.raises(ValueError, match="show= is not for the layout of intention"):
+    with pytest.raises(ValueError, match="the layout of intention takes no show="):
         layout_of(taxi.intention(START), show="parts")
     with pytest.raises(ValueError, match="show='endings': the layout of contrast takes visits, parts"):
         layout_of(taxi.contrast(START), show="endings")

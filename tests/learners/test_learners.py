@@ -263,7 +263,7 @@ def test_custom_learner_keeps_the_contract_and_trains():
     assert ended.ledger.timed_out.sum() > 0
     run = wf.train("FrozenLake-v1", Own(), episodes=20, seed=0)
     assert run.engine == "python"
-    assert "Own" in run.engine_reason
+    assert "Own" in run.settings["engine_reason"]
     assert run.audit.residual < 1e-12
 
 
@@ -271,8 +271,8 @@ def test_custom_learner_keeps_the_contract_and_trains():
     ("flaw", "message"),
     [
         ("own dice", "two runs with the same seed differ"),
-        ("wrong step size", "make other values"),
-        ("learns from recording", "make other values"),
+        ("wrong step size", "give other values"),
+        ("learns from recording", "give other values"),
         ("forgets to record", "no update was recorded"),
         ("forgets the episode", "new_episode"),
         ("forgets the limit", "bootstrap from transition.following"),

@@ -1,4 +1,4 @@
-"""The paper's tabular figures: every check is met by the trained agents, and by no agent that never played."""
+"""The paper's tabular figures: every check is met by the trained agents, and by no untrained agent."""
 
 import re
 from functools import cache
@@ -6,15 +6,15 @@ from functools import cache
 import pytest
 from PIL import Image
 
-from whatfor import value_iteration
+from whatfor.beliefs import value_iteration
 from whatfor.paper import FIGURES, reproduce, taxi
 from whatfor.paper.agents import Agents
 from whatfor.paper.taxi import PRINTED_VALUES, value_after
 
-#: What the paper says and these agents do not show, each with a note on the page.
+#: Claims of the paper that these agents do not meet, each with a note on the page.
 DEVIATIONS = {
     "1": ["all seeds from 2,000 experiences"],
-    "S6": ["distance of the expected visits from the simulated ones"],
+    "S6": ["distance between expected and simulated visits"],
     "S9": [
         "which action is better",
         "share of expected visits at the edges, after the other action and after the better one",
@@ -61,7 +61,7 @@ def assert_cases_are_what_they_are_called(run):
     assert {kind: len(cases) > 0 for kind, cases in found.items()} == dict.fromkeys(PRINTED_VALUES, True)
     table = run.playing.place().env.unwrapped.P
     for case in found["failure"]:
-        assert table[case.state][case.instead.action][0][1] == case.state, "the world leaves the taxi where it is"
+        assert table[case.state][case.instead.action][0][1] == case.state, "the action leaves the taxi where it is"
     for case in found["bounce"]:
         away = table[case.state][case.instead.action][0][1]
         assert away != case.state
@@ -69,7 +69,7 @@ def assert_cases_are_what_they_are_called(run):
     best = value_iteration("Taxi-v4", discount=0.9)
     for case in found["ambiguity"]:
         values = best[case.state, [case.chosen.action, case.instead.action]]
-        assert values == pytest.approx([best[case.state].max()] * 2), "both really are the best one can do"
+        assert values == pytest.approx([best[case.state].max()] * 2), "both are optimal"
     assert [round(value_after(n), 4) for n in (5, 3, 13)] == [7.7147, 11.87, -2.3744]
 
 
@@ -90,9 +90,9 @@ def test_reproduce_writes_pictures_and_a_page(tmp_path, agents):
 
 
 def test_an_unknown_figure_gets_a_list(tmp_path):
-    with pytest.raises(ValueError, match="there is no tabular figure '8'; there are 1, 2, 3, 4, 5, 7, S1"):
+    with pytest.raises(ValueError, match="there is no tabular figure '8'; the figures are 1, 2, 3, 4, 5, 7, S1"):
         reproduce(tmp_path / "paper", ["8"])
-    with pytest.raises(ValueError, match="figure 6 is of deep agents: add --deep"):
+    with pytest.raises(ValueError, match="figure 6 shows deep agents: add --deep"):
         reproduce(tmp_path / "paper", ["6"])
     assert not (tmp_path / "paper").exists()
 
@@ -104,7 +104,7 @@ def test_the_command(whatfor, tmp_path):
     (tmp_path / "file").touch()
     code, _, error = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
     assert code == 2
-    assert "choose another place" in error
+    assert "choose another folder" in error
     code, _, error = whatfor("paper", "--only", "S11", "--out", tmp_path)
     assert code == 2
-    assert "figure S11 is of deep agents: add --deep" in error
+    assert "figure S11 shows deep agents: add --deep" in error

@@ -1,4 +1,4 @@
-"""Moving pictures: as many frames as there are answers, all on one scale, and a whole file or none."""
+"""Animations: one frame per answer, all on one scale, written atomically."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_one_frame_per_answer(tmp_path):
 
 
 def test_all_frames_are_on_one_scale(monkeypatch):
-    """A number that is the largest of its own frame is not drawn as the largest of all."""
+    """The largest number of one frame is not drawn as the largest of all frames."""
     scales, draw = [], frames.draw_layout
 
     def watched(layout, ax, scale, place):

@@ -23,7 +23,7 @@ TOLERANCE = 6  # root mean square of the colours, of 255: other fonts pass, othe
 
 
 def board():
-    """A way round the wall to Y, and with the passenger to R; the last column was never seen."""
+    """A route round the wall to Y, and with the passenger to R; the last column was never visited."""
     numbers, unknown = np.zeros((500, 6)), np.zeros((500, 6), bool)
     way = [(0, 3, 2), (1, 3, 2), (1, 2, 2), (2, 2, 2), (2, 1, 2), (2, 0, 2), (3, 0, 2), (4, 0, 2), (4, 0, 4), (3, 0, 4)]
     for step, (row, column, passenger) in enumerate(way):
@@ -34,7 +34,7 @@ def board():
 
 
 def signed_grid():
-    """A lake of gains and losses, with a state that was never seen."""
+    """A lake of gains and losses, with a state that was never visited."""
     numbers, unknown = np.zeros((16, 4)), np.zeros((16, 4), bool)
     numbers[:, 0] = np.linspace(-1.0, 2.0, 16)
     unknown[[4, 5]] = True  # one can only be in the first: the other is a hole
@@ -42,7 +42,7 @@ def signed_grid():
 
 
 def bars():
-    """Two series with intervals, and a share that is not known."""
+    """Two series with intervals, and an unknown share."""
     series = (Series("one", (0.5, 0.3, 0.2), (0.4, 0.2, 0.2), (0.7, 0.4, 0.2)), Series("two", (0.6, 0.3, 0.1)))
     return Bars("ends", "somewhere", ("won", "lost", "unknown"), series, "chance", (False, False, True))
 

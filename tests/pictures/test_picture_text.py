@@ -38,7 +38,7 @@ LAYOUTS = {
 
 
 def words_of(figure):
-    """Every text that is drawn, after drawing: ticks are made then."""
+    """Every text of a figure, after drawing, since ticks are created then."""
     FigureCanvasAgg(figure).draw()
     return [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
@@ -53,7 +53,7 @@ def test_a_dollar_sign_is_a_dollar_sign(name):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_drawing_on_a_given_axes(name):
-    """Its title and its labels were made with it, before drawing."""
+    """Its title and labels exist before drawing."""
     figure = matplotlib.figure.Figure(figsize=(9, 7))
     wf.draw(LAYOUTS[name], figure.subplots())
     assert not [text.get_text() for text in words_of(figure) if "$" in text.get_text() and text.get_parse_math()]

@@ -1,4 +1,4 @@
-"""Drawing takes an axes or makes a figure, shows nothing, and draws what the layout holds."""
+"""Drawing uses a given axes or a new figure, shows no window, and draws the contents of the layout."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ LINES = Lines(
 
 
 def rendered(figure):
-    """Draw for real, so that the layout is made; where words end is then known."""
+    """Render the figure, so that the positions of texts are known."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     width, height = canvas.get_width_height()
@@ -172,7 +172,7 @@ def test_without_matplotlib_the_error_names_the_extra():
 
 
 def test_importing_whatfor_is_light():
-    """Nobody pays for what they do not ask for."""
+    """Optional dependencies are imported only when they are used."""
     code = "import sys, whatfor; print([m for m in ('torch', 'matplotlib', 'numba', 'gymnasium', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

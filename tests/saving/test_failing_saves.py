@@ -77,7 +77,7 @@ def test_a_save_that_is_interrupted_leaves_nothing_behind(run, run_folder, monke
 
 
 def test_an_interrupt_just_after_the_switch_leaves_the_new_run(tmp_path, monkeypatch):
-    """Ctrl-C may come between any two steps, also when the manifest already names the new files."""
+    """Ctrl-C may come between any two steps, even after the manifest names the new files."""
     run, later, folder, calls, real = small(3), small(5), tmp_path / "run", count(), os.replace
     run.save(folder)
 
@@ -186,7 +186,7 @@ def test_a_save_killed_at_any_moment_leaves_the_earlier_run_or_the_new_one(tmp_p
 
 
 def test_a_folder_where_another_process_saves_its_first_run_can_be_saved_to(tmp_path, monkeypatch):
-    """The other run appears while the folder is looked at; the stress test met this once in 400 saves."""
+    """The other run appears while the folder is checked; in the stress test this happened once in 400 saves."""
     one, other, folder, calls, real = small(3), small(5), tmp_path / "run", count(), Path.iterdir
     folder.mkdir()
 

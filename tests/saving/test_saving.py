@@ -1,4 +1,4 @@
-"""A run on disk: it comes back whole, and goes on as if it had never stopped."""
+"""Loaded runs are identical to the saved ones, and resume as if training had not stopped."""
 
 import gymnasium as gym
 import numpy as np
@@ -57,7 +57,7 @@ def test_numpy_numbers_are_numbers(number, tmp_path):
 
 
 def test_a_run_with_replay_and_without_a_ledger_can_be_loaded(tmp_path):
-    """Blackjack's endings have names of their own, which the replay buffer holds."""
+    """Blackjack has named endings, which the replay buffer stores."""
     world = wf.worlds.blackjack()
     run = wf.train(world, wf.QLearning(), episodes=50, seed=0, record=False, replay=wf.Replay())
     again = through_disk(run, tmp_path / "run")
@@ -140,7 +140,7 @@ CHANGED = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_world_that_cannot_be_recreated_must_be_passed(name, tmp_path):
-    """A loaded run never goes on in a world other than the one it learned in."""
+    """A loaded run is never resumed in a different world."""
     make, settings = CHANGED[name]
     env = make()
     half = through_disk(trained(env, **settings, episodes=20), tmp_path / "run")
@@ -150,7 +150,7 @@ def test_a_world_that_cannot_be_recreated_must_be_passed(name, tmp_path):
 
 
 class Own(gym.Env):
-    """An environment that only its owner can make."""
+    """An environment that cannot be recreated from its description."""
 
     observation_space, action_space = gym.spaces.Discrete(3), gym.spaces.Discrete(2)
 

@@ -36,7 +36,7 @@ def out_of_bounds():
     try:
         raise IndexError("index is out of bounds")
     except IndexError as error:
-        raise wf.FolderError("it is refused, and too late") from error
+        raise wf.FolderError("it is rejected, and too late") from error
 
 
 def other_exception():
@@ -62,7 +62,7 @@ PLANTED = {
 
 
 class Planted(worker.Worker):
-    """Does what its case's number says instead of loading."""
+    """Misbehaves in the way that the number of its case selects, instead of loading."""
 
     def work(self, number):
         self.wf = SimpleNamespace(FolderError=wf.FolderError, load=lambda folder: PLANTED[number]())

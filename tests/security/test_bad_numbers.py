@@ -1,4 +1,4 @@
-"""Numbers of the wrong kind are refused before they reach compiled code, and nothing is lost (attack 4, 20)."""
+"""Numbers of the wrong type are rejected before they reach compiled code, and no data is lost (attack 4, 20)."""
 
 import math
 
@@ -50,8 +50,8 @@ def small(**options):
         ({"next_state": None, "ending": "two\nlines"}, "an ending's name is 'two.nlines'; write it as one line"),
         ({"next_state": None, "timed_out": "False"}, "timed_out is 'False'; it must be True or False"),
         ({"next_state": None, "timed_out": 1}, "timed_out is 1; it must be True or False"),
-        ({"reward": "1.0"}, "the reward is '1.0'.*nothing was recorded"),
-        ({"reward": None}, "the reward is None.*nothing was recorded"),
+        ({"reward": "1.0"}, "the reward is '1.0'.*Nothing was recorded"),
+        ({"reward": None}, "the reward is None.*Nothing was recorded"),
         ({"step_size": "0.5"}, r"step_size is '0.5'; it must lie in \[0, 1\]"),
         ({"discount": None}, r"discount is None; it must lie in \[0, 1\]"),
         ({"lambda_": math.nan}, r"lambda_ is nan; it must lie in \[0, 1\]"),
@@ -106,7 +106,7 @@ def test_positions_in_a_ledger_are_whole_numbers():
         for wrong in (0.5, True, "1"):
             with pytest.raises(ValueError, match="must be a whole number"):
                 call(wrong)
-    with pytest.raises(ValueError, match="lines is -1"):
+    with pytest.raises(ValueError, match="updates is -1"):
         audit.as_of(updates=-1)
 
 
@@ -133,7 +133,7 @@ def test_beliefs_take_only_states_and_actions_that_exist(source, question, state
 
 
 def test_a_belief_map_accepts_only_ledgers_of_its_shape():
-    """A second, larger ledger would have been folded into the tables of the first."""
+    """A second, larger ledger would have been added to the tables of the first."""
     beliefs = BeliefMap(LABELS)
     beliefs(small(), 0)
     larger = wf.Ledger(n_states=1_000, n_actions=2)
@@ -204,7 +204,7 @@ def test_an_observation_in_bins_consists_of_numbers():
 
 
 class Odd(gym.Env):
-    """Three states; from its fifth step on, something about a step is odd."""
+    """Three states; from the fifth step on, one part of each step is invalid."""
 
     def __init__(self, space=None, first=0, **odd):
         self.observation_space = space or spaces.Discrete(3)
@@ -228,7 +228,7 @@ class Odd(gym.Env):
         ({"seen": "1"}, "the environment returned the observation '1', which is not a state"),
         ({"seen": None}, "the environment returned the observation None, which is not a state"),
         ({"seen": np.float32(1)}, "which is not a state"),
-        ({"seen": 3}, "showed state 3, which is out of range: 0 to 2"),
+        ({"seen": 3}, "returned state 3, which is out of range: 0 to 2"),
         ({"terminated": "False"}, "the environment's terminated is 'False'; it must be True or False"),
         ({"terminated": None}, "the environment's terminated is None"),
         ({"truncated": "no"}, "the environment's truncated is 'no'; it must be True or False"),
@@ -304,7 +304,7 @@ def test_an_agent_validates_transitions(wrong, message):
 
 
 def test_an_agent_can_begin_any_number_of_episodes():
-    """Each start draws random numbers; beginning without a step ran past the end of the numbers drawn ahead."""
+    """Each start uses random numbers; without steps in between, they ran out of those drawn in advance."""
     agent = wf.DoubleQLearning().start(3, 2, ledger=None, generator=np.random.default_rng(0))
     assert {agent.begin(0, 1.0) for _ in range(200_000)} == {0, 1}
 

@@ -23,7 +23,7 @@ def contents(folder, name):
 
 
 def forge(folder, name, data):
-    """Put other contents into a run, with a checksum that fits."""
+    """Replace the contents of a run, with a matching checksum."""
     listed = manifest(folder)
     entry = listed["files"][name]
     (folder / entry["file"]).write_bytes(data)
@@ -49,7 +49,7 @@ def forge_document(folder, change):
     forge(folder, "run", json.dumps(document).encode())
 
 
-def check_refused(folder, message):
+def check_rejected(folder, message):
     with pytest.raises(wf.FolderError, match=message):
         wf.load(folder)
 
@@ -60,39 +60,39 @@ def test_a_tampered_file_is_rejected(run_folder, name):
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
-    check_refused(run_folder, f"{file.name} has changed since it was saved")
+    check_rejected(run_folder, f"{file.name} has changed since it was saved")
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
 def test_a_truncated_file_is_rejected(run_folder, name):
     file = run_folder / manifest(run_folder)["files"][name]["file"]
     file.write_bytes(file.read_bytes()[:-100])
-    check_refused(run_folder, f"{file.name} is .* bytes long instead of .*: it was truncated or changed")
+    check_rejected(run_folder, f"{file.name} is .* bytes long instead of .*: it was truncated or changed")
 
 
 @pytest.mark.parametrize("name", ["run", "arrays", "ledger"])
 def test_a_missing_file_is_rejected(run_folder, name):
     file = run_folder / manifest(run_folder)["files"][name]["file"]
     file.unlink()
-    check_refused(run_folder, f"incomplete: {file.name} is missing")
+    check_rejected(run_folder, f"incomplete: {file.name} is missing")
 
 
 def test_a_link_is_rejected(run_folder, tmp_path):
     file = run_folder / manifest(run_folder)["files"]["arrays"]["file"]
     shutil.move(file, tmp_path / "elsewhere.npz")
     file.symlink_to(tmp_path / "elsewhere.npz")
-    check_refused(run_folder, file.name)
+    check_rejected(run_folder, file.name)
 
 
 def test_a_folder_without_a_run_is_rejected(tmp_path):
-    check_refused(tmp_path / "nothing", "there is no run at .*nothing: no such folder")
-    check_refused(tmp_path, "there is no run at .*: no manifest.json in it")
+    check_rejected(tmp_path / "nothing", "there is no run at .*nothing: no such folder")
+    check_rejected(tmp_path, "there is no run at .*: no manifest.json in it")
 
 
 def test_a_newer_format_is_rejected_with_advice(run_folder):
     listed = manifest(run_folder)
     (run_folder / "manifest.json").write_text(json.dumps({**listed, "format": listed["format"] + 1}))
-    check_refused(run_folder, "newer whatfor .*pip install --upgrade whatfor")
+    check_rejected(run_folder, "newer whatfor .*pip install --upgrade whatfor")
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_a_newer_format_is_rejected_with_advice(run_folder):
 )
 def test_an_invalid_manifest_is_rejected(run_folder, text, message):
     (run_folder / "manifest.json").write_text(text)
-    check_refused(run_folder, message)
+    check_rejected(run_folder, message)
 
 
 @pytest.mark.parametrize("text", [b"{nope", b"[]", b"1", b"null", b"\xff\xfe", b"[" * 100_000, b"{}"])
 def test_an_invalid_document_is_rejected(run_folder, text):
     forge(run_folder, "run", text)
-    check_refused(run_folder, "is not JSON|is not a run that whatfor wrote")
+    check_rejected(run_folder, "is not JSON|is not a run that whatfor wrote")
 
 
 class Trap:
-    """Fails the test when somebody unpickles it."""
+    """Fails the test if it is unpickled."""
 
     def __reduce__(self):
         return pytest.fail, ("code from a pickle was run",)
@@ -132,9 +132,9 @@ def test_a_pickle_is_rejected_and_not_run(run_folder, group):
     arrays = dict(np.load(io.BytesIO(contents(run_folder, group))))
     first = next(iter(arrays))
     forge(run_folder, group, packed(**{**arrays, first: np.array([Trap()], dtype=object)}))
-    check_refused(run_folder, "contains a pickle.*refused")
+    check_rejected(run_folder, "contains a pickle.*rejected")
     forge(run_folder, group, pickle.dumps(Trap()))
-    check_refused(run_folder, "not a zip file")
+    check_rejected(run_folder, "not a zip file")
 
 
 def test_files_that_are_not_archives_are_rejected(run_folder):
@@ -142,7 +142,7 @@ def test_files_that_are_not_archives_are_rejected(run_folder):
     np.save(plain, np.zeros(3))
     for data in (b"", b"PK\x03\x04 and no more", plain.getvalue(), packed()):
         forge(run_folder, "arrays", data)
-        check_refused(run_folder, "cannot be read|not a run that whatfor wrote")
+        check_rejected(run_folder, "cannot be read|not a run that whatfor wrote")
 
 
 def put(at, value):
@@ -159,14 +159,14 @@ def put(at, value):
         ("ledger", "cell", put(3, -1), "cell has numbers out of range"),
         ("ledger", "source", put(3, 64), "source has numbers out of range"),
         ("ledger", "source", put(3, -1000), "source has numbers out of range"),
-        ("ledger", "reward", put(3, np.nan), "reward holds NaN"),
-        ("ledger", "step_size", put(0, 1.5), "step_size has wrong numbers"),
-        ("ledger", "discount", put(0, np.nan), "discount has wrong numbers"),
+        ("ledger", "reward", put(3, np.nan), "reward contains NaN"),
+        ("ledger", "step_size", put(0, 1.5), "step_size has the wrong length or numbers outside 0 to 1"),
+        ("ledger", "discount", put(0, np.nan), "discount has the wrong length or numbers outside 0 to 1"),
         ("ledger", "breaks", put(0, -1), "breaks has numbers out of range"),
         ("ledger", "finals", put((0, 1), 99), "finals has numbers out of range"),
         ("ledger", "finals", put((0, 0), -1), "finals has numbers out of range"),
-        ("arrays", "tables", put((0, 0, 0), np.inf), "tables holds NaN or infinite"),
-        ("arrays", "snapshot_values", put(0, np.nan), "values holds NaN or infinite"),
+        ("arrays", "tables", put((0, 0, 0), np.inf), "tables contains NaN or infinite"),
+        ("arrays", "snapshot_values", put(0, np.nan), "values contains NaN or infinite"),
         ("arrays", "snapshot_counters", put(0, 10**6), "does not fit its ledger"),
         ("arrays", "snapshot_counters", put(4, 7), "does not fit its ledger"),
     ],
@@ -175,7 +175,7 @@ def test_numbers_out_of_range_are_rejected(tmp_path, group, name, change, messag
     folder = tmp_path / "run"
     trained(max_steps=5).save(folder)
     forge_array(folder, group, name, change)
-    check_refused(folder, message)
+    check_rejected(folder, message)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_numbers_out_of_range_are_rejected(tmp_path, group, name, change, messag
     [
         ("snapshot_pair", put(3, 64), "pair has numbers out of range"),
         ("snapshot_next_state", put(3, 16), "next_state has numbers out of range"),
-        ("snapshot_reward", put(3, np.nan), "reward holds NaN"),
+        ("snapshot_reward", put(3, np.nan), "reward contains NaN"),
         ("snapshot_ending", put(3, 5), "ending has numbers out of range"),
     ],
 )
@@ -191,7 +191,7 @@ def test_experience_out_of_range_is_rejected(tmp_path, name, change, message):
     folder = tmp_path / "run"
     trained(replay="ring").save(folder)
     forge_array(folder, "arrays", name, change)
-    check_refused(folder, message)
+    check_rejected(folder, message)
 
 
 @pytest.mark.parametrize(
@@ -200,18 +200,18 @@ def test_experience_out_of_range_is_rejected(tmp_path, name, change, message):
         ("table_next_state", put(2, 5), "next_state has numbers out of range"),
         ("table_first", put(1, 10**6), "table is out of order"),
         ("table_ending", put(2, -50), "ending has numbers out of range"),
-        ("table_reward", put(2, np.inf), "reward holds NaN"),
+        ("table_reward", put(2, np.inf), "reward contains NaN"),
     ],
 )
 def test_a_table_out_of_range_is_rejected(tmp_path, name, change, message):
     folder = tmp_path / "run"
     trained(random_world(3)).save(folder)
     forge_array(folder, "arrays", name, change)
-    check_refused(folder, message)
+    check_rejected(folder, message)
 
 
 def spots(data, path=()):
-    """Every place in a JSON document."""
+    """Every position in a JSON document."""
     yield path
     items = data.items() if isinstance(data, dict) else enumerate(data[:3]) if isinstance(data, list) else ()
     for key, value in items:
@@ -219,7 +219,7 @@ def spots(data, path=()):
 
 
 def test_a_document_changed_anywhere_is_rejected_or_harmless(run_folder):
-    """Wrong values in every place of the document: nothing but FolderError ever comes out."""
+    """A wrong value at any position in the document raises nothing but FolderError."""
     original = json.loads(contents(run_folder, "run"))
     wrong = np.array([None, -1, 10**12, "x", [], {}, 1.5, True, float("nan"), [[1]]], dtype=object)
     dice, refusals = np.random.default_rng(0), 0
@@ -255,7 +255,7 @@ FORGERIES = {
 
 
 def test_a_forged_run_never_reaches_compiled_code(tmp_path):
-    """Going on from a forged document ends in an error that can be caught, not in somebody else's memory."""
+    """Resuming from a forged document raises an error instead of corrupting memory."""
     for name, (replay, change) in FORGERIES.items():
         trained(replay=replay).save(tmp_path / name)
         forge_document(tmp_path / name, change)
@@ -270,7 +270,7 @@ def test_a_forged_run_never_reaches_compiled_code(tmp_path):
         tmp_path,
     )
     assert set(came) == set(FORGERIES)
-    refused = {name for name, (_, said) in came.items() if str(said).startswith(("FolderError", "ValueError"))}
+    rejected = {name for name, (_, said) in came.items() if str(said).startswith(("FolderError", "ValueError"))}
     harmless = {name for name, (_, said) in came.items() if said and said[0] == "went on" and said[1] < 1e-9}
-    assert set(came) == refused | harmless, came
-    assert len(refused) >= 6
+    assert set(came) == rejected | harmless, came
+    assert len(rejected) >= 6

@@ -1,4 +1,4 @@
-"""The fuzzer itself, and a short run of it: mutated folders load and answer, or are refused."""
+"""The fuzzer, and a short run of it: mutated folders load and answer, or are rejected."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory):
-    """Where the runs are that mutations start from."""
+    """The folder of the runs that are mutated."""
     folder = tmp_path_factory.mktemp("fuzz")
     build("tabular", folder / "corpus")
     return folder
@@ -48,7 +48,7 @@ def test_a_case_is_always_the_same(corpus, tmp_path):
 
 
 def test_cases_change_the_folder(corpus, tmp_path):
-    """Every mutation occurs, and nearly all leave another folder than the run's own."""
+    """Every mutation occurs, and nearly all change the folder."""
     kinds, changed = set(), 0
     for number in range(400):
         case = case_of("tabular", number, corpus)

@@ -1,4 +1,4 @@
-"""SECURITY.md states the limits that there are."""
+"""SECURITY.md lists every limit."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A run folder is untrusted: limits, types and cross-references, each checked when it is loaded and before it is saved."""
+"""A run folder is untrusted: limits, types and cross-references are checked on loading and before saving."""
 
 import io
 import json
@@ -13,7 +13,7 @@ import pytest
 
 import whatfor as wf
 from saved import assert_same, small, through_disk, trained
-from test_forgeries import check_refused, contents, forge, forge_array, forge_document, put
+from test_forgeries import check_rejected, contents, forge, forge_array, forge_document, put
 from whatfor import folder as folders
 from whatfor.labels import Axis, Ending
 from whatfor.question import layout_of
@@ -23,7 +23,7 @@ from whatfor.testing import random_world
 
 
 def archived(arrays, **options):
-    """An npz file written with other options than NumPy's."""
+    """Write an npz file with other options than NumPy's."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", **options) as archive:
         for name, array in arrays.items():
@@ -34,19 +34,19 @@ def archived(arrays, **options):
 
 
 def test_a_compressed_archive_is_rejected(run_folder):
-    """attack 9: 3.9 MB unfolded to 4 GB."""
+    """attack 9: 3.9 MB decompressed to 4 GB."""
     arrays = dict(np.load(io.BytesIO(contents(run_folder, "arrays"))))
     forge(run_folder, "arrays", archived(arrays))
     wf.load(run_folder)  # stored as it is, the same archive loads
     forge(run_folder, "arrays", archived(arrays, compression=zipfile.ZIP_DEFLATED))
-    check_refused(run_folder, "compressed or encrypted|larger than the file")
+    check_rejected(run_folder, "compressed or encrypted|larger than the file")
 
 
 def test_a_header_that_claims_more_data_than_the_file_is_rejected(run_folder):
     data = contents(run_folder, "arrays")
     assert b"(1, 16, 4)" in data
     forge(run_folder, "arrays", data.replace(b"(1, 16, 4)", b"(9, 16, 4)"))
-    check_refused(run_folder, "does not hold as many numbers as its header says|Bad CRC-32")
+    check_rejected(run_folder, "does not hold as many numbers as its header says|Bad CRC-32")
 
 
 def test_members_that_share_their_bytes_are_rejected(run_folder):
@@ -65,20 +65,20 @@ def test_members_that_share_their_bytes_are_rejected(run_folder):
             archive.NameToInfo[twin.filename] = twin
         archive._didModify = True
     forge(run_folder, "arrays", file.getvalue())
-    check_refused(run_folder, "larger than the file|cannot be read")
+    check_rejected(run_folder, "larger than the file|cannot be read")
 
 
 def test_a_run_above_a_limit_is_rejected_with_the_variable_to_set(run, run_folder, monkeypatch):
     size = sum(entry["bytes"] for entry in json.loads((run_folder / "manifest.json").read_text())["files"].values())
     monkeypatch.setenv("WHATFOR_MAX_BYTES", str(size - 1))
-    check_refused(run_folder, f"needs {size:,} bytes.*WHATFOR_MAX_BYTES={size}")
+    check_rejected(run_folder, f"needs {size:,} bytes.*WHATFOR_MAX_BYTES={size}")
     monkeypatch.setenv("WHATFOR_MAX_BYTES", str(size))
     wf.load(run_folder)
     monkeypatch.setenv("WHATFOR_MAX_BYTES", "lots")
-    check_refused(run_folder, "set it to a whole number")
+    check_rejected(run_folder, "set it to a whole number")
     monkeypatch.delenv("WHATFOR_MAX_BYTES")
     monkeypatch.setenv("WHATFOR_MAX_STATES", "1")
-    check_refused(run_folder, "is not loaded: .*WHATFOR_MAX_STATES=16$")
+    check_rejected(run_folder, "was not loaded: .*WHATFOR_MAX_STATES=16$")
     with pytest.raises(wf.FolderError, match=r"cannot be saved: .*WHATFOR_MAX_STATES=16$"):
         run.save(run_folder)
     with pytest.raises(ValueError, match="this environment needs 48 states"):
@@ -86,10 +86,10 @@ def test_a_run_above_a_limit_is_rejected_with_the_variable_to_set(run, run_folde
     monkeypatch.setenv("WHATFOR_MAX_STATES", "16")
     code = "import sys, whatfor as wf; print(wf.load(sys.argv[1]).labels.n_states, wf.worlds.__name__)"
     output = subprocess.run([sys.executable, "-c", code, run_folder], capture_output=True, text=True, check=True).stdout
-    assert output == "16 whatfor.worlds\n", "the labels of whatfor's own worlds are larger, and made on import"
+    assert output == "16 whatfor.worlds\n", "the labels of the built-in worlds are larger, and created on import"
     for nonsense in ("lots", "1" * 5_000):
         monkeypatch.setenv("WHATFOR_MAX_STATES", nonsense)
-        check_refused(run_folder, f"is not loaded: WHATFOR_MAX_STATES is '{nonsense[:30]}'")
+        check_rejected(run_folder, f"was not loaded: WHATFOR_MAX_STATES is '{nonsense[:30]}'")
 
 
 @pytest.mark.parametrize(
@@ -108,20 +108,20 @@ def test_a_run_above_a_limit_is_rejected_with_the_variable_to_set(run, run_folde
 def test_forged_settings_do_not_hang_or_exhaust_memory(run_folder, change, message):
     """attack 14."""
     forge_document(run_folder, change)
-    check_refused(run_folder, message)
+    check_rejected(run_folder, message)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"render_mode": "human"}, "render_mode=, which is not one of its options: pass env="),
-        ({"disable_env_checker": True}, "disable_env_checker=, which is not one of its options"),
+        ({"render_mode": "human"}, "render_mode= to gymnasium.make, which is not allowed: pass env="),
+        ({"disable_env_checker": True}, "disable_env_checker= to gymnasium.make, which is not allowed"),
         ({"reward_schedule": ["a"]}, "cannot be created here .*list index out of range"),
         ({"unknown": 1}, "cannot be created here .*unexpected keyword argument"),
     ],
 )
 def test_environment_options_that_would_only_fail_in_gymnasium(run_folder, options, message):
-    """attack 16: what a file gives to gymnasium.make opens no window, and fails as ValueError."""
+    """attack 16: options in a file cannot make gymnasium.make open a window; they fail with ValueError."""
     forge_document(run_folder, lambda document: document["settings"]["world"].update(options=options))
     with pytest.raises(ValueError, match=message):
         wf.train(wf.load(run_folder), episodes=1)
@@ -141,8 +141,8 @@ def renamed(document):
         (lambda d: d["labels"]["axes"][0].update(values=["one"]), "one name to each"),
         (lambda d: d["labels"].update(actions=[1, 2, 3, 4]), "Expected `str`"),
         (lambda d: d["labels"].update(actions=[]), "at least one axis and one action"),
-        (lambda d: d["labels"].update(observed="bins"), "bins have edges"),
-        (lambda d: d["labels"]["endings"][0].update(action=9), "is of action 9"),
+        (lambda d: d["labels"].update(observed="bins"), "bins need edges"),
+        (lambda d: d["labels"]["endings"][0].update(action=9), "has action 9"),
         (lambda d: d["labels"]["marks"][0].update(state=99), "state 99 is out of range"),
         (renamed, "one line of plain text"),
         (lambda d: d["labels"]["axes"][0].update(name="x" * 10_001), "10,001 characters; write it in at most 10,000"),
@@ -153,7 +153,7 @@ def renamed(document):
         (lambda d: d["settings"].update(seed=-1), "seed"),
         (lambda d: d["settings"]["learner"].update(discount="0.9"), "discount"),
         (lambda d: d["settings"]["world"].update(kind="submarine"), "Invalid value 'submarine'"),
-        (lambda d: d["snapshot"]["agent"]["tape"]["state"].update(inc=2), "no state of a random generator"),
+        (lambda d: d["snapshot"]["agent"]["tape"]["state"].update(inc=2), "not a valid state of a random generator"),
         (lambda d: d["snapshot"]["agent"]["tape"].update(bit_generator="MT19937"), "bit_generator"),
         (lambda d: d["snapshot"].update(cuts=-1), "cuts"),
     ],
@@ -161,7 +161,7 @@ def renamed(document):
 def test_every_field_of_a_document_has_a_type(run_folder, change, message):
     """attack 16, and 2 as a forgery (``endings=[]``)."""
     forge_document(run_folder, change)
-    check_refused(run_folder, f"not a run that whatfor wrote: .*({message})")
+    check_rejected(run_folder, f"not a run that whatfor wrote: .*({message})")
 
 
 def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(run_folder):
@@ -174,7 +174,7 @@ def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(run_folder):
     [
         ("table_chance", put(0, -0.5), "do not sum to 1"),
         ("table_start", put(-1, 7.0), "do not sum to 1"),
-        ("returns", put(0, np.nan), "returns holds NaN"),
+        ("returns", put(0, np.nan), "returns contains NaN"),
         ("lengths", put(0, -3), "lengths has numbers out of range"),
         ("snapshot_counters", put(1, -1), "does not fit its ledger"),
     ],
@@ -182,7 +182,7 @@ def test_a_kind_that_its_axes_do_not_fit_is_drawn_by_its_axes(run_folder):
 def test_numbers_that_would_only_fail_later_are_rejected(tmp_path, name, change, message):
     trained(random_world(3)).save(tmp_path / "run")
     forge_array(tmp_path / "run", "arrays", name, change)
-    check_refused(tmp_path / "run", message)
+    check_rejected(tmp_path / "run", message)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_numbers_that_would_only_fail_later_are_rejected(tmp_path, name, change,
 def test_a_damaged_archive_is_a_folder_error(run_folder, damage):
     """attack 15: zipfile and NumPy raise errors of many kinds."""
     forge(run_folder, "arrays", damage(contents(run_folder, "arrays")))
-    check_refused(run_folder, "cannot be read|not a run that whatfor wrote")
+    check_rejected(run_folder, "cannot be read|not a run that whatfor wrote")
 
 
 def _flagged(data, flag):
@@ -215,7 +215,7 @@ def test_links_pipes_and_folders_are_rejected_without_blocking(run_folder, kind)
     file = run_folder / json.loads((run_folder / "manifest.json").read_text())["files"]["arrays"]["file"]
     file.unlink()
     os.mkfifo(file) if kind == "fifo" else file.mkdir()
-    check_refused(run_folder, "not a regular file|cannot be read")
+    check_rejected(run_folder, "not a regular file|cannot be read")
 
 
 # -- what cannot be loaded is not saved --------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_diverged_run_is_not_saved_and_the_earlier_one_stays(run, run_folder):
     """attack 10."""
     diverged = wf.Run(labels=run.labels, values=np.full((16, 4), np.nan))
     with pytest.raises(
-        wf.FolderError, match=r"this run cannot be saved: tables holds NaN.*diverged.*smaller step size"
+        wf.FolderError, match=r"this run cannot be saved: tables contains NaN.*diverged.*smaller step size"
     ):
         diverged.save(run_folder)
     assert_same(wf.load(run_folder), run)
@@ -257,7 +257,7 @@ def test_a_save_waits_for_another_one_up_to_a_time_limit(run, run_folder, monkey
     """attack 7."""
     monkeypatch.setattr(folders, "LOCK_SECONDS", 0.2)
     later = wf.train(run, episodes=5)
-    with folders._locked(run_folder), pytest.raises(wf.FolderError, match=r"another save to .* wait for it to end"):
+    with folders._lock(run_folder), pytest.raises(wf.FolderError, match=r"another save to .* wait for it"):
         later.save(run_folder)
     assert_same(wf.load(run_folder), run)
     later.save(run_folder)
@@ -272,7 +272,7 @@ def test_links_and_pipes_in_a_folder_are_not_written_through(run_folder, tmp_pat
         (run_folder / name).unlink(missing_ok=True)
         put_there(run_folder / name)
         if name == folders.LOCK:
-            with pytest.raises(wf.FolderError, match="is not a plain file: delete it"):
+            with pytest.raises(wf.FolderError, match="is not a regular file: delete it"):
                 small(5).save(run_folder)
         else:
             small(5).save(run_folder)
@@ -288,7 +288,7 @@ def test_a_message_is_one_line_of_bounded_length(run_folder):
 
 
 def test_only_files_that_a_manifest_or_journal_named_are_deleted(run_folder):
-    """attack 7: files of another save look just like ours."""
+    """attack 7: the files of another save have similar names."""
     planted = [run_folder / name for name in ("ledger-0123456789abcdef.npz", "run-0123456789abcdef.json", "notes.txt")]
     for file in planted:
         file.write_text("precious")
@@ -298,7 +298,7 @@ def test_only_files_that_a_manifest_or_journal_named_are_deleted(run_folder):
 
 
 def test_a_reader_tries_again_if_the_run_is_replaced(tmp_path, monkeypatch):
-    """attack 7: 27 % of the loads beside a saver failed."""
+    """attack 7: 27 % of the loads during a save failed."""
     small(3).save(tmp_path / "run")
     real, replaced = folders._contents, []
 

@@ -198,7 +198,7 @@ def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
             {"episodes": 20},
             r"exploration is -0\.\d+ in episode 6",
         ),
-        (wf.QLearning(initial=math.nan), {}, "initial .*finite number"),
+        (wf.QLearning(initial=math.nan), {}, "initial .*must be finite"),
         (wf.QLearning(step_size=wf.visit_count(2.0)), {}, r"power=2.0.*\(0, 1\]"),
         (wf.DoubleQLearning(draw="day"), {}, "draw is 'episode' or 'step', not 'day'"),
         (wf.Sarsa(), {"replay": wf.Replay()}, "Sarsa .*replay= is for QLearning and DoubleQLearning"),
@@ -316,7 +316,7 @@ LOOP = wf.worlds.table([[0]], [[1.0]], max_steps=5)
 def test_a_truncation_without_a_discount_warns_once_and_names_the_fix(engine, tmp_path):
     with pytest.warns(UserWarning, match="time_limit='terminal'.*discount below 1") as warned:
         run = wf.train(LOOP, wf.QLearning(discount=1.0), episodes=20, seed=0, engine=engine)
-    assert len(told) == 1
+    assert len(warned) == 1
     run.save(tmp_path / "run")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -376,10 +376,10 @@ def test_another_learner_or_world_is_refused_or_adds_up():
                 try:
                     run = work()
                 except BaseException as error:
-                    said = f"{type(error).__name__}: {error}"
+                    result = f"{type(error).__name__}: {error}"
                 if run is not None:
-                    said = f"went on, off by {wf.Audit(run.ledger, values=run.tables).residual}"
-                os.write(writing, said.encode())
+                    result = f"resumed, off by {wf.Audit(run.ledger, values=run.tables).residual}"
+                os.write(writing, result.encode())
                 os._exit(0)
             os.close(writing)
             _, status = os.waitpid(child, 0)
@@ -409,23 +409,25 @@ def test_another_learner_or_world_is_refused_or_adds_up():
                 wf.train("FrozenLake-v1", episodes=30, seed=0), None, wf.worlds.table([[0, 0]] * 32, 1.0, True)
             ),
         }
-        came = {
+        results = {
             name: outcome(lambda: wf.train(before, learner, env=env, episodes=300))
             for name, (before, learner, env) in cases.items()
         }
-        print(json.dumps(came))
+        print(json.dumps(results))
         """
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=200)
     assert done.returncode == 0, done.stderr
-    came = json.loads(done.stdout)
-    refused = {name for name, (_, said) in came.items() if said.startswith("ValueError")}
+    results = json.loads(done.stdout)
+    refused = {name for name, (_, result) in results.items() if result.startswith("ValueError")}
     adds_up = {
-        name for name, (_, said) in came.items() if said.startswith("went on") and float(said.split()[-1]) < 1e-9
+        name
+        for name, (_, result) in results.items()
+        if result.startswith("resumed") and float(result.split()[-1]) < 1e-9
     }
-    assert refused | adds_up == set(came), came
+    assert refused | adds_up == set(results), results
     assert refused >= {"double q", "counted", "monte carlo", "sarsa with replay", "as many pairs"}
-    assert refused >= {name for name in came if "world" in name}
+    assert refused >= {name for name in results if "world" in name}
 
 
 def test_questions_with_unknown_names_list_the_choices():

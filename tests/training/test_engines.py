@@ -82,28 +82,28 @@ def test_engines_evaluate_alike():
 
 def test_listeners_get_every_update_once():
     for engine in ("compiled", "python"):
-        heard = []
+        calls = []
         run = wf.train(
             "FrozenLake-v1",
             LEARNERS["q"],
             episodes=2_000,
             seed=0,
             engine=engine,
-            listeners=[lambda ledger, first, heard=heard: heard.append((first, len(ledger)))],
+            listeners=[lambda ledger, first, calls=calls: calls.append((first, len(ledger)))],
         )
-        assert heard[0][0] == 0
-        assert [start for start, _ in heard[1:]] == [end for _, end in heard[:-1]]
-        assert heard[-1][1] == len(run.ledger)
+        assert calls[0][0] == 0
+        assert [start for start, _ in calls[1:]] == [end for _, end in calls[:-1]]
+        assert calls[-1][1] == len(run.ledger)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 def test_a_progress_bar_is_shown_and_changes_nothing(engine, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if standard error were a terminal
     shown = trained("slippery lake", "q", engine=engine, progress=True)
-    told = capsys.readouterr()
-    assert "training" in told.err
-    assert "/60" in told.err
-    assert told.out == ""
+    printed = capsys.readouterr()
+    assert "training" in printed.err
+    assert "/60" in printed.err
+    assert printed.out == ""
     assert_same_learning(shown, trained("slippery lake", "q", engine=engine, progress=False))
     assert capsys.readouterr().err == ""
 

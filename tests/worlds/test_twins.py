@@ -32,10 +32,10 @@ def train(env, **settings):
 )
 def test_plain_environments_have_a_twin(id, options, settings):
     run = train(gym.make(id, **options), **settings)
-    assert (run.engine, run.engine_reason) == ("compiled", "the same world as the environment")
+    assert (run.engine, run.settings["engine_reason"]) == ("compiled", "the same world as the environment")
     assert repr(run).endswith("engine='compiled')")
     by_hand = train(gym.make(id, **options), engine="python", **settings)
-    assert (by_hand.engine, by_hand.engine_reason) == ("python", "requested")
+    assert (by_hand.engine, by_hand.settings["engine_reason"]) == ("python", "requested")
 
 
 def semi_implicit():
@@ -81,7 +81,7 @@ def test_environments_without_a_twin_use_the_python_engine_and_the_run_says_why(
     make, settings, reason = DIFFERENT[name]
     run = train(make(), **settings)
     assert run.engine == "python"
-    assert re.search(reason, run.engine_reason)
+    assert re.search(reason, run.settings["engine_reason"])
     plain = train(make(), engine="python", **settings)
     assert np.array_equal(run.tables, plain.tables)
 
@@ -124,7 +124,9 @@ class Slope(gym.Env):
 
 
 def test_the_table_of_a_third_party_environment_is_not_its_twin():
-    with pytest.raises(ValueError, match=r"no compiled engine for this environment: Slope .*worlds\.table\(env\.unwrapped\.P, start="):
+    with pytest.raises(
+        ValueError, match=r"no compiled engine for this environment: Slope .*worlds\.table\(env\.unwrapped\.P, start="
+    ):
         wf.train(Slope(), episodes=1, seed=0, engine="compiled")
     slope = Slope()
     given = wf.train(wf.worlds.table(slope.P, start=slope.initial_state_distrib), episodes=200, seed=0, max_steps=50)

@@ -158,7 +158,7 @@ class Audit(Beliefs):
         return self._reader.scan([cells], lines)[0]
 
     def weights(self, state: int, action: int, *, discount: float | None = None) -> NDArray[np.float64]:
-        """(n,) The weight of every update in the value of a pair; weights times rewards and the initial share sum to the value."""
+        """(n,) The weight of every update in a value; weights times rewards, with the initial share, sum to the value."""
         weights = np.zeros((len(self.ledger), 1))
         self._reader.scan([self._cells(state, action)], self.lines_at(discount), weights)
         return weights[:, 0]

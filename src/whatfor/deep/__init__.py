@@ -1,4 +1,10 @@
-"""Belief networks of deep agents: what a DQN expects, learned from the very batches it is trained on."""
+"""Belief networks of deep agents: what a DQN expects, learned from the same batches that it is trained on.
+
+Its names are imported on first use, and need the extra "deep".
+
+>>> sorted(__all__)[:2]
+['BeliefCallback', 'BeliefNetwork']
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Beliefs about an agent that is already trained: learned from rollouts of its policy, and labelled so."""
+"""Beliefs about an agent that is already trained: learned from rollouts of its policy, and labelled as such."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from whatfor.deep.run import TrainingRecord, run_of
 from whatfor.deep.settings import MIN_RATE_SHARE, BeliefSettings
 from whatfor.runs import Run
 
-#: Q-values of so many observations are computed at once.
+#: The number of observations whose Q-values are computed at once.
 CHUNK = 1_024
-#: Beliefs are checked on so many of the steps.
+#: The number of steps on which beliefs are checked.
 SAMPLE_SIZE = 2_000
 
 

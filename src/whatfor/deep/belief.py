@@ -242,13 +242,13 @@ class BeliefNetwork(Beliefs):
     # -- rows ----------------------------------------------------------------------------------
 
     def row(self, at: Situation, action: int) -> Row:
-        """What the network predicts of an action, and how far it can be trusted."""
+        """What the network predicts of an action, and the quality of its predictions."""
         at = self.situation(at)
         observation = np.asarray(at.observation)[None]
         visits, earnings, chances = (part[0] for part in self._predict(observation, [self.labels.action(action)]))
         if not all(np.isfinite(part).all() for part in (visits, earnings, chances)):
             raise ValueError(
-                f"the belief network's answer in {self.labels.words(at.index)!r} is not finite: its learning has diverged. "
+                f"the belief network's answer in {self.labels.words(at.index)!r} is not finite: training has diverged. "
                 "Train again with a smaller learning_rate"
             )
         endings = {name: float(chance) for name, chance in zip(self.partition.ending_names, chances, strict=False)}

@@ -34,11 +34,11 @@ from whatfor.deep.settings import BeliefSettings
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: Losses and the residual are logged every so many updates: it costs a forward pass.
+#: The updates between two logs of the losses and the residual: a log costs a forward pass.
 LOG_INTERVAL = 100
-#: So many samples of the agent's experience are used to make clusters, and to check its beliefs.
+#: The number of samples of the agent's experience that clusters are made from, and that its beliefs are checked on.
 SAMPLE_SIZE = 2_000
-#: From so many pairs on, the cost of an update is in its outputs, and four batches at once cost less than two.
+#: From this number of pairs on, outputs dominate the cost of an update, and four batches at once cost less than two.
 MANY_PAIRS = 1_000
 #: The fields of a batch that are used.
 BATCH_FIELDS = ("observations", "actions", "rewards", "next_observations", "dones")
@@ -54,7 +54,7 @@ class _SampledBatch(NamedTuple):
 
 
 class BeliefCallback(BaseCallback):
-    """Trains a belief network on the very batches that a DQN is trained on.
+    """Trains a belief network on the same batches that a DQN is trained on.
 
     ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
     ``endings``: by name, conditions on an episode's last observation. ``actions``: their names.
@@ -62,9 +62,9 @@ class BeliefCallback(BaseCallback):
     ``settings``: the belief network and its training. The agent is bit-for-bit identical to one trained without it. Afterwards ``run``
     answers questions.
 
-    >>> beside = BeliefCallback({"moving left": lambda obs: obs[1] < 0}, settings=BeliefSettings(seed=1))
-    >>> agent = DQN("MlpPolicy", "CartPole-v1", learning_starts=50, device="cpu").learn(100, callback=beside)
-    >>> beside.run.labels.n_states
+    >>> callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0}, settings=BeliefSettings(seed=1))
+    >>> agent = DQN("MlpPolicy", "CartPole-v1", learning_starts=50, device="cpu").learn(100, callback=callback)
+    >>> callback.run.labels.n_states
     2
     """
 
@@ -148,7 +148,7 @@ class BeliefCallback(BaseCallback):
 
         if self.belief is None:
             raise ValueError(
-                "nothing was learned yet: call model.learn(..., callback=...) with more steps than learning_starts"
+                "nothing has been learned yet: call model.learn(..., callback=...) with more steps than learning_starts"
             )
         model = self._dqn
         moment = (self.belief.updates, model.num_timesteps)

@@ -51,7 +51,7 @@ INVALID = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError,
     SafetensorError, TypeError, ValueError, Warning,
 )  # fmt: skip
-#: A reason is cut off after so many characters: it may quote a file.
+#: The most characters of a reason: it may quote a file.
 MAX_REASON = 300
 
 

@@ -12,7 +12,7 @@ from whatfor.deep.cells import Partition
 from whatfor.deep.heads import Step
 from whatfor.deep.inputs import as_numpy
 
-#: Examples of cells are collected in one of so many updates: it costs a loop over the batch.
+#: The updates between two collections of examples of cells: each costs a loop over the batch.
 EXAMPLE_INTERVAL = 10
 
 

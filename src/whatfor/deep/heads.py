@@ -37,7 +37,7 @@ class Head(Protocol):
     """A way to interpret the network's outputs, and to train them."""
 
     def maps(self, out: Predictions, pair: Tensor, rewards: Tensor) -> Maps:
-        """The maps that the outputs stand for; ``rewards``: (2, K) the mean reward of every pair, above zero and below."""
+        """The maps that the outputs represent; ``rewards``: (2, K) the mean reward of every pair, above zero and below."""
 
     def losses(self, out: Predictions, step: Step, later: Predictions, loss: str) -> dict[str, Tensor]:
         """The losses of the outputs: against one step and what the target network predicts after it; ``loss``: of amounts."""
@@ -48,12 +48,12 @@ class Faithful:
 
     The step itself is known and is not learned. The distribution is trained by cross-entropy, the length by its squared error relative to
     its size. Rewards to come, above zero and below, are amounts of their own, distributed over the expected visits by the mean reward of
-    each pair: they cannot rescale visits. They are trained with Q's own loss, so that they lean as Q does: the Huber loss leans to medians
-    where the environment is random.
+    each pair: they cannot rescale visits. They are trained with Q's own loss, so that they have the bias of Q: the Huber loss is biased
+    towards medians where the environment is random.
     """
 
     def maps(self, out: Predictions, pair: Tensor, rewards: Tensor) -> Maps:
-        """The maps that the outputs stand for."""
+        """The maps that the outputs represent."""
         shares = F.softmax(out.visits, dim=1)
         maps = [out.amounts[:, :1] * shares]
         for amount, reward in zip(out.amounts[:, 1:3].unbind(1), rewards, strict=True):
@@ -86,7 +86,7 @@ class Regression:
     """
 
     def maps(self, out: Predictions, pair: Tensor, rewards: Tensor) -> Maps:
-        """The maps that the outputs stand for."""
+        """The maps that the outputs represent."""
         visits = out.visits.clamp(min=0.0)
         return Maps(visits, visits * rewards[0], visits * rewards[1])
 

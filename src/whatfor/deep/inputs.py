@@ -97,7 +97,7 @@ class InputReader:
 
 
 def as_numpy(numbers: Any) -> NDArray[Any]:
-    """Numbers as an array, wherever they are."""
+    """Numbers as an array, from any device."""
     return numbers.detach().cpu().numpy() if isinstance(numbers, Tensor) else np.asarray(numbers)
 
 

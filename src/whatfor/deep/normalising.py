@@ -16,7 +16,7 @@ class Normaliser(Protocol):
         """Observations as batches hold them."""
 
     def snapshot(self) -> FixedNormaliser:
-        """A copy that changes no more."""
+        """A copy that does not change."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class FixedNormaliser:
             raise ValueError(f"an observation cannot be normalised: {error}") from None
 
     def snapshot(self) -> FixedNormaliser:
-        """A copy that changes no more."""
+        """A copy that does not change."""
         return self
 
 
@@ -58,7 +58,7 @@ class LiveNormaliser:
         return np.asarray(self.layer.normalize_obs(np.asarray(observations, np.float32)))
 
     def snapshot(self) -> FixedNormaliser:
-        """A copy that changes no more."""
+        """A copy that does not change."""
         running = self.layer.obs_rms
         scale = np.sqrt(running.var + self.layer.epsilon).ravel()
         return FixedNormaliser(tuple(running.mean.ravel().tolist()), tuple(scale.tolist()), float(self.layer.clip_obs))

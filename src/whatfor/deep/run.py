@@ -16,7 +16,7 @@ from whatfor.deep.belief import BeliefNetwork
 from whatfor.history import History
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.training.places import remake_place, place_of, recipe_of
+from whatfor.training.places import place_of, recipe_of, remake_place
 from whatfor.training.session import Place
 from whatfor.worlds.stepping import TABLE
 
@@ -85,7 +85,7 @@ def run_of(
         settings=settings,
         origin=Origin(place, env),
     )
-    known = None if record.time_limit == "terminal" else place  # exact beliefs know no time limit
+    known = None if record.time_limit == "terminal" else place  # exact beliefs ignore time limits
     with np.errstate(over="ignore", invalid="ignore"):  # diverged Q-values make trust poor, without warnings
         belief.trust = measure_trust(belief, visited, known, run.policy, rewards)
     return run
@@ -108,7 +108,7 @@ def measure_trust(
     policy: NDArray[np.float64],
     rewards: NDArray[Any] | None = None,
 ) -> Trust:
-    """How far beliefs can be trusted in the situations that the agent visited."""
+    """The quality of beliefs in the situations that the agent visited."""
     observations, actions = visited
     sums, by_visits, values = np.zeros(0), np.zeros(0), np.zeros(0)
     if len(actions):
@@ -155,7 +155,9 @@ def distance_to_exact(
         return None, 0
     exact = ExactBeliefs(place.world, policy, discount=belief.discount)
     visited, best = belief.tries.any(axis=1), policy.argmax(axis=1)
-    states = [state for state in np.flatnonzero(visited).tolist() if exact.has_finite_visits(state, int(best[state]))][:MAX_STATES]
+    states = [state for state in np.flatnonzero(visited).tolist() if exact.has_finite_visits(state, int(best[state]))][
+        :MAX_STATES
+    ]
     if not states:
         return None, 0
     observations = np.stack([np.asarray(belief.example(state)) for state in states])
@@ -183,8 +185,8 @@ def _place(belief: BeliefNetwork, env: Any, world: Any) -> Place | None:
         return None
     if place.world is None and world is None:  # e.g. because it renders, as those of Stable-Baselines3 do
         with suppress(ValueError, TypeError):
-            again = remake_place(place.recipe, None, max_steps=place.max_steps, engine="auto")
-            place = again if again.world is not None else place
+            remade = remake_place(place.recipe, None, max_steps=place.max_steps, engine="auto")
+            place = remade if remade.world is not None else place
     if place.labels == belief.labels:
         return place
     if world is not None:

@@ -83,11 +83,11 @@ def _trust_document(trust: Trust) -> schema.TrustDocument:
 
 
 def _check_finite(run: Run, tensors: Tensors) -> None:
-    """Reject a run whose learning has diverged, before anything is written."""
+    """Reject a run whose training has diverged, before anything is written."""
     agent = [tensor for name, tensor in tensors.items() if name.startswith("agent.")]
     if not is_finite(agent):
         raise ValueError(
-            "the agent's network holds NaN or infinite weights, so the run cannot be saved: its learning has diverged. "
+            "the agent's network holds NaN or infinite weights, so the run cannot be saved: training has diverged. "
             "Train again with a smaller learning_rate, and save before it does"
         )
     if not is_finite(tensors.values()):
@@ -98,8 +98,8 @@ def _check_finite(run: Run, tensors: Tensors) -> None:
     diverged = np.asarray((~np.isfinite(run.tables)).any(axis=(0, 2)))
     if diverged.any():
         raise ValueError(
-            f"the agent's Q-values are NaN or infinite in {diverged.sum()} of {len(diverged)} states, so the run cannot be saved: its "
-            "learning has diverged. Train again with a smaller learning_rate, and save before it does"
+            f"the agent's Q-values are NaN or infinite in {diverged.sum()} of {len(diverged)} states, so the run cannot be saved: "
+            "training has diverged. Train again with a smaller learning_rate, and save before it does"
         )
     for name, number in _numbers(run.settings, "settings"):
         if not np.isfinite(number):

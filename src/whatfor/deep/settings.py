@@ -34,7 +34,7 @@ class BeliefSettings:
     """The belief network and how it is trained.
 
     ``head``: "faithful", or the paper's "regression". ``sizes``: of the layers. ``reads``: "observation", or "cell" (one-hot, as in the paper).
-    ``loss`` of earnings: "huber", as DQN's own, so that sums lean as Q does where the environment is random; "squared", which learns
+    ``loss`` of earnings: "huber", as DQN's own, so that sums have the bias of Q where the environment is random; "squared", which learns
     means; None: "huber" alongside an agent, "squared" in ``learn_after``.
     ``learning_rate``: a number, or a function of the remaining progress, from 1 to 0. ``optimiser``: Adam with clipped gradients by default.
     ``device``: the agent's by default; the CPU in a custom training loop.

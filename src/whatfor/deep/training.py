@@ -98,7 +98,7 @@ class Trainer:
         return {name: loss.detach() for name, loss in losses.items()}
 
     def sync(self, tau: float = 1.0) -> None:
-        """Copy the network's weights to the target network; below 1, ``tau`` is the share of the way."""
+        """Copy the network's weights to the target network; ``tau``: the share of the new weights in the mix."""
         with torch.no_grad():
             for target, online in self._synced:
                 target.lerp_(online, tau) if target.is_floating_point() else target.copy_(online)
@@ -110,7 +110,7 @@ class Trainer:
     def _ending_targets(
         self, later: Tensor, dones: Tensor, last_observations: Any, actions: Tensor, rewards: Tensor
     ) -> Tensor:
-        """(B, E + 1) The chances of endings to learn: of the one that came, or of those that are expected next."""
+        """(B, E + 1) The chances of endings to learn: of the one that occurred, or of those that are expected."""
         over = dones[:, None]
         chances = F.softmax(later, dim=1).mul_(1.0 - over)
         endings, partition = torch.zeros_like(actions), self.reader.partition
@@ -129,7 +129,7 @@ class Trainer:
         self.optimiser.step()
 
     def _clip(self) -> None:
-        """Clip the gradient's norm; a small gradient, the usual case, is not written again."""
+        """Clip the gradient's norm; a small gradient, the usual case, is left as it is."""
         gradients = [weight.grad for weight in self._weights if weight.grad is not None]
         norm = gradient_norm(gradients)
         if self.device.type != "cpu" or norm > MAX_NORM:

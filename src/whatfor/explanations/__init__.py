@@ -1,4 +1,9 @@
-"""Answers, one file per question; importing this package registers them all."""
+"""Answers, one file per question; importing this package registers them all.
+
+>>> from whatfor.question import QUESTIONS
+>>> list(QUESTIONS)[:3], QUESTIONS["intention"].answer is Intention
+(['intention', 'contrast', 'outcomes'], True)
+"""
 
 import pkgutil
 from importlib import import_module

@@ -172,7 +172,8 @@ class Contrast(Difference):
         reasons = self.reasons
         if not reasons:
             return []
-        lead = "What speaks for" if self.unsettled or self._off_by_more else "What decides for"
+        decides = self.one.is_best and not self.unsettled and not self._off_by_more
+        lead = "What decides for" if decides else "What speaks for"
         lines = [f"{lead} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
         rows = [(part, self._reason(state, action)) for state, action, part in reasons[:MAX_REASONS]]
         rest = self.gap - sum(part for part, _ in rows)

@@ -207,7 +207,7 @@ class Intention(Explanation):
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
-            return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, was never tried."
+            return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
         known_error = self.error if self.tries is not None and self.tries > 1 else None  # one update has no spread

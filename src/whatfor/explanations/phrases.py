@@ -109,7 +109,7 @@ def signed_lines(rows: Iterable[tuple[float, str]]) -> list[str]:
     >>> signed_lines([(0.002182, "south"), (0.0, "others")])
     ['  +0.002182  south', '          0  others']
     """
-    texts = [(amount(number, signed=True) if number else "0", name) for number, name in rows]
+    texts = [(amount(number, signed=True), name) for number, name in rows]
     width = max((8, *(len(number) for number, _ in texts)))
     return [f"  {number:>{width}}  {name}" for number, name in texts]
 

@@ -22,7 +22,7 @@ class BudgetSpent(Exception):
 
 
 @dataclass
-class Stage:
+class CollectingStage:
     """Jobs of one kind: one for each state, or for each episode."""
 
     doing: str  # for a progress bar
@@ -41,7 +41,7 @@ class Collector:
         self.answers: dict[str, Any] = {}
         self.required = True
         self._n_required = 0
-        self._stages: Sequence[Stage] = ()
+        self._stages: Sequence[CollectingStage] = ()
         self._requests: list[str] = []  # of the current job
         self._packer, self._compressor = Packer(), zlib.compressobj()
         self._size = len(build_page(None).encode())
@@ -65,7 +65,7 @@ class Collector:
         text = request + self._packer.new_text()
         self._size += len(self._compressor.compress(text.encode())) * 4 // 3
 
-    def run(self, stages: Sequence[Stage]) -> None:
+    def run(self, stages: Sequence[CollectingStage]) -> None:
         """Do the jobs of all stages; those that the budget has no room for are left out."""
         self._stages = stages
         for number, stage in enumerate(stages):
@@ -86,7 +86,7 @@ class Collector:
             self.on_progress(doing, share)
 
     def drop(self, excess: int) -> None:
-        """Drop the last answers: the file was larger than expected by so many bytes."""
+        """Drop the last answers, since the file is larger than expected by ``excess`` bytes."""
         droppable = len(self.answers) - self._n_required
         if not droppable:
             least = (self.max_bytes + excess) / 1e6

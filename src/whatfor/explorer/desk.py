@@ -111,7 +111,7 @@ class Desk:
     def _state(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._run_and_state(parameters)
         key, index = key_of(self.run, state), run.situation(state).index
-        tried, (picture, places) = run.tries_at(state), picture_of(run.labels, index)
+        tries, (picture, places) = run.tries_at(state), picture_of(run.labels, index)
         return {
             "state": index,
             "key": key,
@@ -119,7 +119,7 @@ class Desk:
             "observation": key if key.startswith("[") else None,
             "values": run.values_at(state).tolist(),
             "best": run.best(state),
-            "tried": None if tried is None else tried.tolist(),
+            "tries": None if tries is None else tries.tolist(),
             "picture": None if picture is None else picture.to_json(),
             "places": places,
             "map": places_of(run.labels, index),
@@ -161,8 +161,8 @@ class Desk:
                 )
             values[key] = _parse(parameter, parameters[key], run)
         why = question.ask(run, state, action, **values)
-        tried = run.tries_at(state)
-        untried = tried is not None and bool((tried[list(why.actions)] == 0).any())
+        tries = run.tries_at(state)
+        untried = tries is not None and bool((tries[list(why.actions)] == 0).any())
         return build_answer(why, untried=untried)
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 DIGITS = 6
+#: A chance closer to 1 than this is 1: the rest is rounding error.
+CERTAIN = 1e-11
 #: Shorter parts are repeated: a reference would not be shorter.
 MIN_LENGTH = 24
 #: Fewer objects with the same keys are not written as a table.
@@ -24,12 +26,14 @@ MIN_ROWS = 2
 
 
 def rounded(number: float) -> float | int:
-    """A number to six digits.
+    """A number to six digits; a chance just below 1 stays below 1.
 
-    >>> rounded(1 / 3), rounded(1234567.8), rounded(2.0)
-    (0.333333, 1234570, 2)
+    >>> rounded(1 / 3), rounded(1234567.8), rounded(2.0), rounded(1 - 1e-8)
+    (0.333333, 1234570, 2, 0.999999)
     """
     short = float(f"{number:.{DIGITS}g}")
+    if short == 1.0 and number < 1.0 - CERTAIN:
+        short -= 10.0**-DIGITS
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from whatfor.explorer.collecting import MIN_KEPT_SHARE, Collector, OnProgress, Stage
+from whatfor.explorer.collecting import MIN_KEPT_SHARE, CollectingStage, Collector, OnProgress
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
@@ -73,7 +73,7 @@ def build_payload(
     on_progress: OnProgress | None = None,
     enter: Enter | None = None,
 ) -> str:
-    """The data of a report: answers by request, and what is left out, packed."""
+    """The data of a report: answers by request, and what it contains and leaves out in sentences, packed."""
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
     if not budget > 0:
@@ -84,7 +84,7 @@ def build_payload(
     plan = _Plan(collector, desk.starts if keys else [])
     plan.collect()
     while True:
-        payload = pack({"dropped": plan.left_out(budget), "answers": collector.answers})
+        payload = pack({"limits": plan.limits(budget), "answers": collector.answers})
         excess = len(build_page(payload).encode()) - collector.max_bytes
         if excess <= 0:
             return payload
@@ -117,11 +117,11 @@ class _Plan:
         self.collector.required = False
         self.collector.run(
             [
-                Stage("the first state", "", self._ask_all, lambda: states[:1]),
-                Stage("the states", "the first answer for {} states", self._open, lambda: states),
-                Stage("all questions", "all questions for {} states", self._ask_all, lambda: states),
-                Stage("earlier times", "earlier times for {} states", self._look_back, lambda: times),
-                Stage("replays", "replays of {} past episodes", self._replay, self._past_episodes),
+                CollectingStage("the first state", "", self._ask_all, lambda: states[:1]),
+                CollectingStage("the states", "the first answer for {} states", self._open, lambda: states),
+                CollectingStage("all questions", "all questions for {} states", self._ask_all, lambda: states),
+                CollectingStage("earlier times", "earlier times for {} states", self._look_back, lambda: times),
+                CollectingStage("replays", "replays of {} past episodes", self._replay, self._past_episodes),
             ]
         )
 
@@ -175,26 +175,28 @@ class _Plan:
         for step in self.collector.ask("episode", key=key)["steps"]:
             self.collector.ask("state", state=step["state"])
 
-    def left_out(self, budget: float) -> list[str]:
-        """What the report leaves out, in words."""
-        about, states = self.about, self.states
-        total = len(self.on_episodes)
-        on_best = ", ".join(one.title for one in QUESTIONS.values() if not one.every_action)
-        which = "those" if len(states) == total else f"the first of {total:,}"
-        on = count(len(self.choices), "episode")
+    def limits(self, budget: float) -> list[str]:
+        """What the report contains and leaves out, in sentences."""
+        about, n_states, total = self.about, len(self.states), len(self.on_episodes)
+        on = f"on {count(len(self.choices), 'episode')}"
+        which = "those" if n_states == total else f"the first of {total:,}"
         lines = [
-            f"numbers are rounded to {DIGITS} digits, and in maps, numbers below {MIN_KEPT_SHARE:g} of the largest are left out",
-            f"{on_best}: only for the best action and the action on the episode",
-            f"{len(states):,} of {about['states']:,} states: {which} on {on}"
+            f"{n_states:,} of {count(about['states'], 'state')}: {which} {on}."
             if self.run.trust is None
-            else f"the first {len(states):,} of {total:,} situations on {on}",
+            else f"{n_states:,} of {count(total, 'situation')} {on}."
         ]
+        every = " and ".join(f'"{one.title}"' for one in QUESTIONS.values() if one.every_action)
+        lines.append(
+            f"Questions: {every} for every action; the others for the best action and the action on the episode."
+        )
         if self.run.playing.plays_network and "comparison" not in about["unavailable"]:
-            lines.append(f"belief and reality: in {len(self.played):,} of them")
-        if about["checkpoints"]:
-            lines.append(
-                f"earlier times: {len(about['checkpoints'])} of {about['episodes']:,} episodes, and only the best action at that time"
-            )
+            lines.append(f"Belief and reality: for {len(self.played):,} of these situations.")
+        if earlier := about["checkpoints"][:-1]:
+            times = ", ".join(f"{episodes:,}" for episodes in earlier)
+            lines.append(f"Earlier times: after {times} episodes, with the best action at that time.")
+        lines.append(
+            f"Numbers are rounded to {DIGITS} digits. Maps leave out numbers below 1/{1 / MIN_KEPT_SHARE:,.0f} of the largest."
+        )
         if missing := self.collector.left_out():
-            lines.append(f"the budget of {budget:g} MB is spent: {', '.join(missing)}")
+            lines.append(f"The budget of {budget:g} MB is spent. Incomplete: {', '.join(missing)}.")
         return lines

@@ -93,10 +93,10 @@ def greedy(rule: Rule, memory: Memory, state: int, first: int, both: bool, unifo
     row = first * pairs + state * rule.n_actions
     chosen, ties, best = 0, 1, score(memory.values, row, pairs, both)
     for action in range(1, rule.n_actions):
-        worth = score(memory.values, row + action, pairs, both)
-        if worth > best:
-            chosen, ties, best = action, 1, worth
-        elif worth == best:
+        value = score(memory.values, row + action, pairs, both)
+        if value > best:
+            chosen, ties, best = action, 1, value
+        elif value == best:
             ties += 1
     if ties > 1:
         skip = int((draw(memory) if uniform < 0.0 else uniform) * ties)

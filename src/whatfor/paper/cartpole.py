@@ -18,7 +18,7 @@ CARTPOLE_STATE = 79
 MIDDLE_BIN = 1  # of the cart's position
 CARTPOLE_ROLLOUTS = 1_000
 #: Visits at a larger distance than this do not match.
-MIN_MISMATCH = 0.05
+MIN_MISMATCH = 0.1
 
 
 def figure_4(agents: Agents) -> Figure:

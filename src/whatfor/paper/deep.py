@@ -34,7 +34,7 @@ MAX_RELATIVE_RESIDUAL = 0.05
 #: An untrained agent lets the pole fall after about ten steps.
 MIN_EXPECTED_STEPS = 50
 #: Visits at a smaller distance than this have more in common than not.
-MAX_DISTANCE = 0.5
+MAX_DISTANCE = 1.0
 #: A state with at least this many expected visits is on the route.
 MIN_ROUTE_VISITS = 0.5
 
@@ -194,7 +194,7 @@ def trust_checks(ours: Run, papers: Run | None) -> tuple[Check, ...]:
     ]  # fmt: skip
     if ours.labels.kind == "taxi":  # its world is a table, so the exact visits are known
         checks.append(Check(
-            "distance between visits and the exact ones of its policy", f"not given; here at most {percent(apart)}", with_papers_head([_shown(one) for one in trusts]),
+            "distance between visits and the exact ones of its policy", f"not given; here at most {percent(apart)}", with_papers_head([_distance_text(one) for one in trusts]),
             trust.distance is not None and trust.distance <= apart,
         ))  # fmt: skip
     return tuple(checks)
@@ -205,7 +205,7 @@ def trust_sentences(ours: Run, papers: Run | None) -> str:
     names = ("Its belief", "The paper's head for the same agent")
     return " ".join(
         f"{name}: earnings {trust.residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
-        f"visits off the exact ones by {_shown(trust)}."
+        f"visits off the exact ones by {_distance_text(trust)}."
         for name, trust in zip(names, _trusts(ours, papers), strict=False)
     )
 
@@ -223,7 +223,7 @@ def _trusts(*runs: Run | None) -> list[Trust]:
     return [run.trust for run in runs if run is not None and run.trust is not None]
 
 
-def _shown(trust: Trust) -> str:
+def _distance_text(trust: Trust) -> str:
     return "unknown" if trust.distance is None else f"{percent(trust.distance)} (over {trust.states} states)"
 
 

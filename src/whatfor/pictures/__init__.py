@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whatfor.explanations import Explanation
 from whatfor.layouts import Layout
@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
-    """Draw an explanation or a layout, on ``ax`` or on a new figure. Nothing is shown or saved."""
+def draw(shown: Explanation | Layout, ax: Axes | None = None, **options: Any) -> Figure:
+    """Draw an explanation or a layout, on ``ax`` or on a new figure. Nothing is shown or saved.
+
+    ``options`` are those of the explanation's layout: ``facets="here"`` for maps, ``show=`` for the other pictures of an answer
+    (contrasts and changes: "parts"; comparisons: "difference" or "endings").
+
+    >>> from whatfor.layouts import Bars, Series
+    >>> figure = draw(Bars("the hand", "", ("won", "lost"), (Series("stick", (0.4, 0.6)),), "chance"))
+    >>> figure.axes[0].get_xlabel()
+    'chance'
+    """
     need_matplotlib()
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,7 +34,9 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
     from whatfor.pictures.scale import scale_of
     from whatfor.pictures.sizes import figure_size, place_on
 
-    layout = layout_of(shown) if isinstance(shown, Explanation) else shown
+    if options and not isinstance(shown, Explanation):
+        raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
+    layout = layout_of(shown, **options) if isinstance(shown, Explanation) else shown
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
             f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"

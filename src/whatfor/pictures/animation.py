@@ -21,6 +21,14 @@ def animate(
     """Write a GIF with one frame for every explanation or layout, all on one scale.
 
     All frames must be of one kind. The file is written atomically.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from whatfor.layouts import Bars, Series
+    >>> frame = Bars("the hand", "", ("won", "lost"), (Series("stick", (0.4, 0.6)),), "chance")
+    >>> with TemporaryDirectory() as folder:
+    ...     animate([frame, frame], f"{folder}/hand.gif")
+    ...     os.listdir(folder)
+    ['hand.gif']
     """
     target = check_path(path, ANIMATION_SUFFIXES)
     layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in shown]

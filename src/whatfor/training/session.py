@@ -207,7 +207,7 @@ def _listed(names: Sequence[str]) -> str:
 def check_snapshot(
     arrays: dict[str, NDArray[Any]], rule: Rule, ledger: Ledger | None, order: str
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of a snapshot, if a learner with these settings can continue from them; compiled code does not check them."""
+    """The arrays of a snapshot; ``ValueError`` unless they fit the learner, since compiled code does not check them."""
     cells, stored = rule.n_tables * rule.n_states * rule.n_actions, len(arrays["pair"])
     if len(arrays["values"]) != cells:
         raise ValueError(

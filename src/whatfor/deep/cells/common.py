@@ -17,7 +17,7 @@ from whatfor.worlds.gymnasium import action_names
 
 #: More cells than this are refused: a map of them is unreadable.
 MAX_CELLS = 20_000
-#: How an episode's end is called that has no other name.
+#: The name of an ending that has no other name.
 UNNAMED_ENDING = "terminated"
 
 Predicate = Callable[[NDArray[Any]], Any]  # a condition on one observation

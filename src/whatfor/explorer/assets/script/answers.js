@@ -1,8 +1,8 @@
 // @ts-check
 // The answers: an article for each question, with its parameters, pictures and downloads.
 /** @import { Answer, Layout, Parameter, StripEpisode } from "./types" */
-import { leaves, palette } from "./colours.js";
-import { byId, html, keepFocus, messageOf, precise, svgElement, svgText, thousands } from "./dom.js";
+import { leaves, palette, scaleOf } from "./colours.js";
+import { amount, byId, html, keepFocus, messageOf, svgElement, svgText, thousands } from "./dom.js";
 import { download, draw, quantityOf, toFile, toPng } from "./draw.js";
 import { askAbout, replay } from "./episode.js";
 import { current, page, parameterKey, show, shownState } from "./state.js";
@@ -11,23 +11,50 @@ import { ask, canAsk, isReport, Missing, requestOf } from "./store.js";
 /** Answer all questions: the first one, then the others. @param {number} turn */
 export async function showAnswers(turn) {
   const first = current.instead !== null ? "contrast" : "intention";
-  const others = Object.keys(page.about.questions).filter((one) => one !== "intention" && one !== "contrast");
-  const articles = [first, ...others].map(articleOf);
+  const all = [first, ...Object.keys(page.about.questions).filter((one) => one !== "intention" && one !== "contrast")];
+  const questions = all.filter(isAnswered);
+  const missing = all.filter((one) => !questions.includes(one));
+  const articles = [...questions.map(articleOf), ...(missing.length ? [missingArticle(missing, all)] : [])];
   const place = byId("answers");
   for (const old of [...place.children]) if (!articles.includes(/** @type {any} */ (old))) old.remove();
   articles.forEach((article, i) => {
     if (place.children[i] !== article) place.insertBefore(article, place.children[i] ?? null);
   });
-  await showAnswer(first, articles[0], turn);
+  const [now, ...later] = questions;
+  if (now) await showAnswer(now, articles[0], turn);
   if (turn !== page.turn) return;
-  await Promise.all(others.map((question, i) => showAnswer(question, articles[i + 1], turn)));
+  await Promise.all(later.map((question, i) => showAnswer(question, articles[i + 1], turn)));
+}
+
+/** @param {string} question */
+function requestFor(question) {
+  const { state, action, as_of } = current;
+  return { question, state, action, as_of, ...parametersOf(question) };
+}
+
+/** Whether there is something to show: on a server always, in a report an answer, or the reason why there is none. @param {string} question */
+function isAnswered(question) {
+  if (page.about.unavailable[question]) return true;
+  const request = requestFor(question);
+  const others = page.about.questions[question].parameters.flatMap((parameter) =>
+    suggestionsOf(question, parameter).map((one) => ({ ...request, [parameter.name]: one })),
+  );
+  return [request, ...others].some((one) => canAsk("answer", one));
+}
+
+/** @param {string[]} missing @param {string[]} all */
+function missingArticle(missing, all) {
+  const words =
+    missing.length < all.length
+      ? `Not in this report: ${missing.map(titleOf).join(", ")}.`
+      : "This report contains no answers about this state. Choose a state on an episode.";
+  return html("article", { id: "not-in-report" }, html("p", { className: "missing" }, words));
 }
 
 /** @param {string} question @param {HTMLElement} article @param {number} turn */
 async function showAnswer(question, article, turn) {
   const parameters = parametersOf(question);
-  const { state, action, as_of } = current;
-  const request = { question, state, action, as_of, ...parameters };
+  const request = requestFor(question);
   article.setAttribute("aria-busy", "true");
   let content;
   try {
@@ -118,7 +145,7 @@ function contentOf(question, answer) {
   const content = [header, formOf(question), html("p", { className: "lead" }, lead ?? "")];
   if (strip?.length) content.push(stripOf(strip));
   answer.pictures.forEach((layout, i) => content.push(figureOf(question, layout, i)));
-  if (sentences.length) content.push(html("pre", {}, sentences.join("\n")));
+  if (sentences.length) content.push(html("div", { className: "lines" }, ...sentences.map(lineOf)));
   if (left_out) {
     content.push(html("p", { className: "small" }, `${thousands(left_out)} lighter updates are not listed here.`));
   }
@@ -130,6 +157,16 @@ function contentOf(question, answer) {
   });
   content.push(html("div", { className: "downloads" }, json));
   return content;
+}
+
+/** A sentence, or a row of numbers and words; where words are wrapped, they stay right of the numbers. @param {string} line */
+function lineOf(line) {
+  if (!line.startsWith(" ")) return html("div", {}, line);
+  const numbers = /^(?: +(?:[<>] )?[-+]?\d[\d.,e-]*(?: %)?)+ {2}/.exec(line)?.[0];
+  const indent = numbers?.length ?? line.search(/\S/) + 2;
+  const row = html("div", { className: "numbers" }, line);
+  row.style.setProperty("--indent", `${indent}ch`);
+  return row;
 }
 
 /** @param {string} question */
@@ -147,7 +184,9 @@ function figureOf(question, layout, i) {
   const name = fileName(question) + (i ? `-${i + 1}` : "");
   const [first] = leaves(layout);
   const named = layout.layout === "bars" || (first && "diverging" in first && first.diverging);
-  const title = [layout.title, named ? quantityOf(layout) : ""].filter(Boolean).join(" – ");
+  const { low, high } = scaleOf(layout);
+  const quantity = quantityOf(layout) + (low === 0 && high === 0 && layout.layout !== "bars" ? ": 0 everywhere" : "");
+  const title = [layout.title, named ? quantity : ""].filter(Boolean).join(" – ");
   const caption = [title, question === "intention" ? layout.caption : ""].filter(Boolean).join(" – ");
   const time = current.as_of === null ? "" : `, as of episode ${thousands(current.as_of)}`;
   const heads = [title, shownState().words + time];
@@ -199,7 +238,7 @@ function stripOf(strip) {
 function tickOf(one, x, tall, base, focusable) {
   const key = `past:${one.episode}`;
   const there = canAsk("episode", { key });
-  const weight = `weight ${precise(one.weight)}, forgetting it would take away ${precise(one.influence)}`;
+  const weight = `weight ${amount(one.weight)}, deleting it would take away ${amount(one.influence)}`;
   const words = `episode ${thousands(one.episode)}: ${weight}`;
   const tick = svgElement(
     "g",

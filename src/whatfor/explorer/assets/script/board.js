@@ -1,8 +1,8 @@
 // @ts-check
 // Boards: cells with two halves, walls, letters, and the piece.
 /** @import { Board, Drawing, DrawOptions, Select } from "./types" */
-import { addHatch, colourOf, isFaint, palette } from "./colours.js";
-import { fixed, shortOrEmpty, svgElement, svgText } from "./dom.js";
+import { addHatch, amountOnScale, colourOf, isFaint, palette } from "./colours.js";
+import { shortOrEmpty, svgElement, svgText } from "./dom.js";
 import { keyOf } from "./store.js";
 
 const SIZE = 62; // pixels of a cell
@@ -93,7 +93,7 @@ function drawBoardCell(layout, { row, column, x, y }, { scale, places, select, s
     });
   }
   cell.append(svgElement("rect", { ...square, fill: "none", stroke: palette().line }));
-  const named = layout.layers.map((layer, i) => `${layer.name} ${fixed(numbers[i])}`).join(", ");
+  const named = layout.layers.map((layer, i) => `${layer.name} ${amountOnScale(numbers[i], scale)}`).join(", ");
   const value = empty ? "no experience" : hasNumbers ? named : "";
   const words = `row ${row}, column ${column}${value ? ": " + value : ""}`;
   cell.append(svgElement("title", {}, words));

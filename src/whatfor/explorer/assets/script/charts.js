@@ -1,8 +1,8 @@
 // @ts-check
 // Bars and lines.
-/** @import { Bars, Drawing, DrawOptions, Lines } from "./types" */
-import { addHatch, palette } from "./colours.js";
-import { precise, short, shorten, svgElement, svgText, thousands } from "./dom.js";
+/** @import { Bars, Drawing, DrawOptions, Lines, Scale } from "./types" */
+import { addHatch, amountOnScale, palette } from "./colours.js";
+import { amount, percent, shorten, svgElement, svgText, thousands } from "./dom.js";
 
 const SMALL_TITLE = { "font-size": 14, "font-weight": 600 };
 
@@ -29,7 +29,7 @@ export function drawBars(layout, { scale, small, maxWidth }) {
     });
     word.append(svgElement("title", {}, name));
     group.append(word);
-    series.forEach((_, k) => drawBar(group, layout, i, k, { y: y + k * thick, thick, at, hatch }));
+    series.forEach((_, k) => drawBar(group, layout, i, k, { y: y + k * thick, thick, at, hatch, scale }));
   });
   const base = height - 22 - legend;
   group.append(svgElement("line", { x1: at(0), x2: at(0), y1: top - 2, y2: base, stroke: "currentColor" }));
@@ -52,15 +52,16 @@ export function drawBars(layout, { scale, small, maxWidth }) {
  * @param {Bars} layout
  * @param {number} i
  * @param {number} k
- * @param {{ y: number, thick: number, at: (number: number) => number, hatch: string }} place
+ * @param {{ y: number, thick: number, at: (number: number) => number, hatch: string, scale: Scale }} place
  */
-function drawBar(group, layout, i, k, { y, thick, at, hatch }) {
+function drawBar(group, layout, i, k, { y, thick, at, hatch, scale }) {
   const series = layout.series[k];
   const number = series.numbers[i];
   const unknown = layout.unknown?.[i] ?? false;
   const style = unknown ? { fill: hatch, stroke: palette().line } : { fill: palette().series[k], stroke: "none" };
   const shape = { x: Math.min(at(0), at(number)), y, width: Math.abs(at(number) - at(0)), height: thick - 2 };
-  const words = `${layout.names[i]}, ${series.name}: ${precise(number)}`;
+  const text = layout.axis.startsWith("chance") ? percent(number) : amountOnScale(number, scale);
+  const words = `${layout.names[i]}, ${series.name}: ${text}`;
   group.append(svgElement("rect", { ...shape, ...style }, svgElement("title", {}, words)));
   let end = Math.max(at(0), at(number));
   if (series.low && series.high) {
@@ -69,7 +70,7 @@ function drawBar(group, layout, i, k, { y, thick, at, hatch }) {
     group.append(svgElement("line", { ...interval, stroke: "currentColor", "stroke-width": 1.5 }));
     end = Math.max(end, at(series.high[i]));
   }
-  group.append(svgText(end + 5, y + thick - 4, precise(number), { "font-size": 11 }));
+  group.append(svgText(end + 5, y + thick - 4, text, { "font-size": 11 }));
 }
 
 /** @param {Lines} layout @param {DrawOptions} options @returns {Drawing} */
@@ -92,8 +93,8 @@ export function drawLines(layout, { small }) {
   });
   const [start, middle, end] = ["start", "middle", "end"].map((anchor) => ({ "text-anchor": anchor, "font-size": 11 }));
   group.append(
-    svgText(left - 6, py(y1) + 5, short(y1), end),
-    svgText(left - 6, py(y0) + 4, short(y0), end),
+    svgText(left - 6, py(y1) + 5, amount(y1), end),
+    svgText(left - 6, py(y0) + 4, amount(y0), end),
     svgText(left, base + 15, String(x0), start),
     svgText(right, base + 15, thousands(x1), end),
     svgText((left + width) / 2, height - 8, layout.x_axis, middle),

@@ -1,9 +1,10 @@
 // @ts-check
 // Scales and colours: what a number looks like, in light and in dark mode.
 /** @import { Layout, Leaf, Palette, Scale, ScaleName } from "./types" */
-import { byId, svgElement } from "./dom.js";
+import { amount, byId, svgElement } from "./dom.js";
 
 export const darkMode = matchMedia("(prefers-color-scheme: dark)");
+const MIN_SHARE = 1e-6; // as in collecting.py
 /** The colours that pictures in Python have, too. @type {{ stops: number[], faint: number, colours: Record<ScaleName | "signed", string[]> }} */
 const LOOK = JSON.parse(byId("look").textContent ?? "");
 /** @type {Record<"light" | "dark", Palette>} */
@@ -53,6 +54,11 @@ export function colourOf(number, scale, colour) {
 /** Whether a number is too small to be visible. @param {number} number @param {Scale} scale */
 export function isFaint(number, scale) {
   return Math.abs(number) < LOOK.faint * scale.size;
+}
+
+/** A number as text; 0 where it is tiny beside the largest one: reports leave such numbers out. @param {number} number @param {Scale} scale */
+export function amountOnScale(number, scale) {
+  return Math.abs(number) < MIN_SHARE * scale.size ? "0" : amount(number);
 }
 
 /** @param {Layout} layout @returns {Leaf[]} */

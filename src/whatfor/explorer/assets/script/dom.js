@@ -82,20 +82,28 @@ export function messageOf(error) {
 }
 
 /**
- * A number with so many decimals; null is unknown.
+ * A value with at most four significant digits, as in sentences (text.py); null is unknown.
  * @param {number | null} number
  */
-export function fixed(number, digits = 3) {
+export function amount(number, signed = false) {
   if (number === null) return "?";
-  return (Math.abs(number) < 0.5 * 10 ** -digits ? 0 : number).toFixed(digits);
+  const size = Math.abs(number);
+  const sign = signed && number > 0 ? "+" : "";
+  if (size >= 9999.5) return sign + number.toLocaleString("en", { maximumFractionDigits: 0 });
+  if (size === 0 || size >= 9.9995e-5) return sign + Number(number.toPrecision(4));
+  const [digits, power] = number.toExponential(3).split("e-");
+  return `${sign}${Number(digits)}e-${power.padStart(2, "0")}`;
 }
 
 /**
- * A number with three decimals, or in scientific notation where these would be zeros.
- * @param {number} number
+ * A share as a percentage, as in sentences (text.py): only exact shares are written as 0 % or 100 %.
+ * @param {number} share
  */
-export function precise(number) {
-  return Math.abs(number) > ROUNDING && Math.abs(number) < 5e-4 ? number.toExponential(1) : fixed(number);
+export function percent(share) {
+  const number = 100 * share;
+  if (number > ROUNDING && number < 0.05) return "< 0.1 %";
+  if (number >= 99.5 && number < 100 - ROUNDING) return "> 99 %";
+  return `${Math.abs(number) >= 9.95 ? number.toFixed(0) : Number(number.toFixed(1))} %`;
 }
 
 /**
@@ -121,7 +129,7 @@ export function shortOrEmpty(number, signed) {
 export const thousands = (number) => number.toLocaleString("en");
 
 /**
- * Words that fit into so many pixels, cut in the middle: names often differ at the end only.
+ * Words shortened to a width in pixels, in the middle: names often differ at the end only.
  * @param {string} words
  * @param {number} room
  */

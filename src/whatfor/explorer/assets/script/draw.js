@@ -4,7 +4,7 @@
 import { drawBoard } from "./board.js";
 import { drawBars, drawLines } from "./charts.js";
 import { colourOf, leaves, palette, scaleOf } from "./colours.js";
-import { byId, html, short, svgElement, svgText } from "./dom.js";
+import { amount, byId, html, svgElement, svgText } from "./dom.js";
 import { drawGrid } from "./grid.js";
 
 const MIN_ZOOM = 0.74; // pictures of answers are not scaled down further: wider ones scroll
@@ -95,10 +95,11 @@ function drawKey(svg, name, colour, scale, x, y) {
     svg.append(svgElement("rect", { x: x + k * 3.4, y, width: 3.6, height: 10, fill }));
   }
   const end = x + steps * 3.4;
+  const endText = (/** @type {number} */ number) => amount(Number(number.toPrecision(3))); // both have to fit below it
   svg.append(
     svgElement("rect", { x, y, width: steps * 3.4, height: 10, fill: "none", stroke: palette().line }),
-    svgText(x, y + 23, short(low), { "font-size": 11 }),
-    svgText(end, y + 23, short(scale.size), { "font-size": 11, "text-anchor": "end" }),
+    svgText(x, y + 23, endText(low), { "font-size": 11 }),
+    svgText(end, y + 23, endText(scale.size), { "font-size": 11, "text-anchor": "end" }),
     svgText(end + 6, y + 9, name),
   );
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // The episode: its board, its steps, and playing it.
-import { byId, html, inputById, keepFocus, messageOf, short, thousands } from "./dom.js";
+import { amount, byId, html, inputById, keepFocus, messageOf, thousands } from "./dom.js";
 import { draw } from "./draw.js";
 import { current, nextTurn, page, setBusy, show, shownState, showProblem } from "./state.js";
 import { ask, keyOf } from "./store.js";
@@ -69,7 +69,7 @@ function stepText() {
   const isLast = current.step === episode.steps.length - 1;
   const later = current.as_of !== null && episode.key.startsWith("greedy:") ? " (as it plays now)" : "";
   const place = `step ${current.step + 1} of ${episode.steps.length}`;
-  return `${place}: ${about.actions[step.action]}, reward ${short(step.reward, true)}${isLast ? ending : ""}${later}`;
+  return `${place}: ${about.actions[step.action]}, reward ${amount(step.reward, true)}${isLast ? ending : ""}${later}`;
 }
 
 /** Ask about the state of a cell. @param {number} state */

@@ -2,12 +2,12 @@
 // Grids: a cell for each pair of words.
 /** @import { Drawing, DrawOptions, Grid } from "./types" */
 import { makeSelectable } from "./board.js";
-import { addHatch, colourOf, isFaint, palette } from "./colours.js";
-import { fixed, shorten, shortOrEmpty, svgElement, svgText } from "./dom.js";
+import { addHatch, amountOnScale, colourOf, isFaint, palette } from "./colours.js";
+import { shorten, shortOrEmpty, svgElement, svgText } from "./dom.js";
 import { keyOf } from "./store.js";
 
 const ROOM_FOR_NUMBER = 27; // pixels of a cell with room for its number
-const MAX_WITH_NUMBERS = 20; // so many columns get that room, however wide the picture becomes
+const MAX_WITH_NUMBERS = 20; // up to this number of columns, all get that room, however wide the picture becomes
 const MAX_SLANTED = 12; // columns with long names: each name slanted; with more columns, only some are named
 
 /** @typedef {ReturnType<typeof measure>} Measures */
@@ -60,7 +60,7 @@ export function drawGrid(layout, options) {
     const style = { "text-anchor": "end", "font-size": 11 };
     group.append(svgText(width - 8, top - 4, layout.beside.name, { ...style, "font-style": "italic" }));
     layout.beside.numbers.forEach((number, row) =>
-      group.append(svgText(width - 8, top + (row + 0.5) * tall + 4, fixed(number), style)),
+      group.append(svgText(width - 8, top + (row + 0.5) * tall + 4, amountOnScale(number, options.scale), style)),
     );
   }
   return { group, width, height, legend: hasNumbers ? [[layout.quantity, "blue"]] : [] };
@@ -90,14 +90,14 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
     drawn.append(svgText(x + cell / 2, y + tall / 2 + 4, shortOrEmpty(number, layout.diverging), style));
   }
   const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
-  if (letter && (faint || cell >= 36)) {
+  if (letter && (faint || tall >= 36)) {
     const middle = faint || !roomy; // else the number is there
     const [dx, dy, size] = middle ? [cell / 2, tall / 2 + 5, Math.min(14, cell / 2)] : [8, 12, 10];
     const style = { "text-anchor": "middle", "font-size": size, "font-weight": 700, fill: ink, opacity: 0.7 };
     drawn.append(svgText(x + dx, y + dy, letter, style));
   }
   const where = `${layout.row_axis} ${layout.rows[row]}, ${layout.column_axis} ${layout.columns[column]}`;
-  const value = `: ${fixed(number)}${unknown ? ", though it has no experience there" : ""}`;
+  const value = `: ${amountOnScale(number, scale)}${unknown ? ", though it has no experience there" : ""}`;
   const what = unknown && faint ? ": no experience" : hasNumbers ? value : "";
   const words = `${where}${name ? ` (${name})` : ""}${what}`.trim();
   drawn.append(svgElement("title", {}, words));

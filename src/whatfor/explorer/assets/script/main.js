@@ -23,7 +23,7 @@ import {
   showProblem,
   updateAddress,
 } from "./state.js";
-import { answeredStates, ask, isReport, leftOut, openReport, reportStates, requestOf, store } from "./store.js";
+import { answeredStates, ask, isReport, openReport, reportLimits, reportStates, requestOf, store } from "./store.js";
 
 /** Show what a change asks for. If that fails, what was asked before stays. @param {Change} change */
 async function showChange(change, anew = false) {
@@ -221,9 +221,7 @@ function showAbout() {
     about.trust?.sentences.join(" "),
   ];
   byId("about").textContent = facts.filter(Boolean).join(" · ");
-  byId("contents").textContent = isReport()
-    ? `This is a report. What it contains, and what it leaves out: ${leftOut().join("; ")}. For all other answers: whatfor explore.`
-    : "Live: each answer is computed when you ask.";
+  showContents();
   inputById("state").placeholder = about.example;
   const options = answeredStates().map((one) => html("option", { value: one.observation ?? one.words }));
   byId("states").append(...options);
@@ -232,6 +230,19 @@ function showAbout() {
   inputById("any-time").max = String(about.checkpoints.at(-1) ?? 0);
   byId("any").hidden = isReport();
   if (location.protocol === "about:") byId("link").hidden = true; // within a notebook there is no address
+}
+
+/** What a report contains and leaves out. */
+function showContents() {
+  if (!isReport()) {
+    byId("contents").textContent = "Live: each answer is computed when you ask.";
+    return;
+  }
+  byId("contents").replaceChildren(
+    html("h2", {}, "What this report contains"),
+    html("ul", {}, ...reportLimits().map((line) => html("li", {}, line))),
+    html("p", {}, "For all other answers, run ", html("code", {}, "whatfor explore"), "."),
+  );
 }
 
 async function begin() {

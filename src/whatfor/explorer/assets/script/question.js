@@ -1,7 +1,7 @@
 // @ts-check
 // The question: the state, its actions, and the time of training.
 import { palette } from "./colours.js";
-import { byId, fixed, html, inputById, keepFocus, svgElement, svgText, thousands } from "./dom.js";
+import { amount, byId, html, inputById, keepFocus, svgElement, svgText, thousands } from "./dom.js";
 import { current, page, show, shownState } from "./state.js";
 
 export function showQuestion() {
@@ -10,11 +10,12 @@ export function showQuestion() {
   byId("here").textContent = state.words + (state.observation ? `; observation ${state.observation}` : "");
   const table = /** @type {HTMLTableElement} */ (byId("actions"));
   keepFocus(table, () => table.tBodies[0].replaceChildren(...page.about.actions.map(actionRow)));
+  byId("no-foil").hidden = current.instead === null;
   const points = page.about.checkpoints;
   const last = points.at(-1);
   if (last === undefined) return;
   const as_of = current.as_of ?? last;
-  byId("when").textContent = (as_of === last ? "the end, episode " : "episode ") + thousands(as_of);
+  byId("when").textContent = `episode ${thousands(as_of)}${as_of === last ? " (end of training)" : ""}`;
   const distances = points.map((one) => Math.abs(one - as_of));
   inputById("time").value = String(distances.indexOf(Math.min(...distances)));
   byId("time").setAttribute("aria-valuetext", byId("when").textContent ?? "");
@@ -24,16 +25,16 @@ export function showQuestion() {
 
 /** @param {string} name @param {number} action */
 function actionRow(name, action) {
-  const { best, tried, values } = shownState();
-  const untried = tried !== null && tried[action] === 0;
+  const { best, tries, values } = shownState();
+  const untried = tries !== null && tries[action] === 0;
   const empty = untried && !page.about.trust; // a network has a value all the same
   const classes = [action === best && !empty && "best", untried && "unknown"].filter(Boolean).join(" ");
   return html(
     "tr",
     { className: classes },
     html("th", { scope: "row" }, name),
-    html("td", { className: "number value" }, empty ? "no experience" : fixed(values[action], 4)),
-    html("td", { className: "number" }, tried === null ? "?" : thousands(tried[action])),
+    html("td", { className: "number value" }, empty ? "no experience" : amount(values[action])),
+    html("td", { className: "number" }, tries === null ? "?" : thousands(tries[action])),
     choice("action", action, `why ${name}`),
     choice("instead", action, `instead of ${name}`),
   );
@@ -59,7 +60,7 @@ function showCurve(as_of) {
   const high = Math.max(...returns, low + 1e-9);
   const px = (/** @type {number} */ x) => 6 + (Math.log1p(x) / last) * (width - 12);
   const py = (/** @type {number} */ y) => 6 + ((high - y) / (high - low)) * (height - 42);
-  const range = `${fixed(low, 1)} to ${fixed(high, 1)}`;
+  const range = `${amount(low)} to ${amount(high)}`;
   const label = `mean returns along training, from ${range}`;
   const points = episodes.map((x, i) => `${px(x)},${py(returns[i])}`).join(" ");
   const marker = { x1: px(as_of), x2: px(as_of), y1: 2, y2: height - 22, stroke: palette().series[1] };

@@ -25,10 +25,10 @@ export async function openReport() {
   data = JSON.parse(await new Response(stream).text());
 }
 export const isReport = () => data !== null;
-/** What the report leaves out, in words. @returns {string[]} */
-export const leftOut = () => unpack(resolve(data?.root).dropped);
+/** What the report contains and leaves out, in sentences. @returns {string[]} */
+export const reportLimits = () => unpack(resolve(data?.root).limits);
 
-/** The part that a reference stands for. @param {any} thing */
+/** The part that a reference refers to. @param {any} thing */
 function resolve(thing) {
   while (thing !== null && typeof thing === "object" && !Array.isArray(thing) && "~r" in thing) {
     thing = data?.parts[thing["~r"]];

@@ -123,7 +123,7 @@ export interface StateAnswer {
   observation: string | null;
   values: (number | null)[];
   best: number;
-  tried: number[] | null;
+  tries: number[] | null;
   picture: Layout | null;
   places: Places | null;
   map: Places | null;

@@ -1,4 +1,4 @@
-"""Deep runs on disk: npz, JSON and safetensors."""
+"""Deep runs, saved and loaded: JSON, npz and safetensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from small_agents import CONCEPTS, ENDINGS, cart, lake, learned
+from small_agents import CONCEPTS, ENDINGS, cart, lake, train_agent
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
@@ -32,23 +32,23 @@ def assert_same(one: wf.Run, two: wf.Run, state: object) -> None:
     assert one.simulation(state, rollouts=3).to_json() == two.simulation(state, rollouts=3).to_json()
 
 
-def test_a_countable_run_comes_back_the_same(tmp_path: Path) -> None:
+def test_a_loaded_countable_run_answers_the_same(tmp_path: Path) -> None:
     run = lake()
     run.save(tmp_path / "run")
     assert_same(run, wf.load(tmp_path / "run"), 0)
     kinds = {path.suffix for path in (tmp_path / "run").iterdir()}
-    assert kinds == {"", ".json", ".npz", ".safetensors"}  # the first is the lock's
-    again = wf.load(tmp_path / "run")
-    again.save(tmp_path / "again")  # a loaded run can be saved too, and is the same to the last byte
-    assert contents(tmp_path / "again") == contents(tmp_path / "run")
+    assert kinds == {"", ".json", ".npz", ".safetensors"}  # the one without a suffix is the lock
+    loaded = wf.load(tmp_path / "run")
+    loaded.save(tmp_path / "copy")  # saving a loaded run writes the same bytes
+    assert contents(tmp_path / "copy") == contents(tmp_path / "run")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What the files of a run hold; their names end in random digits."""
+    """The bytes of a run's files, by the part of their names that is not random."""
     return {file.name.partition("-")[0]: file.read_bytes() for file in folder.iterdir() if "-" in file.name}
 
 
-def test_concepts_are_given_again(tmp_path: Path) -> None:
+def test_concepts_must_be_passed_to_load(tmp_path: Path) -> None:
     _, run = cart()
     run.save(tmp_path / "run")
     with pytest.raises(ValueError, match=r"^its concepts .* are functions, which are not saved: pass them again"):
@@ -61,51 +61,52 @@ def test_concepts_are_given_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cells", [Bins((3, 3, 6, 3), bounds=BOUNDS), Clusters(5)], ids=["bins", "clusters"])
-def test_other_cells_come_back(cells: object, tmp_path: Path) -> None:
-    run = learned("CartPole-v1", cells, steps=300)[1].run
+def test_bins_and_clusters_are_loaded(cells: object, tmp_path: Path) -> None:
+    run = train_agent("CartPole-v1", cells, steps=300)[1].run
     run.save(tmp_path / "run")
     assert_same(run, wf.load(tmp_path / "run"), UPRIGHT)
 
 
 @pytest.mark.parametrize("clip", [10.0, np.inf])
-def test_normalised_observations_come_back(clip: float, tmp_path: Path) -> None:
+def test_the_normaliser_of_observations_is_loaded(clip: float, tmp_path: Path) -> None:
     vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0), clip_obs=clip)
-    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
     model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]})
-    model.learn(300, callback=beside)
-    beside.run.save(tmp_path / "run")
-    one, two = beside.run.intention(UPRIGHT), wf.load(tmp_path / "run").intention(UPRIGHT)
+    model.learn(300, callback=callback)
+    callback.run.save(tmp_path / "run")
+    one, two = callback.run.intention(UPRIGHT), wf.load(tmp_path / "run").intention(UPRIGHT)
     assert np.allclose(one.values, two.values, atol=1e-5)
     assert np.allclose(one.visits, two.visits, atol=1e-5)
 
 
-def test_an_agent_of_somebodys_own_making_is_given_again(tmp_path: Path) -> None:
+def test_an_agent_with_an_unknown_activation_must_be_passed_to_load(tmp_path: Path) -> None:
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8], "activation_fn": torch.nn.Hardswish})  # fmt: skip
-    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
-    model.learn(200, callback=beside)
-    beside.run.save(tmp_path / "run")
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    model.learn(200, callback=callback)
+    callback.run.save(tmp_path / "run")
     with pytest.raises(ValueError, match=r"wf.load\(path, agent=model\)"):
         wf.load(tmp_path / "run")
-    assert_same(beside.run, wf.load(tmp_path / "run", agent=model), UPRIGHT)
-    for wrong, says in (
+    assert_same(callback.run, wf.load(tmp_path / "run", agent=model), UPRIGHT)
+    for wrong, message in (
         (5, "agent=5; give the DQN"),
-        (cart_pixels(), r"agent= reads Box\(0, 255, .*; the run's agent"),
+        (byte_agent(), r"agent= reads Box\(0, 255, .*; the run's agent"),
     ):
-        with pytest.raises(ValueError, match=says):
+        with pytest.raises(ValueError, match=message):
             wf.load(tmp_path / "run", agent=wrong)
-    odd = wf.load(tmp_path / "run", agent=lambda seen: np.zeros((len(seen), 3)))
+    three_actions = wf.load(tmp_path / "run", agent=lambda obs: np.zeros((len(obs), 3)))
     with pytest.raises(ValueError, match=r"have the shape \(1, 3\); they must have \(1, 2\)"):
-        odd.intention(UPRIGHT)
+        three_actions.intention(UPRIGHT)
 
 
-def cart_pixels() -> DQN:
+def byte_agent() -> DQN:
+    """An agent of CartPole whose observations are bytes."""
     space = gym.spaces.Box(0, 255, (4,), np.uint8)
     return DQN("MlpPolicy", gym.wrappers.TransformObservation(gym.make("CartPole-v1"), np.abs, space), device="cpu")
 
 
-def test_a_network_that_was_changed_is_given_again(tmp_path: Path) -> None:
-    """Only a network that can be built again from its description is rebuilt; of others, no weights are saved."""
-    model, beside = learned("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200)
+def test_an_agent_with_a_changed_network_must_be_passed_to_load(tmp_path: Path) -> None:
+    """Weights are saved only of networks that can be rebuilt from the document."""
+    model, callback = train_agent("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200)
     assert copy_of(model) is not None
     model.q_net.double()
     assert copy_of(model) is None
@@ -114,34 +115,34 @@ def test_a_network_that_was_changed_is_given_again(tmp_path: Path) -> None:
     del model.q_net.q_net[-1]
     model.policy.normalize_images = False
     assert copy_of(model) is None
-    run = beside.run
+    run = callback.run
     run.beliefs.agent = copy_of(model)  # type: ignore[union-attr]
     run.save(tmp_path)
     with pytest.raises(ValueError, match=r"Pass the agent, wf.load\(path, agent=model\)"):
         wf.load(tmp_path)
 
 
-def test_the_agent_given_at_loading_is_the_one_that_is_saved_again(tmp_path: Path) -> None:
-    model, beside = learned("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200)
-    beside.run.save(tmp_path / "run")
+def test_the_agent_passed_to_load_is_saved_with_the_run(tmp_path: Path) -> None:
+    model, callback = train_agent("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200)
+    callback.run.save(tmp_path / "run")
     with torch.no_grad():
         for weights in model.q_net.parameters():
             weights.mul_(2.0)
-    given = wf.load(tmp_path / "run", agent=model)
-    given.save(tmp_path / "again")
-    assert_same(given, wf.load(tmp_path / "again"), UPRIGHT)
-    assert given.values_at(UPRIGHT).tolist() != beside.run.values_at(UPRIGHT).tolist()
+    loaded = wf.load(tmp_path / "run", agent=model)
+    loaded.save(tmp_path / "copy")
+    assert_same(loaded, wf.load(tmp_path / "copy"), UPRIGHT)
+    assert loaded.values_at(UPRIGHT).tolist() != callback.run.values_at(UPRIGHT).tolist()
 
 
-def test_a_replay_buffer_that_saves_memory_is_explained_and_saved(tmp_path: Path) -> None:
-    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+def test_a_memory_optimised_replay_buffer_is_supported(tmp_path: Path) -> None:
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
     model = DQN(
         "MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, buffer_size=300, optimize_memory_usage=True,
         replay_buffer_kwargs={"handle_timeout_termination": False}, policy_kwargs={"net_arch": [8]},
     )  # fmt: skip
-    model.learn(500, callback=beside)  # the buffer is full and begins again
-    beside.run.save(tmp_path)
-    assert_same(beside.run, wf.load(tmp_path), UPRIGHT)
+    model.learn(500, callback=callback)  # the buffer is full and overwrites its oldest entries
+    callback.run.save(tmp_path)
+    assert_same(callback.run, wf.load(tmp_path), UPRIGHT)
 
 
 SPACES = [
@@ -158,11 +159,11 @@ SPACES = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
-def test_spaces_come_back_the_same(space: gym.Space[Any]) -> None:
+def test_saved_spaces_are_loaded_unchanged(space: gym.Space[Any]) -> None:
     part, tensors = space_to_document(space)
-    back = space_from_document(part, unpack(pack(prefixed("space", tensors))))
-    assert back == space
-    assert back.dtype == space.dtype
+    loaded = space_from_document(part, unpack(pack(prefixed("space", tensors))))
+    assert loaded == space
+    assert loaded.dtype == space.dtype
 
 
 def test_other_spaces_are_refused() -> None:
@@ -181,7 +182,7 @@ class Bomb:
 
 
 @pytest.mark.parametrize("seed", [2**64, -(2**64), 0.5])
-def test_a_seed_that_could_not_be_saved_is_refused_at_once(seed: Any) -> None:
+def test_a_seed_that_cannot_be_saved_is_refused_in_the_settings(seed: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=r"64 bits|integer"):
         BeliefSettings(seed=seed)
 
@@ -194,33 +195,33 @@ def test_damaged_networks_are_refused(tmp_path: Path) -> None:
         wf.load(tmp_path / "run")
 
 
-def test_a_run_that_nobody_looked_at_comes_back(tmp_path: Path) -> None:
-    """Where nothing was visited, the gap to Q is infinite; where Q is, the correlation is no number."""
+def test_trust_with_infinite_and_nan_numbers_is_loaded(tmp_path: Path) -> None:
+    """Without visited pairs the gap to Q is infinite; with infinite Q-values the correlation is NaN."""
     trust = lake().trust
     assert trust is not None
-    odd = replace(trust, residual=np.inf, correlation=np.nan, by_visits=np.nan)
-    assert odd.grade == "poor"
-    run = _with_trust(odd)
+    extreme = replace(trust, residual=np.inf, correlation=np.nan, by_visits=np.nan)
+    assert extreme.grade == "poor"
+    run = _with_trust(extreme)
     run.save(tmp_path / "run")
-    back = wf.load(tmp_path / "run").trust
-    assert back is not None
-    assert back.to_json() == odd.to_json()
-    assert (back.residual, str(back.correlation), str(back.by_visits)) == (np.inf, "nan", "nan")
+    loaded = wf.load(tmp_path / "run").trust
+    assert loaded is not None
+    assert loaded.to_json() == extreme.to_json()
+    assert (loaded.residual, str(loaded.correlation), str(loaded.by_visits)) == (np.inf, "nan", "nan")
 
 
-def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
+def test_a_custom_loop_without_visits_is_saved(tmp_path: Path) -> None:
     cells = make_partition(None, gym.spaces.Discrete(3), None, np.zeros(0), n_actions=2)
 
-    def worth(seen: Any) -> Any:
-        return np.zeros((len(seen), 2))
+    def q_values(observations: Any) -> Any:
+        return np.zeros((len(observations), 2))
 
-    run = run_of(BeliefNetwork(cells, worth, discount=0.9), (np.zeros(0, int), np.zeros(0, int)))
+    run = run_of(BeliefNetwork(cells, q_values, discount=0.9), (np.zeros(0, int), np.zeros(0, int)))
     run.save(tmp_path / "run")
-    assert str(wf.load(tmp_path / "run", agent=worth).intention(0)) == str(run.intention(0))
+    assert str(wf.load(tmp_path / "run", agent=q_values).intention(0)) == str(run.intention(0))
 
 
 @pytest.mark.parametrize(
-    ("spoil", "says"),
+    ("damage", "message"),
     [
         (lambda run: run.tables.fill(np.nan), r"Q-values are NaN or infinite in 16 of 16 states, .* learning_rate"),
         (lambda run: run.beliefs.experience.rewards.fill_(np.nan), r"belief network holds NaN .* look for rewards"),
@@ -238,36 +239,38 @@ def test_an_own_loop_that_visited_nothing_is_saved(tmp_path: Path) -> None:
     ],
     ids=["Q", "beliefs", "settings", "agent", "updates", "trust", "counts"],
 )
-def test_what_cannot_be_saved_is_named_and_harms_nothing(spoil: Any, says: str, tmp_path: Path) -> None:
+def test_a_save_that_fails_names_the_reason_and_keeps_the_earlier_run(
+    damage: Any, message: str, tmp_path: Path
+) -> None:
     lake().save(tmp_path / "run")
     before = contents(tmp_path / "run")
     run = _with_trust(lake().trust)
-    spoil(run)
-    with pytest.raises(ValueError, match=says):
+    damage(run)
+    with pytest.raises(ValueError, match=message):
         run.save(tmp_path / "run")
     assert contents(tmp_path / "run") == before
 
 
-def test_an_agent_that_diverged_is_named_and_the_earlier_run_stays(tmp_path: Path) -> None:  # attack 10
+def test_saving_a_diverged_agent_fails_and_keeps_the_earlier_run(tmp_path: Path) -> None:  # attack 10
     lake().save(tmp_path)
     before = contents(tmp_path)
-    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, learning_rate=1e30)
-    model.learn(200, callback=beside)
-    run = beside.run
+    model.learn(200, callback=callback)
+    run = callback.run
     assert run.trust is not None
     assert run.trust.grade == "poor"
-    with pytest.raises(ValueError, match="NaN or infinite: its learning has diverged"):
+    with pytest.raises(ValueError, match="NaN or infinite: training has diverged"):
         run.intention(UPRIGHT)
     with pytest.raises(
-        ValueError, match=r"cannot be saved: its learning has diverged. Train again with a smaller learning"
+        ValueError, match=r"cannot be saved: training has diverged. Train again with a smaller learning"
     ):
         run.save(tmp_path)
     assert contents(tmp_path) == before
 
 
 def _with_trust(trust: Any) -> wf.Run:
-    """The lake's run again, for changes."""
+    """A copy of the lake's run that a test may change."""
     run, belief = lake(), lake().beliefs
     assert isinstance(belief, BeliefNetwork)
     copied = belief.snapshot(belief.q_values)
@@ -279,46 +282,48 @@ def _with_trust(trust: Any) -> wf.Run:
     return wf.Run(labels=run.labels, values=run.tables, beliefs=copied, settings=dict(run.settings))
 
 
-def test_rewards_alone_can_be_normalised(tmp_path: Path) -> None:
+def test_rewards_can_be_normalised_without_observations(tmp_path: Path) -> None:
     vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0), norm_obs=False)
-    beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
     model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]})
-    model.learn(300, callback=beside)
-    run = beside.run
+    model.learn(300, callback=callback)
+    run = callback.run
     run.save(tmp_path / "run")
     assert_same(run, wf.load(tmp_path / "run"), UPRIGHT)
     scale = float(1.0 / np.sqrt(vector.ret_rms.var + vector.epsilon))
-    played = run.simulation(UPRIGHT, rollouts=2)
-    assert played.value == pytest.approx(scale * played.visits.sum())  # every step pays 1, in the units of Q
+    simulation = run.simulation(UPRIGHT, rollouts=2)
+    assert simulation.value == pytest.approx(
+        scale * simulation.visits.sum()
+    )  # the reward is 1 at every step, scaled as Q is
 
 
-def test_the_command_line_asks_a_saved_deep_run(tmp_path: Path, whatfor: object) -> None:
+def test_the_command_line_explains_a_saved_deep_run(tmp_path: Path, whatfor: object) -> None:
     lake().save(tmp_path / "run")
     code, out, err = whatfor("explain", tmp_path / "run", "--state", "row 0, column 0")  # type: ignore[operator]
     assert code == 0, err
-    assert "Estimated by a network" in out
+    assert "Estimated by a belief network" in out
     code, _, err = whatfor("explain", tmp_path / "run", "--state", "0", "--question", "provenance")  # type: ignore[operator]
     assert code == 2
-    assert "a network keeps none" in err
+    assert "a network has none" in err
 
 
-def test_the_command_line_is_told_where_concepts_are(tmp_path: Path, whatfor: Any) -> None:
+def test_the_command_line_imports_concepts_by_name(tmp_path: Path, whatfor: Any) -> None:
     _, run = cart()
     run.save(tmp_path / "cart")
     words = run.labels.words(run.situation(np.zeros(4, np.float32)).index)
-    asked = ("explain", str(tmp_path / "cart"), "--state", words)
-    assert "--cells module:NAME" in whatfor(*asked)[2]
-    assert str(run.intention(words)) in whatfor(*asked, "--cells", "small_agents:ALL")[1]
-    for cells, says in (
+    command = ("explain", str(tmp_path / "cart"), "--state", words)
+    assert "--cells module:NAME" in whatfor(*command)[2]
+    assert str(run.intention(words)) in whatfor(*command, "--cells", "small_agents:ALL")[1]
+    for cells, message in (
         ("small_agents:NONE", "has no 'NONE'"),
         ("nowhere:X", "no module 'nowhere'"),
         ("small_agents", "takes module:NAME"),
     ):
-        code, _, err = whatfor(*asked, "--cells", cells)
-        assert (code, says in err) == (2, True)
+        code, _, err = whatfor(*command, "--cells", cells)
+        assert (code, message in err) == (2, True)
 
 
-def test_a_wrapped_world_is_named(tmp_path: Path) -> None:
+def test_a_world_with_other_states_is_refused(tmp_path: Path) -> None:
     env = gym.make("FrozenLake-v1", is_slippery=False)
     with pytest.raises(ValueError, match="the states of this one have other names"):
-        _ = learned(env, steps=200, world="Taxi-v4")[1].run
+        _ = train_agent(env, steps=200, world="Taxi-v4")[1].run
