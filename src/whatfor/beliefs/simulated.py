@@ -13,6 +13,7 @@ from whatfor.beliefs.exact import chances_of, check_discount
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent, situation_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+from whatfor.caching import Cache
 from whatfor.checks import number, whole
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
@@ -80,7 +81,7 @@ class SimulatedBeliefs(Beliefs):
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self.reward_scale = number("reward_scale", reward_scale)
-        self._cache: dict[tuple[Situation, int], Rollouts] = {}
+        self._cache = Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
 
     def row(self, at: Situation, action: int) -> Row:
         """The means over the rollouts."""
@@ -122,11 +123,7 @@ class SimulatedBeliefs(Beliefs):
         """The rollouts behind a row, cached."""
         at, action = situation_of(state), self.labels.action(action)
         self.labels.check_state(at.index)
-        if (at, action) not in self._cache:
-            if len(self._cache) >= MAX_CACHED_ROWS:
-                del self._cache[next(iter(self._cache))]
-            self._cache[at, action] = self._play(at, action)
-        return self._cache[at, action]
+        return self._cache.get_or_add((at, action), lambda: self._play(at, action))
 
     def _play(self, at: Situation, action: int) -> Rollouts:
         """Play the rollouts of a row; each row has its own random numbers."""
