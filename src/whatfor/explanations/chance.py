@@ -121,7 +121,7 @@ def layout(why: Chance) -> Bars:
     """A bar for the event, and one for everything else."""
     first = why.event.name if why.before is None else f"{why.event.name} first"
     names = (first, *why.otherwise, "unknown")
-    title = f"{why.labels.actions[why.action]}: whether it expects {why.event.name}"
+    title = f"{why.labels.actions[why.action]}: does it expect {why.event.name!r}?"
     numbers = (why.probability, *why.otherwise.values(), why.unknown)
     unknown = tuple(name == "unknown" for name in names)
     return Bars(title, why.labels.words(why.state), names, (Series("chance", numbers),), "chance", unknown)

@@ -86,11 +86,11 @@ class Simulation(Explanation):
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         low, high = self.interval
-        between = f" (95 % interval {amount(low)} to {amount(high)})" if high > low else ", every time"
-        discounted = "" if self.discount == 1.0 else " (discounted)"
+        notes = [] if self.discount == 1.0 else ["discounted"]
+        notes += [f"95 % interval {amount(low)} to {amount(high)}" if high > low else "every time"]
         lines = [
             f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
-            f"Playing its policy gives a return of {amount(self.value)}{discounted}{between}, in {counted(f'{self.length:.3g}', 'step')} on average.",
+            f"Playing its policy gives a return of {amount(self.value)} ({', '.join(notes)}), in {counted(f'{self.length:.3g}', 'step')} on average.",
             "How the episodes ended:",
         ]
         for name, chance in self.chances.items():
