@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.logging import getLogger
 
-PACKAGES = ("whatfor", "whatfor.deep", "whatfor.worlds", "whatfor.testing")
+PACKAGES = ("whatfor", "whatfor.deep", "whatfor.explanations", "whatfor.worlds", "whatfor.testing")
 LOG = getLogger(__name__)
 
 
