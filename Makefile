@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
 SITE := $(VENV)/.site
 PYTEST := -m pytest -n 2 --dist worksteal
-ALL := -m "not load"
+ALL := -m "not load and not release"
 ifndef SEED
 SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d " ")
 endif
@@ -19,7 +19,7 @@ SCRIPT := src/whatfor/explorer/assets/script
 TYPESCRIPT := typescript@5.9
 PRETTIER := prettier@3.6 --print-width 120
 
-.PHONY: demo test test-long test-random test-bounds test-lowest test-python browser lint lint-page format-page fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
+.PHONY: demo test test-long test-release test-random test-bounds test-lowest test-python browser lint lint-page format-page fuzz stress bench paper paper-deep calibration readme docs wheel screenshots clean
 
 demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write a page to question it with
 	$(BIN)/python examples/taxi.py
@@ -28,6 +28,9 @@ test: $(WHOLE)  ## the tests and doctests, and the coverage; test-long runs the 
 	@mkdir -p out
 	$(BIN)/python -m slipcover $(PYTEST)
 	@$(BIN)/python -c "import json; print('{percent_covered:.0f} % of the lines of src/whatfor are covered'.format(**json.load(open('out/coverage.json'))['summary']))"
+
+test-release: $(WHOLE)  ## before a release: whether the outputs that take minutes were printed by the package as it is
+	$(BIN)/python $(PYTEST) -m release
 
 test-random: $(WHOLE)  ## the property tests with more cases, other ones each time; SEED=... repeats a run
 	@echo "To repeat this run: make test-random SEED=$(SEED)"

@@ -2,7 +2,7 @@
 
 A place is everything between `<!-- kind: what -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
 minutes (`slow`), tests compare checksums instead: such a place holds those of the example and of the package that printed it.
-The short tests compare the example's, the long ones both. `--quick` leaves those out. Pictures that the code of a page saves go to docs/images.
+`make test` compares the example's, `make test-release` both. `--quick` leaves those out. Pictures that the code of a page saves go to docs/images.
 """
 
 from __future__ import annotations

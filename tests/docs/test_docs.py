@@ -32,7 +32,7 @@ def test_what_takes_minutes_was_printed_by_the_example_as_it_is(page):
     assert fill_readme.stale(page.read_text(), package=False) == [], "run `make readme`"
 
 
-@pytest.mark.long  # before a release: any change of the package may change what an example prints
+@pytest.mark.release  # any change of the package may change what an example prints
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
 def test_what_takes_minutes_was_printed_by_the_package_as_it_is(page):
     assert fill_readme.stale(page.read_text()) == [], "run `make readme`"
