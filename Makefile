@@ -100,7 +100,7 @@ readme: $(WHOLE)  ## put what the commands print into the README and the pages, 
 	cp out/taxi.png out/deep_acrobot.png out/deep_acrobot_comparison.png docs/images/
 
 docs: $(SITE)  ## the documentation site, into out/site; warnings are errors
-	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs out/site
+	$(BIN)/python -m sphinx -E -b html -n -W --keep-going -q docs out/site
 	@echo "out/site/index.html"
 
 wheel:  ## build the wheel into dist, install it into an empty environment outside this folder, and try it there

@@ -55,13 +55,13 @@ def test_words_in_blackjack(blackjack, text, at, value):
     [
         (
             "banana",
-            "'banana' in 'banana' is not understood. Give values: row is one of 0, 1, 2, 3, 4; column is one of",
+            "unknown event 'banana'. Give values: row is one of 0, 1, 2, 3, 4; column is one of",
         ),
-        ("passenger not aboard", "'passenger not' in 'passenger not aboard' is not understood"),
-        ("row 4 or row 3", "'or row 3' in 'row 4 or row 3' is not understood"),
-        ("passenger aboard, delivered", "'delivered' in 'passenger aboard, delivered' is not understood"),
+        ("passenger not aboard", "cannot parse 'passenger not' in 'passenger not aboard'"),
+        ("row 4 or row 3", "cannot parse 'or row 3' in 'row 4 or row 3'"),
+        ("passenger aboard, delivered", "cannot parse 'delivered' in 'passenger aboard, delivered'"),
         ("row 9", "row cannot be '9'; row is one of 0, 1, 2, 3, 4"),
-        ("", "'' does not describe a state. Give values: row is one of 0, 1, 2, 3, 4; column"),
+        ("", "unknown event ''. Give values: row is one of 0, 1, 2, 3, 4; column"),
         ("68", "or name an ending: timed out, terminated, delivered"),
     ],
 )

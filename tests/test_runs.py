@@ -1,5 +1,7 @@
 """The answers of a run, and its errors."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def test_an_intention_adds_up():
     assert why.visits.shape == why.earnings.shape == run.values.shape
     text = str(why)
     assert f"Its estimated return is {amount(why.value)}" in text
-    assert f"In total {amount(why.value)}: the agent's own value" in text
+    assert f"Sum: {amount(why.value)}, equal to the agent's Q-value" in text
     assert "row 2, column 0: right" in text
     assert f"{int(run.ledger.tries()[36, why.action]):,} times" in text
 
@@ -42,7 +44,7 @@ def test_an_ending_is_mentioned_only_if_one_was_learned():
     assert "It has not learned what follows." in str(onward)
     ledger.record(1, 0, 1.0, None, ending="won", step_size=0.5, discount=0.9)
     last = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger).intention(1)
-    assert "it takes 'action 0'; it expects to end with 'won' (50 %), as far as it knows (50 % unknown)." in str(last)
+    assert "it takes 'action 0'; it expects to end with 'won' (50 %); 50 % unknown." in str(last)
     assert "only once; 50 % of the weight is still on the initial value." in str(last)
     assert last.chances == {"won": 0.5}
 
@@ -98,11 +100,24 @@ def test_a_run_of_a_custom_loop_answers_what_it_can():
         wf.train(run, episodes=1)
     with pytest.raises(ValueError, match="needs the ledger"):
         wf.Run(labels=run.labels, values=run.values).intention(0)
-    for values, what in (([[1j]], "complex128"), ([["1"]], "<U1"), ([[None]], "object")):
-        with pytest.raises(ValueError, match=f"values holds {what} values; it must hold numbers"):
+    for values, what in (([[1j]], "complex128 values"), ([["1"]], "text"), ([[None]], "Python objects")):
+        with pytest.raises(ValueError, match=f"values holds {what}; it must hold numbers"):
             wf.Run(labels=wf.Labels.plain(1, 1), values=values)
     with pytest.raises(ValueError, match="values has shape"):
         wf.Run(labels=run.labels, values=np.zeros((3, 3)))
+    with pytest.raises(ValueError, match=r"values has shape \(1, 1\); the ledger has 2 states and 1 actions"):
+        wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.5]], ledger=ledger)
+
+
+def test_errors_about_arguments_name_the_method(taxi_2k):
+    with pytest.raises(TypeError, match=r"Run\.chance\(\) missing 1 required keyword-only argument: 'event'"):
+        taxi_2k.chance(0)
+    with pytest.raises(TypeError, match=r"Run\.provenance\(\) got an unexpected keyword argument 'top'"):
+        taxi_2k.provenance(0, top=3)
+
+
+def test_the_evaluation_of_one_episode_has_no_interval(taxi_2k):
+    assert re.fullmatch(r"mean return \S+ over 1 episode", str(taxi_2k.evaluate(1)))
 
 
 def test_questions_about_given_beliefs():

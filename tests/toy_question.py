@@ -43,7 +43,7 @@ def layout(why: Lead) -> Bars:
     "how far it leads",
     answer=Lead,
     layout=layout,
-    needs=["two actions"],
+    needs=["two actions", "play"],  # play, though it takes none of the parameters of playing
     parameters=(Parameter("times", "what the lead is multiplied by", "number", needed=True, example="2", suggestions=lambda _: ["1", "2"]),),
 )  # fmt: skip
 def ask(run: Run, state: State, action: Action | None = None, *, times: int) -> Lead:

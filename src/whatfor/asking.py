@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, get_args, g
 import tyro
 
 import whatfor.explanations  # noqa: F401 - registers the questions
-from whatfor.question import QUESTIONS, Parameter, Question
+from whatfor.question import QUESTIONS, Parameter, Question, question_of
 
 if TYPE_CHECKING:
     from whatfor.explanation import Explanation
@@ -29,15 +29,16 @@ def shared_flags() -> dict[str, list[tuple[Question, Parameter]]]:
 def flags_type(*, drawn: bool = False) -> Any:
     """A dataclass of the flags of all questions, for tyro; with ``drawn``, also the flag that selects a picture."""
     fields: list[Any] = [
-        ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.")),
-        _optional("action", str, "The action, by name or number; by default the best."),
+        ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
+        _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
         _optional("question", Literal[tuple(QUESTIONS)], "The question; by default the intention."),
     ]
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
         help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
-        fields.append(_optional(flag, int if first.kind == "number" else str, help))
+        metavar = {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
+        fields.append(_optional(flag, int if first.kind == "number" else str, help, metavar))
     if drawn:
         options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
         every = tuple(dict.fromkeys(one for pictures in options.values() for one in pictures))
@@ -52,12 +53,24 @@ def _pictures(question: Question) -> tuple[str, ...]:
     return get_args(hints["show"]) if "show" in hints else ()
 
 
-def _flag(kind: Any, help: str) -> Any:
-    return Annotated[kind, tyro.conf.arg(help=help)]
+def check_show(explanation: Explanation, show: str | None) -> None:
+    """Raise ``ValueError`` if an answer does not have the picture that --show selects."""
+    question = question_of(explanation)
+    if show is not None and show not in (pictures := _pictures(question)):
+        raise ValueError(
+            f"--show {show} is not for --question {question.name}"
+            + (f"; its pictures are {', '.join(pictures)}" if pictures else ", which has only one picture")
+        )
 
 
-def _optional(name: str, kind: Any, help: str) -> tuple[str, Any, Any]:
-    return name, _flag(kind | None if isinstance(kind, type) else Optional[kind], help), field(default=None)  # noqa: UP045
+def _flag(kind: Any, help: str, **more: Any) -> Any:
+    return Annotated[kind, tyro.conf.arg(help=help, **more)]
+
+
+def _optional(name: str, kind: Any, help: str, metavar: str = "") -> tuple[str, Any, Any]:
+    choices = f"{{{','.join(get_args(kind))}}}" if get_args(kind) else "INT"
+    flag = _flag(Optional[kind], help, metavar=metavar or choices, help_behavior_hint="")  # noqa: UP045
+    return name, flag, field(default=None)
 
 
 def answer(run: Run, asked: Any) -> Explanation:
@@ -86,6 +99,8 @@ def answer(run: Run, asked: Any) -> Explanation:
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
+    if asked.as_of is not None and (since := parameters.get("since")) is not None and since > asked.as_of:
+        raise ValueError(f"--since {since} is later than --as-of {asked.as_of}; give an earlier episode")
     return question.ask(run, asked.state, asked.action, **parameters)
 
 

@@ -87,8 +87,28 @@ def array_of(what: str, values: Any, kinds: str, are: str) -> NDArray[Any]:
     except ValueError:  # rows of different lengths
         array = np.empty(0, dtype=object)
     if array.dtype.kind not in kinds:
-        raise ValueError(f"{what} holds {array.dtype} values; it must hold {are}")
+        raise ValueError(f"{what} holds {contents_of(array)}; it must hold {are}")
     return array
+
+
+def contents_of(array: NDArray[Any]) -> str:
+    """What an array holds, for messages.
+
+    >>> contents_of(np.array(["up"])), contents_of(np.array([0.5]))
+    ('text', 'float64 values')
+    """
+    return {"U": "text", "S": "bytes", "O": "Python objects"}.get(array.dtype.kind, f"{array.dtype} values")
+
+
+def check_tables(shape: tuple[int, ...], owner: str, pairs: tuple[int, int]) -> None:
+    """Check that an array of values has the states and actions of the labels or the ledger.
+
+    >>> check_tables((4, 2), "the ledger has", (5, 2))
+    Traceback (most recent call last):
+    ValueError: values has shape (4, 2); the ledger has 5 states and 2 actions
+    """
+    if shape[-2:] != pairs or len(shape) not in (2, 3):
+        raise ValueError(f"values has shape {shape}; {owner} {pairs[0]} states and {pairs[1]} actions")
 
 
 def _between(low: float | None, high: float | None) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -18,27 +19,32 @@ from whatfor.text import file_name
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
+RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
+Cells = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
 
 def train(
-    env: tyro.conf.Positional[str],
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")],
     /,
-    out: str,
+    out: Annotated[str, tyro.conf.arg(metavar="RUN")],
     learner: LearnerName = "q-learning",
     episodes: int = 5_000,
     seed: int = 0,
     step_size: str = "0.1",
     discount: float = 0.99,
     exploration: str = "0.1",
-    lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.9,
+    lambda_: Annotated[
+        float | None, tyro.conf.arg(name="lambda", metavar="FLOAT", help_behavior_hint="(default: 0.9)")
+    ] = None,
     bins: tuple[int, ...] = (),
     bounds: tuple[float, ...] = (),
-    max_steps: int | None = None,
+    max_steps: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(optional)")] = None,
     time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
     engine: Literal["auto", "python", "compiled"] = "auto",
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
     replace: bool = False,
 ) -> None:
     """Train an agent and save the run.
@@ -52,10 +58,10 @@ def train(
         step_size: A number, or "visit-count".
         discount: The discount factor.
         exploration: A number, "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)".
-        lambda_: λ, for lambda-returns only.
-        bins: For continuous observations: bins for each number, or one count for all.
-        bounds: The range of the bins: low and high of each number in turn.
-        max_steps: The most steps in an episode.
+        lambda_: λ, only with --learner lambda-returns.
+        bins: For continuous observations: the number of bins of each dimension, or one number for all.
+        bounds: The range of the bins: low and high of each dimension in turn.
+        max_steps: The maximum number of steps in an episode.
         time_limit: Bootstrap through a time limit, or treat it as an end.
         engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
@@ -64,6 +70,7 @@ def train(
     from pathlib import Path
 
     import whatfor as wf
+    from whatfor.checks import number
     from whatfor.folder import holds_run
     from whatfor.pictures.files import check_writable
 
@@ -78,7 +85,9 @@ def train(
         "monte-carlo": wf.MonteCarlo,
         "lambda-returns": wf.LambdaReturns,
     }
-    extra = {"lambda_": lambda_} if learner == "lambda-returns" else {}
+    if lambda_ is not None and learner != "lambda-returns":
+        raise ValueError(f"--lambda is for --learner lambda-returns, not for {learner}")
+    extra = {} if lambda_ is None else {"lambda_": number("--lambda", lambda_, 0, 1)}
     agent = kinds[learner](
         step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **extra
     )
@@ -89,7 +98,7 @@ def train(
     else:
         world = environment_in(env, option)
     if len(bounds) % 2:
-        raise ValueError(f"--bounds takes a low and a high for each number; {len(bounds)} numbers were given")
+        raise ValueError(f"--bounds takes a low and a high for each dimension; {len(bounds)} numbers were given")
     pairs = list(zip(bounds[::2], bounds[1::2], strict=True)) or None
     try:
         run = wf.train(
@@ -112,13 +121,13 @@ def train(
     run.save(out)
     last = run.history.returns[-100:]
     print_safely(run)
-    print_safely(f"engine {run.engine}: {run.settings['engine_reason']}")
+    print_safely(f"using the {run.engine} engine ({run.settings['engine_reason']})")
     if len(last):
         print_safely(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
     print_safely(f"saved to {out}")
 
 
-def explain(run: tyro.conf.Positional[str], /, asked: Any, cells: str | None = None, json: bool = False) -> None:
+def explain(run: RunFolder, /, asked: Any, cells: Cells = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
@@ -135,7 +144,7 @@ def explain(run: tyro.conf.Positional[str], /, asked: Any, cells: str | None = N
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
-def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | None = None) -> None:
+def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: Cells = None) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
@@ -145,7 +154,7 @@ def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | N
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     import whatfor as wf
-    from whatfor.asking import answer, is_plain_intention
+    from whatfor.asking import answer, check_show, is_plain_intention
     from whatfor.pictures.files import ANIMATION_SUFFIXES, PICTURE_SUFFIXES, check_path, save
     from whatfor.question import layout_of
 
@@ -158,19 +167,21 @@ def draw(run: tyro.conf.Positional[str], /, out: str, asked: Any, cells: str | N
             )
         wf.animate([loaded.intention(*step) for step in loaded.episode(asked.state)], path)
     else:
+        explanation = answer(loaded, asked)
+        check_show(explanation, asked.show)
         options = {} if asked.show is None else {"show": asked.show}
-        save(wf.draw(layout_of(answer(loaded, asked), **options)), path)
+        save(wf.draw(layout_of(explanation, **options)), path)
     print_safely(f"drawn to {path}")
 
 
 def report(
-    run: tyro.conf.Positional[str],
+    run: RunFolder,
     /,
-    out: str,
+    out: OutFile,
     episodes: int = 20,
-    states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="STATE")] = (),
     budget: float = 3.0,
-    cells: str | None = None,
+    cells: Cells = None,
 ) -> None:
     """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
 
@@ -179,7 +190,7 @@ def report(
         out: The file to write, ending in .html.
         episodes: How many greedy episodes to show, each from another start.
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
-        budget: The size of the file in megabytes; the page lists what is left out.
+        budget: The maximum size of the file in megabytes; the page lists what is left out.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     from whatfor.explorer.report import SUFFIXES
@@ -202,12 +213,12 @@ def report(
 
 
 def explore(
-    run: tyro.conf.Positional[str],
+    run: RunFolder,
     /,
     host: str = "127.0.0.1",
-    port: int | None = None,
+    port: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = None,
     browser: bool = True,
-    cells: str | None = None,
+    cells: Cells = None,
 ) -> None:
     """Serve a live page about a saved agent: any state, at any time in training.
 
@@ -251,12 +262,18 @@ def _load(run: str, as_of: int | None, cells: str | None) -> Run:
 
 
 def paper(
-    out: str | None = None,
-    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
+    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="ID")] = (),
     deep: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    preset: Literal["small", "full"] | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
-    inputs: Literal["one-hot", "raw"] | None = None,
+    preset: Annotated[
+        Literal["small", "full"] | None, tyro.conf.arg(metavar="{small,full}", help_behavior_hint="")
+    ] = None,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"] | None, tyro.conf.arg(metavar="{auto,cpu,cuda}", help_behavior_hint="")
+    ] = None,
+    inputs: Annotated[
+        Literal["one-hot", "raw"] | None, tyro.conf.arg(metavar="{one-hot,raw}", help_behavior_hint="")
+    ] = None,
     both_heads: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
     """Reproduce the paper's figures, from training to picture, and check the paper's claims about them.
@@ -309,7 +326,9 @@ def _command() -> None:
 
         print_safely(f"whatfor {__version__}")
         return
-    if not {"explain", "draw"}.isdisjoint(sys.argv[1:2]):  # other commands start faster without the questions
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    completion = name.startswith("--tyro-")  # needs the parsers of all commands
+    if completion or name in ("explain", "draw"):  # other commands start faster without the questions
         from whatfor.asking import flags_type
 
         explain.__annotations__["asked"], draw.__annotations__["asked"] = flags_type(), flags_type(drawn=True)
@@ -318,5 +337,11 @@ def _command() -> None:
         "explore": explore,  # handles signals itself
         "paper": interruptible(paper),
     }
-
+    if name in commands:  # only its own parser: tyro cannot build those of explain and draw without the questions
+        tyro.cli(commands[name], prog=f"whatfor {name}", args=sys.argv[2:])
+        return
+    if not completion and name not in ("", "-h", "--help"):
+        close = get_close_matches(name, commands, n=1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"there is no command {name!r}; the commands are {', '.join(commands)}.{meant}")
     tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import contents_of
+
 
 @dataclass(frozen=True, eq=False)
 class Concept:
@@ -74,7 +76,7 @@ def states_in(what: Any, n_states: int) -> NDArray[np.bool_]:
             )
         return given.copy()
     if given.size and not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"state indices must be whole numbers, not {given.dtype}")
+        raise ValueError(f"state indices must be whole numbers, not {contents_of(given)}")
     outside = given[(given < 0) | (given >= n_states)]
     if outside.size:
         raise ValueError(f"state {outside.flat[0]} is out of range: there are states 0 to {n_states - 1}")

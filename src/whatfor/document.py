@@ -240,6 +240,7 @@ class RunDocument(Strict, frozen=True):
     labels: Labels
     settings: RunSettings
     stopped: Text | None
+    own_values: bool  # False: the tables were recomputed from the ledger
     ledger: LedgerDocument | None
     snapshot: Snapshot | None
     table: TableDocument | None

@@ -34,6 +34,8 @@ class Explanation(ABC):
     action: int
     #: |sum of the answer's parts - the agent's own value|; None: there is no such value.
     residual: float | None
+    #: Whether it is about what the agent learned; False: about what playing its policy leads to.
+    learned: bool = True
 
     @property
     def actions(self) -> tuple[int, ...]:
@@ -77,13 +79,19 @@ class Explanation(ABC):
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
-    def _quality(self, scale: float, what: str = "value") -> str:
-        """The quality of a sum of parts, in words; ``scale``: the sum of their absolute values."""
+    def _sum_text(self, total: str, scale: float, what: str = "the agent's Q-value", *, estimated: bool = False) -> str:
+        """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``estimated``: by a network."""
+        if not self.learned:
+            return f"Sum: {total}, by playing its policy; not compared with the agent's values"
         if self.residual is None:
-            return "computed from its updates; the agent's own table of that time was not saved"
+            return f"Sum: {total}, computed from the updates; the agent's own table of that time was not saved"
         if self.residual <= ROUNDING * max(1.0, scale):
-            return f"the agent's own {what}, up to rounding (residual {self.residual:.1g})"
-        return f"{self.residual:.3g} off the agent's own {what}"
+            return f"Sum: {total}, equal to {what} up to rounding (residual {self.residual:.1g})"
+        if estimated:
+            return f"Sum: {total}, {self.residual:.3g} off {what}"
+        return (
+            f"Sum: {total}. The explanation is off by {self.residual:.3g}: the ledger does not match the agent's values"
+        )
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""

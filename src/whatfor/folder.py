@@ -237,7 +237,7 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
         newer = manifest["format"] > FORMAT
         raise FolderError(
             f"{folder} was written by {'a newer' if newer else 'an older'} whatfor (format {manifest['format']}, this one reads {FORMAT}): "
-            + ("pip install --upgrade whatfor" if newer else "train it again")
+            + ("update whatfor" if newer else "train it again")
         )
     entries = manifest["files"]
     for name, entry in entries.items():

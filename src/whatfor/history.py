@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.text import count
+
 
 @dataclass(frozen=True)
 class History:
@@ -69,4 +71,6 @@ class Evaluation:
         return cls(returns, lengths, mean - half, mean + half)
 
     def __str__(self) -> str:
-        return f"mean return {self.mean:.4g} (95 % interval {self.low:.4g} to {self.high:.4g}) over {len(self.returns)} episodes"
+        n = len(self.returns)
+        interval = f" (95 % interval {self.low:.4g} to {self.high:.4g})" if n > 1 else ""  # one episode has no spread
+        return f"mean return {self.mean:.4g}{interval} over {count(n, 'episode')}"

@@ -19,7 +19,7 @@ from whatfor.checks import whole
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
 from whatfor.reading import Reader
-from whatfor.text import check_plain
+from whatfor.text import check_plain, count
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -151,7 +151,7 @@ class Labels:
         phrase = next((ending.phrase for ending in self.endings if ending.name == name and ending.phrase), None)
         if phrase is not None:
             return self._fill(phrase, state)
-        return {"timed out": "run out of time", "terminated": "be done"}.get(name, f"end with {name!r}")
+        return {"timed out": "run out of time", "terminated": "terminate"}.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
         """The observation of a state; for bins, their midpoints."""
@@ -186,7 +186,7 @@ class Labels:
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
             raise ValueError(
-                f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self.example()}"
+                f"{observation!r} has {count(len(numbers), 'number')}; a state has {len(self.axes)}. {self.example()}"
             )
         if self.observed == "bins":
             if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
@@ -210,7 +210,7 @@ class Labels:
         flat = np.asarray(observations).reshape(len(observations), -1)
         if flat.shape[1] != len(self.axes):
             raise ValueError(
-                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self.example()}"
+                f"an observation has {count(flat.shape[1], 'number')}; a state has {len(self.axes)}. {self.example()}"
             )
         bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
@@ -224,7 +224,11 @@ class Labels:
             if action.strip().lower() not in names:
                 raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
             return names.index(action.strip().lower())
-        index = int(action) if isinstance(action, str) else whole("an action's index", action)
+        try:
+            index = int(action) if isinstance(action, str) else whole("action", action)
+        except ValueError:
+            choices = ", ".join(repr(name) for name in self.actions)
+            raise ValueError(f"action must be an integer or one of {choices}, not {action!r}") from None
         if not 0 <= index < self.n_actions:
             numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
@@ -289,7 +293,10 @@ class Labels:
     def example(self) -> str:
         """A hint how to write a state."""
         some = self.n_states * 2 // 3
-        ways = dict.fromkeys([repr(self.words(some)), str(self.observation(some))])
+        observation = self.observation(some)
+        if isinstance(observation, np.ndarray):
+            observation = [float(f"{x:.6g}") if self.observed == "bins" else int(x) for x in observation]
+        ways = dict.fromkeys([repr(self.words(some)), str(observation)])
         return f"Write it like this: {' or '.join(ways)}"
 
     def to_json(self) -> dict[str, Any]:

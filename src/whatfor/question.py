@@ -89,7 +89,8 @@ def question(
                 raise ValueError(f"{name} {why}")
             return ask(run, *args, **kwargs)
 
-        asked.__name__, asked.__qualname__ = name, f"Run.{name}"
+        for function in (ask, asked):  # a TypeError about arguments names the inner one
+            function.__name__, function.__qualname__ = name, f"Run.{name}"
         QUESTIONS[name] = Question(name, title, asked, answer, needs=frozenset(needs), **more)
         for one in sorted(QUESTIONS.values(), key=lambda one: one.place):  # keep the dictionary sorted
             QUESTIONS[one.name] = QUESTIONS.pop(one.name)
@@ -102,10 +103,12 @@ def why_not(run: Run, asked: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as is known without playing."""
     if "two actions" in asked.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
-    missing = ("updates" in asked.needs and run.ledger is None) or (
-        "endings" in asked.needs and run.ledger is None and "endings" not in run.beliefs.can
-    )
-    return no_ledger_reason(run) if missing else None
+    if "updates" in asked.needs and run.ledger is None:
+        return no_ledger_reason(run)
+    if "endings" in asked.needs and "endings" not in run.beliefs.can:
+        source = type(run.beliefs).__name__
+        return f"needs beliefs that know how episodes end, and {source} does not: ask a run with a ledger, or without {source}"
+    return None
 
 
 def no_ledger_reason(run: Run) -> str:

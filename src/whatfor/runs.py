@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor import explanations as answers
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
-from whatfor.checks import array_of
+from whatfor.checks import array_of, check_tables
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import Intention
+from whatfor.explanations.methods import QuestionMethods
 from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whatfor.explorer.notebook import Inline
 
 
-class Run:
+class Run(QuestionMethods):
     """The result of training: values, ledger, history and settings.
 
     ``train`` and ``load`` return runs. For a custom training loop, use ``Run(labels=..., values=..., ledger=...)``.
@@ -57,10 +57,9 @@ class Run:
     ) -> None:
         tables = array_of("values", values, "biuf", "numbers").astype(np.float64)  # a copy
         shape = (labels.n_states, labels.n_actions)
-        if tables.shape[-2:] != shape or tables.ndim not in (2, 3):
-            raise ValueError(
-                f"values has shape {tables.shape}; the labels have {shape[0]} states and {shape[1]} actions"
-            )
+        check_tables(tables.shape, "the labels have", shape)
+        if ledger is not None:
+            check_tables(tables.shape, "the ledger has", (ledger.n_states, ledger.n_actions))
         self.labels: Labels = labels
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
@@ -184,17 +183,6 @@ class Run:
 
     # -- questions -------------------------------------------------------------------------
 
-    intention = answers.intention.ask
-    contrast = answers.contrast.ask
-    outcomes = answers.outcomes.ask
-    timeline = answers.timeline.ask
-    provenance = answers.provenance.ask
-    comparison = answers.comparison.ask
-    parts = answers.parts.ask
-    chance = answers.chance.ask
-    change = answers.change.ask
-    simulation = answers.simulation.ask
-
     def ask(self, question: str, state: State, action: Action | None = None, **parameters: Any) -> Explanation:
         """Answer a question by its name: ``run.ask("timeline", state, horizon=5)``."""
         if question not in QUESTIONS:
@@ -209,12 +197,13 @@ class Run:
     def expects(self, at: Situation, action: int) -> Intention:
         """The intention behind an action in a situation; other answers build on it."""
         values, row = self.values_at(at), self.beliefs.row(at, action)
-        return Intention.of(row, self.labels, at.index, action, values=values, own=self.origin.own_values)
+        own: dict[str, bool] = {"own": self.origin.own_values, "learned": self.beliefs.learned}
+        return Intention.of(row, self.labels, at.index, action, values=values, **own)
 
     # -- saving and showing ----------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a folder atomically, as npz and JSON files with checksums."""
+        """Write the run to a folder atomically, as npz and JSON files; a run that is already there is replaced."""
         from whatfor.saving import save
 
         save(self, path)
@@ -230,7 +219,7 @@ class Run:
     ) -> None:
         """Write an interactive page about this run as one HTML file: its greedy episodes, or those from given states.
 
-        ``budget``: the size of the file in megabytes; the page lists what is left out. ``enter`` as in ``simulation``.
+        ``budget``: the maximum size of the file in megabytes; the page lists what is left out. ``enter`` as in ``simulation``.
         """
         from whatfor.explorer.report import report
 

@@ -86,11 +86,17 @@ def _sentence(error: Exception) -> str:
 
 def _contents_of(run: Run) -> Contents:
     """The document, arrays and tensors of a run."""
+    if run.agent is None and run.playing.beliefs is not None:
+        name = type(run.playing.beliefs).__name__
+        raise FolderError(
+            f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
+        )
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
     data: dict[str, Any] = {
         "labels": run.labels.to_json(),
         "settings": run.settings,
         "stopped": run.stopped,
+        "own_values": run.origin.own_values,
         "ledger": None,
         "snapshot": None,
         "table": None,
@@ -144,7 +150,7 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         history=History(returns, lengths),
         settings=plain["settings"],
         stopped=stored.stopped,
-        origin=Origin(table=table, snapshot=snapshot),
+        origin=Origin(table=table, snapshot=snapshot, own_values=stored.own_values),
     )
     return run, stored.network
 

@@ -132,7 +132,7 @@ def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: flo
 
     >>> check_beliefs(Audit(Ledger(n_states=2, n_actions=1)), 2, 1)
     """
-    assert isinstance(beliefs, Beliefs), "beliefs are a subclass of whatfor.Beliefs, with row(at, action)"
+    assert isinstance(beliefs, Beliefs), "beliefs are a subclass of whatfor.beliefs.Beliefs, with row(at, action)"
     values = np.array([[beliefs.value(s, a) for a in range(n_actions)] for s in range(n_states)])
     assert np.isfinite(values).all(), "a value is not finite"
     for s in range(n_states):

@@ -89,6 +89,8 @@ def percent(share: float) -> str:
     ('68 %', '3.1 %', '< 0.1 %', '> 99 %', '100 %', '0 %')
     """
     number = 100.0 * share
+    if abs(number) < 1e-9:
+        return "0 %"
     if 0.0 < number < 0.05:
         return "< 0.1 %"
     if 99.5 <= number < 100.0 - 1e-9:  # a sum of shares may miss 100 by a rounding error
@@ -102,6 +104,7 @@ def amount(number: float, *, signed: bool = False) -> str:
     >>> amount(15.28412), amount(-0.00123456), amount(20.0), amount(123456.7), amount(2.5, signed=True), amount(0.0, signed=True)
     ('15.28', '-0.001235', '20', '123,457', '+2.5', '0')
     """
+    number += 0.0  # no minus before 0
     sign = "+" if signed and number else ""
     if abs(number) >= 9_999.5:
         return f"{number:{sign},.0f}"

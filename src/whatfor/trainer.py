@@ -96,6 +96,8 @@ def train(
         raise ValueError(
             f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner checks a custom learner"
         )
+    if replay is not None and not isinstance(replay, Replay):
+        raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"

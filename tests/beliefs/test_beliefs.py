@@ -8,6 +8,7 @@ import whatfor as wf
 from taxi_runs import train_taxi
 from whatfor.beliefs import Beliefs, Row, value_iteration
 from whatfor.labels import Axis
+from whatfor.question import QUESTIONS
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds import blackjack, chain, table
 from whatfor.worlds.gymnasium import twin
@@ -205,25 +206,54 @@ def test_sources_keep_the_contract(source):
 
 
 class Toy(Beliefs):
-    """A source in one file: from state 0, "go" leads to state 1, where "go" earns 1 and ends the episode."""
+    """A source in one file: "go" leads from state 0 to state 1, where "go" earns 1 and ends the episode; "stop" ends it."""
 
     can = frozenset({"endings"})
 
     def row(self, at, action):
-        visits = np.eye(2)[at.index][:, None] if at.index else np.array([[1.0], [0.5]])
-        return Row(visits, visits * [[0.0], [1.0]], value=1.0 if at.index else 0.5, endings={"terminated": 1.0})
+        visits = np.zeros((2, 2))
+        visits[at.index, action] = 1.0
+        if at.index == 0 and action == 0:
+            visits[1, 0] = 0.5
+        earnings = visits * [[0.0, 0.0], [1.0, 0.0]]
+        return Row(visits, earnings, value=float(earnings.sum()), endings={"terminated": 1.0})
 
 
-def test_a_custom_source_answers_what_it_can():
-    check_beliefs(Toy(), 2, 1)
-    labels = wf.Labels((Axis("state", 2),), ("go",))
-    run = wf.Run(labels=labels, values=[[0.5], [1.0]], beliefs=Toy())
+def test_a_custom_source_answers_every_question_that_it_can():
+    check_beliefs(Toy(), 2, 2)
+    labels = wf.Labels((Axis("state", 2),), ("go", "stop"))
+    run = wf.Run(labels=labels, values=[[0.5, 0.0], [1.0, 0.0]], beliefs=Toy())
     assert run.intention(0).residual == 0.0
+    assert run.contrast(0).gap == 0.5
     assert run.outcomes(0).chances == {"terminated": 1.0}
-    assert str(run.outcomes(0)).startswith("In 'state 0', after 'go', it expects the episode to end like this:")
-    assert "go" in str(run.intention(0))
-    with pytest.raises(ValueError, match=r"timeline|needs the ledger"):
-        run.timeline(0)
+    other = {"change": {"since": run}, "chance": {"event": "state 1"}}
+    for name, question in QUESTIONS.items():
+        if "play" in question.needs:
+            continue  # it has no environment
+        if "updates" in question.needs:
+            with pytest.raises(ValueError, match=f"^{name} needs the ledger, and this run has none"):
+                run.ask(name, 0, **other.get(name, {}))
+        else:
+            assert run.ask(name, 0, **other.get(name, {})).sentences()
+
+
+def test_a_source_that_does_not_know_endings_says_so():
+    run = wf.train("FrozenLake-v1", episodes=20, seed=0)
+    with pytest.raises(ValueError, match="outcomes needs beliefs that know how episodes end, and BeliefMap does not"):
+        run.believing(wf.BeliefMap.from_ledger(run.ledger)).outcomes(0)
+
+
+@pytest.mark.parametrize("source", [wf.ExactBeliefs, wf.SimulatedBeliefs])
+def test_what_a_policy_leads_to_is_not_called_what_it_expects(source):
+    """No residual and no badge: the numbers are not the agent's."""
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=300, seed=0)
+    other = run.believing(source("FrozenLake-v1", run.policy, discount=0.9))
+    why = other.intention(14)
+    assert why.residual is None
+    assert why.badge() is None
+    assert "expects" not in str(why)
+    assert "playing its policy after" in str(why)
+    assert sum(other.outcomes(14).chances.values()) == pytest.approx(1.0)
 
 
 def test_beliefs_that_do_not_add_up_are_reported():

@@ -37,7 +37,7 @@ def test_the_train_command_saves_the_same_run_as_train(taxi):
     assert np.array_equal(run.tables, same.tables)
     assert out.splitlines() == [
         repr(same),
-        "engine compiled: the same world as the environment",
+        "using the compiled engine (exact reimplementation of Taxi-v4)",
         f"mean return of the last 100 episodes: {same.history.returns[-100:].mean():.4g}",
         f"saved to {folder}",
     ]
@@ -60,7 +60,7 @@ def test_explain_prints_value_residual_and_expected_future(whatfor, taxi, state,
         re.fullmatch(rf" +{later[s, a]:.3f}  {re.escape(run.labels.words(s))}: {run.labels.actions[a]}", line)
         for line in rest
     )
-    total = re.fullmatch(r"In total (\S+): the agent's own value, up to rounding.*\.", rest[-1])[1]
+    total = re.fullmatch(r"Sum: (\S+), equal to the agent's Q-value up to rounding.*\.", rest[-1])[1]
     assert float(total) == pytest.approx(run.values[68, chosen], rel=1e-3)
 
 
@@ -71,7 +71,7 @@ def test_explain_prints_a_large_residual(whatfor, taxi, tmp_path):
     run.save(tmp_path / "wrong")
     code, out, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
     assert code == 0
-    assert "0.25 off the agent's own value" in out.splitlines()[-1]
+    assert "The explanation is off by 0.25: the ledger does not match the agent's values" in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,11 @@ def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, set
         ("CartPole-v1", "bins=10"),
         (
             "CartPole-v1 --bins 3 --bounds 1 2 3",
-            "--bounds takes a low and a high for each number; 3 numbers were given",
+            "--bounds takes a low and a high for each dimension; 3 numbers were given",
         ),
         ("Taxi-v4 --discount 2", "discount is 2.0"),
+        ("Taxi-v4 --lambda 0.5", "--lambda is for --learner lambda-returns, not for q-learning"),
+        ("Taxi-v4 --learner lambda-returns --lambda 3", "--lambda is 3.0; it must lie in [0, 1]"),
         ("Taxi-v4 --step-size much", "--step-size takes a number or \"visit-count\", not 'much'"),
         ("Taxi-v4 --exploration linear(1,2)", "--exploration 'linear(1,2)': write e.g. \"linear(1, 0.1, 250)\""),
         ("Taxi-v4 --exploration sometimes", "--exploration takes a number"),
@@ -157,7 +159,7 @@ def test_wrong_flags_give_one_line_and_leave_no_files(whatfor, tmp_path, words, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--state", "nowhere"], "does not give the row; row is one of 0, 1, 2, 3, 4"),
+        (["--state", "nowhere"], "the row is missing; row is one of 0, 1, 2, 3, 4"),
         (["--state", "500"], "state 500 is out of range: there are states 0 to 499"),
         (["--state", "68", "--action", "fly"], "the actions are south, north, east, west, pick up, drop off"),
         (["--state", "68", "--event", "banana"], "or name an ending: timed out, terminated, delivered"),
@@ -264,6 +266,20 @@ print("imported", [name for name in {HEAVY!r} if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "usage: whatfor" in done.stdout
     assert done.stdout.splitlines()[-2:] == ["left with 0", "imported []"]
+
+
+@pytest.mark.parametrize("word", ["trian", "--bogus"])
+def test_an_unknown_command_gives_one_line_with_the_commands(whatfor, word):
+    code, out, errors = whatfor(word)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert f"there is no command {word!r}; the commands are train, explain, draw, report, explore, paper" in errors
+    assert ("Did you mean 'train'?" in errors) == (word == "trian")
+
+
+def test_stray_arguments_are_named(whatfor, tmp_path):
+    code, out, errors = whatfor("report", tmp_path, "--out", tmp_path / "page.html", "--states", "0", "1")
+    assert (code, out) == (2, "")
+    assert "Unrecognized options: 1" in errors
 
 
 def test_the_module_is_the_command():

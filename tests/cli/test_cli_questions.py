@@ -62,6 +62,7 @@ def test_every_question(whatfor, taxi, flags):
         (("--event", "the moon"), "the moon"),
         (("--horizon", "3"), "--horizon is for --question timeline, not for intention"),
         (("--question", "timeline", "--horizon", "0"), "horizon is 0; ask for at least one step"),
+        (("--as-of", "10", "--since", "20"), "--since 20 is later than --as-of 10"),
         (("--since", "9999"), "this ledger has 2000 episodes"),
         (("--instead", "fly"), "there is no action 'fly'; the actions are south, north, east, west, pick up, drop off"),
     ],
@@ -104,5 +105,5 @@ def test_a_gif_shows_the_episode(whatfor, taxi, tmp_path):
     assert "a .gif shows the intentions along a greedy episode" in error
     code, _, error = whatfor("draw", taxi, "--state", START, "--show", "endings", "--out", tmp_path / "no.png")
     assert code == 2
-    assert "the layout of intention takes no show=" in error
+    assert "--show endings is not for --question intention" in error
     assert [file.name for file in tmp_path.iterdir()] == ["way.gif"]

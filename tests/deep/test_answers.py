@@ -151,7 +151,7 @@ def test_an_answer_about_a_pair_without_samples_is_called_a_guess(monkeypatch: p
     comparison = run.comparison(state, action, rollouts=10)
     assert comparison.verdict == "unjudged"
     assert "it expects nothing" not in str(comparison)
-    assert f"value: {amount(comparison.measures[0].believed)} believed" in str(comparison)
+    assert f"value: estimated {amount(comparison.measures[0].believed)}, true" in str(comparison)
     contrast = run.contrast(state, action)
     assert f"{run.labels.actions[action]!r} was in none of its training batches here" in str(contrast)
     assert run.trust is not None
@@ -209,7 +209,7 @@ def test_sentences_are_hedged_by_grade() -> None:
     assert "by an unreliable estimate, it expects" in texts["poor"]
     assert "Unreliable: over" in texts["poor"]
     assert "roughly" not in texts["close"]
-    assert "visits are 10 % off the exact ones" in texts["close"]
+    assert "relative L1 distance between its visits and the exact ones: 10 %" in texts["close"]
 
 
 def test_earnings_that_match_q_do_not_make_up_for_wrong_visits() -> None:

@@ -122,8 +122,8 @@ def test_parts_of_a_ride(taxi):
     assert split.rest == pytest.approx(0.0, abs=1e-12)
     assert split.value == taxi.intention(START).value
     text = str(split)
-    assert "         0  covered by no part" in text
-    assert f"In total {split.value:.4g}: the agent's own value, up to rounding" in text
+    assert "covered by no part" not in text
+    assert f"Sum: {split.value:.4g}, equal to the agent's Q-value up to rounding" in text
     fare = taxi.parts(START, parts={"fare": lambda state, action, reward: max(reward, 0.0)})
     assert fare.totals["fare"] == pytest.approx(split.totals["reward +20"], abs=1e-12)
     assert fare.rest == pytest.approx(split.totals["reward -1"] + split.totals["reward -10"], abs=1e-12)
@@ -157,8 +157,8 @@ def test_parts_collected_in_a_custom_training_loop():
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ([1.0], r"part 'x' has shape \(1,\); it needs one number for each of [\d,]+ updates"),
-        (3.0, r"part 'x' has shape \(\)"),
+        ([1.0], r"parts\['x'\] has shape \(1,\); it must have shape \(n_updates,\) = \(\d+,\)"),
+        (3.0, r"parts\['x'\] has shape \(\)"),
         ("fare", "part 'x' is str: give an array with a number for each update, or a function"),
         ({"a": 1}, "part 'x' is dict: give an array"),
         (

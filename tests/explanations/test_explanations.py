@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import whatfor as wf
@@ -52,8 +53,8 @@ def test_the_gap_is_the_difference_of_the_agents_own_values(taxi):
     assert f"The estimated return of 'west' is {contrast.gap:.4g} lower" in text
     other = taxi.labels.actions[contrast.instead.action]
     assert other == "west"
-    assert f"avoided: {START}: {other}" in text, "a cost of only the other action is not called an earning"
-    assert "avoided: taxi at row 0, column 0; passenger aboard; destination R: drop off" not in text
+    assert f"{START}: {other} (avoided cost)" in text, "a cost of only the other action is not called an earning"
+    assert "passenger aboard; destination R: drop off (avoided cost)" not in text
 
 
 def test_the_worse_action_has_no_reasons(taxi):
@@ -61,7 +62,17 @@ def test_the_worse_action_has_no_reasons(taxi):
     assert contrast.gap < 0
     assert contrast.reasons == []
     assert "it moves south rather than 'north' because" in str(contrast)
-    assert "What decides" not in str(contrast)
+
+
+def test_sentences_compare_the_better_action_with_the_worse_one(taxi):
+    """Whichever action is asked about, the parts, their sum and the sentences are about the same difference."""
+    worse, better = taxi.contrast(START, "north", "south"), taxi.contrast(START, "south", "north")
+    assert worse.sentences() == better.sentences()
+    assert worse.gap == -better.gap
+    assert np.array_equal(worse.parts, -better.parts)
+    text = str(worse)
+    assert "Largest contributions in favour of 'south':" in text
+    assert f"Sum: +{better.gap:.4g}, equal to the difference between the agent's Q-values" in text
 
 
 def test_outcomes_are_named_by_the_world_or_by_the_last_step(taxi, chain):

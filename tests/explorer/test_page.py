@@ -421,7 +421,7 @@ def test_a_server_reports_what_it_does_not_understand(live: str, browser: Any, t
     page = context.new_page()
     page.goto(f"{live}#state=nowhere")
     settled(page)
-    assert page.locator("#problem").inner_text().startswith("'nowhere' does not give the row")
+    assert page.locator("#problem").inner_text().startswith("cannot parse the state 'nowhere': the row is missing")
     state = taxi.labels.index(page.locator("#state").input_value())
     assert values(page) == as_text(taxi.values[state], page)
     context.close()

@@ -217,7 +217,6 @@ def test_the_documentation_names_the_limits(taxi: Run) -> None:
         f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {len(provenance['answer']['updates'])} heaviest", f"`--budget` (default {BUDGET:g} MB)",
     ):  # fmt: skip
         assert words in page
-    assert all(f"`{question}`" in page for question in desk.QUESTIONS)
 
 
 def test_requests_know_their_parameters(taxi: Run) -> None:
@@ -353,7 +352,7 @@ def test_jsonable_returns_no_numpy_objects() -> None:
     ("options", "wrong"),
     [
         ({"episodes": 0}, "at least one"),
-        ({"states": ["nowhere"]}, "does not give the row"),
+        ({"states": ["nowhere"]}, "the row is missing"),
         ({"states": [9_999]}, "out of range"),
     ],
 )

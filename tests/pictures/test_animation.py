@@ -65,7 +65,7 @@ def test_wrong_arguments_are_rejected_before_drawing(tmp_path):
         wf.animate([], tmp_path / "film.mp4")
     with pytest.raises(ValueError, match="there is no folder"):
         wf.animate([], tmp_path / "nowhere" / "film.gif")
-    with pytest.raises(ValueError, match="frames of one kind; these are none"):
+    with pytest.raises(ValueError, match="no frames given"):
         wf.animate([], tmp_path / "film.gif")
     with pytest.raises(ValueError, match="these are Board, Grid"):
         wf.animate([only(0, 1.0), map_of(TAXI, some(TAXI))], tmp_path / "film.gif")
@@ -87,3 +87,10 @@ def test_a_failed_animation_leaves_the_old_file(tmp_path, monkeypatch):
         wf.animate([only(2, 1.0)], path)
     assert path.read_bytes() == before
     assert [found.name for found in tmp_path.iterdir()] == ["lake.gif"]
+
+
+def test_only_explanations_and_layouts_are_drawn(tmp_path):
+    with pytest.raises(TypeError, match=r"draw\(\) takes an explanation, .* not 3"):
+        wf.draw(3)
+    with pytest.raises(TypeError, match=r"animate\(\) takes explanations or layouts, not 3"):
+        wf.animate([3], tmp_path / "no.gif")

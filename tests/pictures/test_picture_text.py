@@ -24,7 +24,7 @@ GRID = Grid(
 )  # fmt: skip
 BOARD = Board(
     COSTS, BROKEN, 2, 2, (), (("$a$", 0, 1, COSTS),), COSTS, (0, 0),
-    (Layer(COSTS, "yellow", ((1.0, 0.5), (0.1, 0.2))), Layer(BROKEN, "green", ((0.0, 0.5), (0.1, 0.2)))), quantity=COSTS,
+    (Layer(COSTS, "yellow", ((1.0, 0.5), (0.1, 0.2))), Layer(BROKEN, "green", ((0.0, 0.5), (0.1, 0.2)))), roles=(COSTS,), quantity=COSTS,
 )  # fmt: skip
 LAYOUTS = {
     "bars": BARS,

@@ -189,3 +189,18 @@ def test_a_custom_exploration_must_be_passed_to_resume(tmp_path):
         wf.train(half, episodes=30)
     more = wf.train(half, learner, episodes=30)
     assert np.array_equal(more.tables, whole.tables)
+
+
+def test_values_that_are_not_the_agents_own_stay_so(tmp_path):
+    """A run as of an earlier time has no residual, also after it was saved and loaded."""
+    earlier = wf.train("FrozenLake-v1", episodes=50, seed=0).as_of(20)
+    assert earlier.intention(0).residual is None
+    earlier.save(tmp_path / "run")
+    assert wf.load(tmp_path / "run").intention(0).residual is None
+
+
+def test_other_beliefs_are_not_dropped_silently(tmp_path):
+    run = wf.train("FrozenLake-v1", episodes=50, seed=0)
+    other = run.believing(wf.BeliefMap.from_ledger(run.ledger))
+    with pytest.raises(wf.FolderError, match="beliefs of its own \\(BeliefMap\\)"):
+        other.save(tmp_path / "run")

@@ -92,7 +92,7 @@ def test_a_folder_without_a_run_is_rejected(tmp_path):
 def test_a_newer_format_is_rejected_with_advice(run_folder):
     listed = manifest(run_folder)
     (run_folder / "manifest.json").write_text(json.dumps({**listed, "format": listed["format"] + 1}))
-    check_rejected(run_folder, "newer whatfor .*pip install --upgrade whatfor")
+    check_rejected(run_folder, "newer whatfor .*update whatfor")
 
 
 @pytest.mark.parametrize(

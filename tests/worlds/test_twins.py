@@ -32,7 +32,7 @@ def train(env, **settings):
 )
 def test_plain_environments_have_a_twin(id, options, settings):
     run = train(gym.make(id, **options), **settings)
-    assert (run.engine, run.settings["engine_reason"]) == ("compiled", "the same world as the environment")
+    assert (run.engine, run.settings["engine_reason"]) == ("compiled", f"exact reimplementation of {id}")
     assert repr(run).endswith("engine='compiled')")
     by_hand = train(gym.make(id, **options), engine="python", **settings)
     assert (by_hand.engine, by_hand.settings["engine_reason"]) == ("python", "requested")

@@ -89,6 +89,7 @@ class Audit(Beliefs):
             course=course,
             dropped=account.dropped,
             visits_error=account.visits_error,
+            discounted=self.discounted,
         )
 
     def visits(self, state: int | Situation, action: int, discount: float | None = None) -> NDArray[np.float64]:
@@ -116,6 +117,11 @@ class Audit(Beliefs):
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
+
+    @cached_property
+    def discounted(self) -> bool:
+        """Whether any update has a discount below 1."""
+        return bool(np.any(self.ledger.lines.discount < 1.0))
 
     @property
     def residual(self) -> float:

@@ -34,6 +34,7 @@ class BeliefMap(Beliefs):
         self.initial_visits = initial_visits
         self._maps: tuple[_Map, ...] = ()
         self._n_tables = 1
+        self._discounted = False  # whether any of those updates has a discount below 1
         self._n_read = 0  # updates of the ledger that the maps contain
 
     @classmethod
@@ -54,6 +55,7 @@ class BeliefMap(Beliefs):
             )
         lines = ledger.lines_from(self._n_read)
         self._n_read = len(ledger)
+        self._discounted |= bool(np.any(lines.discount < 1.0))
         visits, earnings, values, initial = self._maps
         for map_, amount in (
             (visits, np.ones(1)),
@@ -72,6 +74,7 @@ class BeliefMap(Beliefs):
             value=self.value(at.index, action),
             initial=self.initial_share(at.index, action),
             now=min(1.0, float(visits[at.index, action])),
+            discounted=self._discounted,
         )
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:

@@ -64,6 +64,7 @@ class ExactBeliefs(Beliefs):
         self._factors: dict[float, Any] = {}
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    learned: ClassVar[bool] = False
 
     def row(self, at: Situation, action: int) -> Row:
         """The exact future of the policy after this action."""

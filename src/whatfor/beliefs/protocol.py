@@ -16,7 +16,7 @@ from whatfor.labels import Labels
 
 #: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
-#: "updates"  the updates behind a value, their experiences, and its sampling error
+#: "updates"  the updates behind a value and its sampling error: the audit of a ledger alone
 Capability = Literal["endings", "updates"]
 
 
@@ -27,6 +27,8 @@ class Beliefs(ABC):
     """
 
     can: ClassVar[frozenset[Capability]] = frozenset()
+    #: Whether the rows are what the agent learned; False: they follow from a policy and a model or environment.
+    learned: ClassVar[bool] = True
     #: How far estimates can be trusted; None: the rows are not estimates.
     trust: Trust | None = None
 

@@ -27,6 +27,7 @@ class Row:
     tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated
     error: float | None = None  # the standard error of the value
     course: Course | None = None  # the likeliest course
+    discounted: bool = True  # whether any discount is below 1
     trust: Trust | None = None  # how far an estimate can be trusted; None: not an estimate
     dropped: float = 0.0  # weight that was too small to follow
     visits_error: float = 0.0  # a bound on the effect of the dropped weight on the sum of visits

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import chances_of, check_discount
-from whatfor.beliefs.protocol import Beliefs, ObservationAgent, situation_of
+from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
@@ -45,6 +45,9 @@ class SimulatedBeliefs(Beliefs):
     >>> beliefs.value(0, 0), beliefs.visits(0, 1).tolist()
     (2.0, [[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     """
+
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    learned: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -91,6 +94,8 @@ class SimulatedBeliefs(Beliefs):
             earnings=self.earnings(at, action),
             value=float(returns.mean()),
             now=min(1.0, float(visits[at.index, action])),
+            discounted=self.discount < 1.0,
+            endings=dict(self.rollouts(at, action).ending_shares(self.labels)),
             error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
         )
 

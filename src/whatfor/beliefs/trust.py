@@ -87,7 +87,7 @@ class Trust(Explanation):
 
     def about(self, residual: float | None) -> list[str]:
         """The quality of one answer, and of all answers."""
-        here = [] if residual is None else [f"Here its earnings are {residual:.2g} off the agent's own value."]
+        here = [] if residual is None else [f"Here its earnings are {residual:.2g} off the agent's Q-value."]
         return [*here, *self.sentences()]
 
     def sentences(self) -> list[str]:
@@ -107,7 +107,7 @@ class Trust(Explanation):
         if self.distance is None:
             visits = "visit error not checked; run.comparison() checks it"
         else:
-            visits = f"visits are {percent(self.distance)} off the exact ones (over {count(self.states, 'state')})"
+            visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
         if self.impossible:
             lines.append(
                 f"Q itself is off: {percent(self.impossible)} of its values cannot be reached by the rewards seen in training."

@@ -44,6 +44,7 @@ class Chance(Explanation):
     unknown: float  # probability that still rests on initial values
     tries: int
     unaccounted: float  # |probability + otherwise + unknown - 1|
+    discounted: bool = True  # whether any discount is below 1
     residual: None = None  # no value is explained
 
     @classmethod
@@ -74,6 +75,7 @@ class Chance(Explanation):
             unknown=unknown,
             tries=row.tries,
             unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
+            discounted=audit.discounted,
         )
 
     def sentences(self) -> list[str]:
@@ -95,8 +97,8 @@ class Chance(Explanation):
                 lines.append(f"{concept.name!r} already holds here; the answer is about what follows this step.")
         if self.visits >= MIN_SHOWN:
             lines.append(
-                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and to earn {amount(self.earnings, signed=True)} there "
-                "(discounted as learned)."
+                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
+                f"{' (discounted as learned)' if self.discounted else ''}."
             )
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:

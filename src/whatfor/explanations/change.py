@@ -13,7 +13,7 @@ from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import amount
+from whatfor.text import amount, count
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -26,6 +26,7 @@ class Change(Difference):
     """What an agent expects in a state now and what it expected before; the parts sum to the change of the value."""
 
     another_run: bool = False  # compared with another run, not with an earlier time
+    since: int | None = None  # the number of episodes before the earlier time; None: another run
 
     @property
     def after(self) -> Intention:
@@ -45,7 +46,7 @@ class Change(Difference):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here = self.labels.words(self.state)
-        now, then = ("here", "in the other run") if self.another_run else ("now", "before")
+        now, then = ("here", "in the other run") if self.another_run else ("now", self._then())
         not_tried = "was never tried in the other run" if self.another_run else "had not been tried then"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
             if which.tries == 0 and which.trust is None:
@@ -67,6 +68,10 @@ class Change(Difference):
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
         return lines if self.one.trust is None else [*lines, *self.one.trust.about(self.one.residual)]
 
+    def _then(self) -> str:
+        """The earlier time in words."""
+        return "before" if self.since is None else f"after {count(self.since, 'episode')}"
+
     def _choices(self, now: str, then: str) -> str:
         """What it chooses now and chose before; an action that it would not take is not called its choice."""
         actions, doing = self.labels.actions, self.labels.action_phrase(self.after.action)
@@ -81,15 +86,15 @@ class Change(Difference):
         """The estimated returns now and before."""
         before, after = amount(self.before.value), amount(self.after.value)
         if self.tied:
-            return f"The estimated return is {after} {now}, the same as {then} (discounted as learned)."
+            return f"The estimated return is {after} {now}, the same as {then}{' (discounted as learned)' if self.one.discounted else ''}."
         was = "" if self.another_run else "was "
-        return f"The estimated return is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}, discounted as learned)."
+        return f"The estimated return is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted as learned' if self.one.discounted else ''})."
 
     def _futures(self, then: str) -> str:
         """How much the two futures have in common, for an action that is not its choice."""
         if not self.different:
             return f"the same as {then}"
-        return f"partly the same as {then}" if (self.in_common or 0.0) >= 0.5 else f"another future than {then}"
+        return f"partly the same as {then}" if (self.in_common or 0.0) >= 0.5 else f"a different future than {then}"
 
     def _reasons(self) -> str:
         """How much the two futures have in common, as reasons for a choice."""
@@ -97,7 +102,7 @@ class Change(Difference):
             return "having learned too little to have reasons"
         if not self.different:
             return "for the same reasons"
-        return "for partly other reasons" if (self.in_common or 0.0) >= 0.5 else "for other reasons"
+        return "for partly different reasons" if (self.in_common or 0.0) >= 0.5 else "for different reasons"
 
     @property
     def in_common(self) -> float | None:
@@ -138,7 +143,7 @@ def _times(run: Run) -> list[str]:
     parameters=(
         Parameter(
             "since",
-            "after how many episodes to look",
+            "compare with the agent after this many episodes",
             "number",
             selects=True,
             needed=True,
@@ -158,4 +163,5 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
     if before.labels != run.labels:
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
     now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
-    return Change.of(now, then, another_run=before is since)
+    time = int(since) if isinstance(since, int | np.integer) else None
+    return Change.of(now, then, another_run=time is None, since=time)

@@ -150,9 +150,9 @@ class Comparison(Explanation):
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
-        lines.append(
-            f"Its expected visits are {percent(self.distance)} off the actual ones" + (":" if self.places else ".")
-        )
+        actual = "simulated" if self.exact is None else "true"
+        apart = f"Relative L1 distance between its expected visits and the {actual} ones: {percent(self.distance)}"
+        lines.append(f"{apart}. Largest differences (expected minus {actual}):" if self.places else f"{apart}.")
         for state, action, measure in self.places:
             noise = " (within sampling error)" if self._conclusive and not measure.differs else ""
             lines.append(f"  {measure.difference:+.3f}  {self._pair(state, action)}{noise}")
@@ -167,7 +167,7 @@ class Comparison(Explanation):
         """A measure in words: a value as a number, a chance as a percentage."""
         form = amount if measure.name == "value" else percent
         if form is percent and all_unknown(measure.believed, self.unknown or 0.0):
-            return f"{measure.name}: unknown, {percent(measure.actual)} actual"
+            return f"{measure.name}: unknown, {measure.actual_text(percent)}"
         return measure.with_verdict(form) if self._conclusive else measure.text(form)
 
     def _verdict_text(self) -> str:

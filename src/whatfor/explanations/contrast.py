@@ -11,7 +11,7 @@ from whatfor.beliefs.trust import Trust
 from whatfor.explanation import ROUNDING
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import FEW_UPDATES, LIKELY, expectation_clause, signed_lines
+from whatfor.explanations.phrases import FEW_UPDATES, LIKELY, expectation_clause, not_significant, signed_lines
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
@@ -51,7 +51,9 @@ class Contrast(Difference):
         return min(likely, default=None)
 
     def sentences(self) -> list[str]:
-        """The answer in words."""
+        """The answer in words: the better action, compared with the worse one."""
+        if self.gap < 0.0 and not self.tied:
+            return Contrast.of(self.other, self.one, noise=self.noise).sentences()
         here = self.labels.words(self.state)
         names = [self.labels.actions[which.action] for which in (self.one, self.other)]
         for name, which in zip(names, (self.one, self.other), strict=True):
@@ -81,7 +83,8 @@ class Contrast(Difference):
         """Whether the parts sum to the gap between the agent's own values."""
         total = float(self.parts.sum()) + self.initial_part
         total = 0.0 if abs(total) <= ROUNDING * self.magnitude else total
-        return f"The parts sum to {amount(total, signed=total != 0.0)}: {self._quality(self.magnitude, 'difference between the values')}."
+        difference = "the difference between the agent's Q-values"
+        return f"{self._sum_text(amount(total, signed=True), self.magnitude, difference)}."
 
     @property
     def _off_by_more(self) -> bool:
@@ -110,7 +113,7 @@ class Contrast(Difference):
 
     def _decided(self, here: str) -> list[str]:
         """Which action is better, and what the agent expects of each."""
-        better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
+        better, worse = self.one, self.other
         why = better.expectation()
         name = self.labels.actions[worse.action]
         hedge = "" if self.one.trust is None else self.one.trust.hedge()
@@ -122,7 +125,7 @@ class Contrast(Difference):
                 f"{self.labels.actions[better.action]!r} is better than {name!r}{then}."
             ]
             return lines + self._worse_action(better, worse)
-        decides = self._single_cost() if better is self.one and not hedge else ""
+        decides = "" if hedge else self._single_cost()
         expected = expectation_clause(why._replace(reason=why.reason and not decides), hedge)
         lines = [f"In {here!r}, it {self.labels.action_phrase(better.action)} rather than {name!r}{decides}{expected}."]
         return lines + self._worse_action(better, worse)
@@ -133,9 +136,7 @@ class Contrast(Difference):
         value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
         lines = [value + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
-            lines.append(
-                f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."
-            )
+            lines.append(f"That is {not_significant(self.gap, self.noise)}.")
         for which in (better, worse):
             if which.endings_unknown >= 0.5:
                 lines.append(
@@ -144,7 +145,7 @@ class Contrast(Difference):
             if which.tries is not None and 1.0 - which.now >= 0.05:
                 only = "only " if which.tries < FEW_UPDATES else ""
                 lines.append(
-                    f"It has learned from {self.labels.actions[which.action]!r} {only}{count(which.tries, 'time')}: "
+                    f"It has updated the value of {self.labels.actions[which.action]!r} {only}{count(which.tries, 'time')}: "
                     f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 )
         return lines
@@ -168,23 +169,20 @@ class Contrast(Difference):
         return []
 
     def _reasons(self) -> list[str]:
-        """The parts that decide for the first action."""
-        reasons = self.reasons
-        if not reasons:
-            return []
-        decides = self.one.is_best and not self.unsettled and not self._off_by_more
-        lead = "What decides for" if decides else "What speaks for"
-        lines = [f"{lead} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
-        rows = [(part, self._reason(state, action)) for state, action, part in reasons[:MAX_REASONS]]
-        rest = self.gap - sum(part for part, _ in rows)
+        """The largest parts in favour of the first action, and the sum of the rest."""
+        parts = self.reasons or [(p["state"], p["action"], p["number"]) for p in self._map(np.maximum(self.parts, 0.0))]
+        rows = [(part, self._reason(state, action)) for state, action, part in parts[:MAX_REASONS]]
+        rest = float(self.parts.sum()) - sum(part for part, _ in rows)
         if abs(rest) > ROUNDING * self.magnitude:
-            rows.append((rest, "all other parts, for and against"))
-        return lines + signed_lines(rows)
+            rows.append((rest, "remaining contributions (net)"))
+        if abs(self.initial_part) > ROUNDING * self.magnitude:
+            rows.append((self.initial_part, "remaining from initial values"))
+        return [f"Largest contributions in favour of {self.labels.actions[self.one.action]!r}:", *signed_lines(rows)]
 
     def _reason(self, state: int, action: int) -> str:
         """A pair in favour of the first action: an earning there, or a cost of the other action that it avoids."""
-        avoided = "" if self.one.earnings[state, action] > 0.0 else "avoided: "
-        return avoided + self._pair(state, action)
+        avoided = "" if self.one.earnings[state, action] > 0.0 else " (avoided cost)"
+        return self._pair(state, action) + avoided
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -76,6 +76,11 @@ class Difference(Explanation):
         return reasons if weight > 0.0 else []
 
     @property
+    def learned(self) -> bool:  # type: ignore[override]
+        """Whether both futures are what the agent learned."""
+        return self.one.learned and self.other.learned
+
+    @property
     def actions(self) -> tuple[int, ...]:
         """The two actions."""
         return self.one.action, self.other.action

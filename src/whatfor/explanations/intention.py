@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from whatfor.explanations.phrases import (
     expectation,
     expectation_clause,
     experience,
+    not_significant,
     signed_lines,
 )
 from whatfor.labels import Labels
@@ -54,8 +55,11 @@ class Intention(Explanation):
     chances: dict[str, float] | None = None  # of every ending, undiscounted; None: unknown to this source
     endings_unknown: float = 0.0  # probability that still rests on initial values
     course: Course | None = None  # the likeliest course; None: unknown to this source
+    discounted: bool = True  # whether any discount is below 1
+    gap_error: float | None = None  # standard error of the difference from the rival's value; None: unknown
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    learned: bool = True  # False: what playing its policy leads to, not what it learned
 
     @classmethod
     def of(
@@ -67,8 +71,9 @@ class Intention(Explanation):
         *,
         values: NDArray[np.float64],
         own: bool = True,
+        learned: bool = True,
     ) -> Intention:
-        """Build it from a row; ``values``: of all actions here; ``own``: whether they are the agent's own, so that there is a residual."""
+        """Build it from a row; ``values``: of all actions here; ``own``: whether they are the agent's own, so that there is a residual; ``learned``: whether the row is what it learned."""
         return cls(
             labels=labels,
             state=state,
@@ -77,7 +82,7 @@ class Intention(Explanation):
             earnings=row.earnings,
             values=values,
             initial_share=row.initial,
-            residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])) if own else None,
+            residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])) if own and learned else None,
             dropped=row.dropped,
             visits_error=row.visits_error,
             unknown=row.unknown,
@@ -86,8 +91,10 @@ class Intention(Explanation):
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown,
             course=row.course,
+            discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
             error=row.error,
             trust=row.trust,
+            learned=learned,
         )
 
     @property
@@ -138,6 +145,8 @@ class Intention(Explanation):
         here, doing = self.labels.words(self.state), self.labels.action_phrase(self.action)
         if self.trust is not None:
             return self._estimated(here, doing, self.trust)
+        if not self.learned:
+            return self._played(here)
         if self.tries_by_pair is not None and not self.tries_by_pair[self.state].any():
             return [
                 f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
@@ -160,21 +169,41 @@ class Intention(Explanation):
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
         return lines + self._earnings_lines()
 
-    def _earnings_lines(self) -> list[str]:
-        """What it expects to earn, and whether that sums to its value."""
+    def _played(self, here: str) -> list[str]:
+        """What its policy leads to, by a source that did not learn with it."""
+        leads = self.expectation().text
+        lines = [
+            f"In {here!r}, playing its policy after {self.labels.actions[self.action]!r} leads it {leads or 'on without a likely end'}."
+        ]
         earned = signed_lines(self._largest_earnings())
-        lines = ["It expects to earn (discounted as learned):", *earned] if earned else ["It expects to earn nothing."]
-        quality = self._quality(float(np.abs(self.earnings).sum()))
+        note = " (discounted)" if self.discounted else ""
+        lines += (
+            [*self._most_expected(), f"The rewards on the way{note}:", *earned] if earned else self._most_expected()
+        )
+        return [*lines, f"Playing its policy gives a return of {amount(float(self.earnings.sum()))}{note}."]
+
+    def _earnings_lines(self) -> list[str]:
+        """The rewards it expects, and whether they sum to its value."""
+        earned = signed_lines(self._largest_earnings())
+        lines = [f"It expects these rewards{self._note}:", *earned] if earned else ["It expects no rewards."]
+        total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
+        text = self._sum_text(total, scale, estimated=self.trust is not None)
         if self.dropped:
-            quality += f"; weights of {self.dropped:.1e} in total were too small to follow"
-        return [*lines, f"In total {amount(self.earnings.sum() + self.initial_share)}: {quality}."]
+            text += f"; weights of {self.dropped:.1e} in total were too small to follow"
+        return [*lines, f"{text}."]
+
+    @property
+    def _note(self) -> str:
+        """The note beside a discounted number."""
+        return " (discounted as learned)" if self.discounted else ""
 
     def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
         """What a belief network estimates, and the quality of that estimate."""
         steps = counted(f"{float(self.visits.sum()):.3g}", "step") + " in total"
         steps += "" if trust.discount == 1.0 else " (discounted)"
         ends = self.expectation().text
-        expects = f"{trust.hedge()}it expects {ends}{', after ' if ends else ''}{steps}"
+        after = "; after " if "; " in ends else ", after " if ends else ""
+        expects = f"{trust.hedge()}it expects {ends}{after}{steps}"
         lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
         lines.append(self._compared())
         if self.tries == 0:
@@ -199,20 +228,23 @@ class Intention(Explanation):
 
     def _compared(self) -> str:
         """The value, compared with that of the best other action."""
-        others = [a for a in range(len(self.values)) if a != self.action]
-        own = f"Its estimated return is {amount(self.value)} (discounted as learned)"
-        if not others:
+        own, rival = f"Its estimated return is {amount(self.value)}{self._note}", self.rival
+        if rival is None:
             return own + "."
-        rival = max(others, key=lambda a: float(self.values[a]))
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
             return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
-        known_error = self.error if self.tries is not None and self.tries > 1 else None  # one update has no spread
-        within = "" if known_error is None or abs(gap) >= known_error else ", less than its standard error"
-        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}{within}."
+        within = not_significant(gap, self.gap_error)
+        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}{f' ({within})' if within else ''}."
+
+    @property
+    def rival(self) -> int | None:
+        """The best other action; None: there is no other."""
+        others = [a for a in range(len(self.values)) if a != self.action]
+        return max(others, key=lambda a: float(self.values[a]), default=None)
 
     def _most_expected(self) -> list[str]:
         """The pairs it expects to visit most."""
@@ -220,7 +252,9 @@ class Intention(Explanation):
         if not following:
             ends = self.course is not None and self.course.ending is not None
             return [] if ends or self.course is None else ["It has not learned what follows."]
-        lines = ["Most expected next (visits, discounted as learned):"]
+        lines = [
+            f"{'Most expected' if self.learned else 'Most visited'} next (visits{', discounted as learned' if self.discounted else ''}):"
+        ]
         return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
 
     def numbers(self) -> dict[str, Any]:
@@ -287,4 +321,8 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
 @question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
 def ask(run: Run, state: State, action: Action | None = None) -> Intention:
     """What the agent expects after an action; by default, after its best."""
-    return run.expects(*run.resolve(state, action))
+    at, chosen = run.resolve(state, action)
+    why = run.expects(at, chosen)
+    if why.rival is None or not why.tries:
+        return why
+    return replace(why, gap_error=run.beliefs.gap_error(at, chosen, why.rival))

@@ -70,14 +70,20 @@ class Measure:
 
     def text(self, form: Callable[[float], str] = amount) -> str:
         """Both numbers in words; ``form`` writes a number."""
-        return f"{self.name}: {form(self.believed)} believed, {form(self.actual)} actual"
+        return f"{self.name}: estimated {form(self.believed)}, {self.actual_text(form)}"
+
+    def actual_text(self, form: Callable[[float], str] = amount) -> str:
+        """The actual number in words: true if it is exact, else simulated."""
+        return f"{'simulated' if self.exact is None else 'true'} {form(self.actual)}"
 
     def with_verdict(self, form: Callable[[float], str] = amount) -> str:
         """Both numbers in words, and whether they differ."""
         if not np.isfinite(self.tolerance):
             return f"{self.text(form)} (too few experiences to judge)"
         tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance)
-        return f"{self.text(form)} ({self.cause if self.differs else 'within sampling error'}: ± {tolerance})"
+        if self.differs:
+            return f"{self.text(form)} ({self.cause}; margin of the test: ± {tolerance})"
+        return f"{self.text(form)} (within the margin of the test: ± {tolerance})"
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers, and whether they differ."""

@@ -114,5 +114,4 @@ def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
     """How the agent expects the episode to end; by default, after its best action."""
     at, chosen = run.resolve(state, action)
     estimate = None if run.trust is None else run.expects(at, chosen)
-    source = run.beliefs if "endings" in run.beliefs.can else run.audit
-    return Outcomes.of(source, run.labels, at, chosen, estimate=estimate)
+    return Outcomes.of(run.beliefs, run.labels, at, chosen, estimate=estimate)

@@ -94,11 +94,12 @@ class Parts(Explanation):
             return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} consists of:"]
         rows = [(total, name) for name, total in sorted(self.totals.items(), key=lambda item: -abs(item[1]))]
-        rows.append((self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0, "covered by no part"))
+        if abs(self.rest) > ROUNDING * max(1.0, self.scale):
+            rows.append((self.rest, "covered by no part"))
         if self.initial_share:
             rows.append((self.initial_share, "remaining from initial values"))
         total = sum(self.totals.values()) + self.rest + self.initial_share
-        return [*lines, *signed_lines(rows), f"In total {amount(total)}: {self._quality(self.scale)}."]
+        return [*lines, *signed_lines(rows), f"{self._sum_text(amount(total), self.scale)}."]
 
     @property
     def magnitude(self) -> float:
@@ -157,9 +158,7 @@ def _amounts(
             "or a function of (state, action, reward)"
         ) from None
     if amounts.shape != (n_lines,):
-        raise ValueError(
-            f"part {name!r} has shape {amounts.shape}; it needs one number for each of {n_lines:,} updates"
-        )
+        raise ValueError(f"parts[{name!r}] has shape {amounts.shape}; it must have shape (n_updates,) = ({n_lines},)")
     if not np.isfinite(amounts).all():
         where = int(np.flatnonzero(~np.isfinite(amounts))[0])
         raise ValueError(f"part {name!r} is {amounts[where]} at update {where}; parts are finite numbers")

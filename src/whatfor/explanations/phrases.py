@@ -52,8 +52,8 @@ def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: in
     """What it expects by the chances of endings."""
     if chances:
         ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
-        rest = f", as far as it knows ({percent(unknown)} unknown)" if unknown >= MIN_STATED_SHARE else ""
-        return Expectation("to " + _and(ways) + rest)
+        rest = f"; {percent(unknown)} unknown" if unknown >= MIN_STATED_SHARE else ""
+        return Expectation("to " + _join(ways, "or") + rest)
     return Expectation()
 
 
@@ -76,17 +76,27 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
 
 
 def experience(tries: int | None, initial: float, unknown: float) -> list[str]:
-    """The number of updates behind an expectation, the weight on the initial value, and the visits to unknown pairs."""
+    """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
     if tries is None:
         return []
     only = "only " if tries < FEW_UPDATES else ""
-    parts = [f"It has learned from this {only}{'once' if tries == 1 else count(tries, 'time')}"]
+    parts = [f"It has updated this value {only}{'once' if tries == 1 else count(tries, 'time')}"]
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        visits = counted(f"{unknown - initial:.2g}", "visit")
-        parts.append(f"it expects {visits} to pairs it has not learned about")
+        parts.append(f"{unknown - initial:.2g} of its expected visits are bootstrapped from initial values")
     return ["; ".join(parts) + "."]
+
+
+def not_significant(gap: float, noise: float | None) -> str:
+    """Whether a gap is within two standard errors, in words; empty if it is not, or if they are unknown.
+
+    >>> not_significant(0.024, 0.013), not_significant(-1.0, 0.013), not_significant(1.0, None)
+    ('not significant: two standard errors of the difference are 0.026', '', '')
+    """
+    if noise is None or abs(gap) >= 2.0 * noise:
+        return ""
+    return f"not significant: two standard errors of the difference are {2.0 * noise:.2g}"
 
 
 def all_unknown(chance: float, unknown: float) -> bool:
@@ -135,11 +145,11 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
         before = step
     sure = "" if course.ending_chance >= 0.99 else f", with a chance of {percent(course.ending_chance)}"
-    return _and(parts) + sure
+    return _join(parts, "and") + sure
 
 
-def _and(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _join(parts: list[str], word: str) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
 def _largest_first(numbers: dict[str, float]) -> list[tuple[str, float]]:

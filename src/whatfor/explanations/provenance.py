@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.phrases import MIN_STATED_SHARE, signed_lines
+from whatfor.explanations.phrases import signed_lines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
 from whatfor.question import Action, State, question
@@ -117,16 +117,19 @@ class Provenance(Explanation):
         episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
             f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {episodes} "
-            f"(effective number of updates: {round(self.effective):,}).",
+            f"(effective number of updates, including those of later states: {round(self.effective):,}).",
             f"{self._spread_text()}; {self._stale_text()}; {self._luck_text()}.",
         ]
         most_influential = self.most_influential()
         if not most_influential:
-            return [*lines, "No single episode stands out: deleting any one would change nothing."]
+            return [*lines, "No single episode stands out: deleting any one would not change the value."]
         largest = abs(most_influential[0][1])
         if largest < MIN_SHOWN * max(1.0, self.magnitude):
-            return [*lines, f"No single episode stands out: deleting any one would change it by at most {largest:.1g}."]
-        lines.append("The most influential episodes (what deleting each would take away):")
+            return [
+                *lines,
+                f"No single episode stands out: deleting any one would change the value by at most {largest:.1g}.",
+            ]
+        lines.append("The most influential episodes (contribution of each to the value):")
         return lines + signed_lines((change, f"episode {episode:,}") for episode, change in most_influential)
 
     def _spread_text(self) -> str:
@@ -137,14 +140,13 @@ class Provenance(Explanation):
         return f"The spread of the updates implies a standard error of {self.standard_error:.2g}"
 
     def _stale_text(self) -> str:
-        share = f"{percent(self.stale)} of" if self.stale >= MIN_STATED_SHARE else "hardly any of"
-        return f"{share} the weight bootstraps from actions it would no longer take"
+        return f"{percent(self.stale)} of the weight comes from targets bootstrapped from actions that are no longer greedy"
 
     def _luck_text(self) -> str:
         if abs(self.luck) <= self._rounding:
-            return "no part of the value is luck"
+            return "reward noise contributes nothing"
         within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
-        return f"luck (rewards above or below their mean) makes up {amount(self.luck, signed=True)} of it{within}"
+        return f"reward noise contributes {amount(self.luck, signed=True)} to the value{within}"
 
     @property
     def magnitude(self) -> float:
@@ -204,7 +206,7 @@ def layout(why: Provenance) -> Layout:
         caption="",
         names=tuple(f"episode {episode:,}" for episode, _ in most_influential),
         series=(Series("influence", tuple(change for _, change in most_influential)),),
-        axis="what deleting it would take away",
+        axis="contribution to the value",
     )
     x, gathered = _gathered(why)
     lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")

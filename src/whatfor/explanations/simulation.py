@@ -13,14 +13,13 @@ from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
 from whatfor.explanations.phrases import counted
 from whatfor.history import Evaluation
-from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
-from whatfor.labels import ENDINGS, Labels
+from whatfor.kernels.recursion import TIMED_OUT
+from whatfor.labels import Labels
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import amount, percent
 from whatfor.worlds.adapter import Enter
-from whatfor.worlds.rolling import Rollouts
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -59,7 +58,7 @@ class Simulation(Explanation):
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
-        counts = _ending_counts(rollouts, labels)
+        counts = rollouts.ending_counts(labels)
         return cls(
             labels=labels,
             state=at.index,
@@ -71,7 +70,7 @@ class Simulation(Explanation):
             value=played.mean,
             interval=(played.low, played.high),
             value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
-            chances={name: count / len(rollouts) for name, count in counts.items()},
+            chances=rollouts.ending_shares(labels),
             intervals={name: _interval(count, len(rollouts)) for name, count in counts.items()},
             length=float(rollouts.lengths.mean()),
             beyond=float(
@@ -87,7 +86,7 @@ class Simulation(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         low, high = self.interval
         notes = [] if self.discount == 1.0 else ["discounted"]
-        notes += [f"95 % interval {amount(low)} to {amount(high)}" if high > low else "every time"]
+        notes += [f"95 % interval {amount(low)} to {amount(high)}" if high > low else "identical in all rollouts"]
         lines = [
             f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
             f"Playing its policy gives a return of {amount(self.value)} ({', '.join(notes)}), in {counted(f'{self.length:.3g}', 'step')} on average.",
@@ -115,18 +114,6 @@ class Simulation(Explanation):
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
         }
-
-
-def _ending_counts(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
-    """The number of rollouts with each ending, the most frequent first; an unnamed ending is described by its last step."""
-    names = [*ENDINGS, *labels.ending_names]
-    last = rollouts.first[1:] - 1
-    counts: dict[str, int] = {}
-    for code, pair, reward in zip(rollouts.ending, rollouts.pair[last], rollouts.reward[last], strict=True):
-        state, action = divmod(int(pair), labels.n_actions)
-        name = labels.last_step(state, action, float(reward)) if code == TERMINATED else names[ending_place(int(code))]
-        counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _interval(count: int, of: int) -> Interval:

@@ -36,6 +36,7 @@ class Timeline(Explanation):
     remainder: NDArray[np.float64]  # (S, A) visits beyond the horizon
     unaccounted: float  # the largest difference between that sum and the visits
     discount: float | None = None  # of the visits; None: as learned
+    discounted: bool = True  # whether that discount is below 1
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -50,14 +51,13 @@ class Timeline(Explanation):
         slices = audit.visits_by_depth(state, action, horizon, discount=discount)
         whole = audit.account(state, action, discount=discount, method="scan").visits
         unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
-        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount)
+        discounted = audit.discounted if discount is None else discount < 1.0
+        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount, discounted)
 
     def sentences(self) -> list[str]:
         """The answer in words: what is most expected at each step."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        lines = [
-            f"In {here!r}, after {doing!r}, it expects at each step (the pair with the most visits, {self._discounting()}):"
-        ]
+        lines = [f"In {here!r}, after {doing!r}: the most likely pair at each step, with its {self._probability()}:"]
         for step, expected in enumerate(self.visits):
             state, action = divmod(int(expected.argmax()), expected.shape[1])
             if expected[state, action] < MIN_STEP_VISITS:
@@ -67,13 +67,15 @@ class Timeline(Explanation):
             return [f"In {here!r}, {doing!r} was never tried: it has no expectation."]
         beyond = float(self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
-            lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} visits in total.")
+            lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
         return lines
 
-    def _discounting(self) -> str:
-        if self.discount is None:
-            return "discounted as learned"
-        return "undiscounted" if self.discount == 1.0 else f"discounted by {self.discount:g} per step"
+    def _adjective(self) -> str:
+        return "discounted " if self.discounted else ""
+
+    def _probability(self) -> str:
+        by = "" if self.discount is None or not self.discounted else f" (by {self.discount:g} per step)"
+        return f"{self._adjective()}probability{by}"
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,10 @@ class Desk:
             raise ValueError(f"there is no question {name!r}; there are {', '.join(QUESTIONS)}")
         question = QUESTIONS[name]
         action = run.labels.action(parameters["action"]) if "action" in parameters else None
-        values: dict[str, Any] = {"rollouts": self.rollouts, "enter": self.enter} if "play" in question.needs else {}
+        playing = {"rollouts": self.rollouts, "enter": self.enter}  # for questions that take these
+        values: dict[str, Any] = {
+            one: value for one, value in playing.items() if one in signature(question.ask).parameters
+        }
         for key in parameters.keys() - {"question", "state", "action", "as_of"}:
             parameter = question.parameter(key)
             if parameter is None:

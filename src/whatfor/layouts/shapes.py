@@ -52,6 +52,7 @@ class Board(_Plain):
     piece: str  # the name of the piece that moves on it
     at: tuple[int, int] | None  # the cell of the piece; None: no state was asked about
     layers: tuple[Layer, ...]
+    roles: Words = ()  # all roles that marks may have; each has a colour of its own
     quantity: str = "expected visits"
     diverging: bool = False  # signed numbers, zero in the middle
     unknown: Mask | None = None  # (rows, columns) cells without experience

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from whatfor.kernels.compiler import inlined
 from whatfor.learners.rule import SARSA, Rule
@@ -26,3 +27,4 @@ class Sarsa(Tabular):
     """
 
     method = SARSA
+    no_replay_reason: ClassVar[str] = "is on-policy"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whatfor.checks import number, whole
@@ -30,6 +31,7 @@ class Tabular:
     n_tables: ClassVar[int] = 1
     order: ClassVar[str] = "forwards"
     supports_replay: ClassVar[bool] = False
+    no_replay_reason: ClassVar[str] = "learns from whole episodes"
 
     def start(
         self,
@@ -49,6 +51,8 @@ class Tabular:
     def rule(self, n_states: int, n_actions: int, replay: Replay | None, *, recording: bool) -> Rule:
         """The parameters as numbers, checked."""
         by_count = isinstance(self.step_size, VisitCount)
+        if not isinstance(self.step_size, VisitCount | Real):
+            raise ValueError(f"step_size must be a number in [0, 1] or visit_count(), not {self.step_size!r}")
         step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
         lambda_ = getattr(self, "lambda_", 0.0)
@@ -63,7 +67,7 @@ class Tabular:
         if replay is not None:
             if not self.supports_replay:
                 raise ValueError(
-                    f"{type(self).__name__} learns from whole episodes or from the action it takes next; replay= is for QLearning and DoubleQLearning"
+                    f"{type(self).__name__} {self.no_replay_reason} and does not support experience replay; use QLearning or DoubleQLearning"
                 )
             replay.check()
         return Rule(

@@ -70,7 +70,7 @@ class Ledger(Columns):
             )
         if origin is not None:
             origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
-        from_table = table if next_table is None else whole("next_table", next_table, 0, self.n_tables - 1)
+        from_table = table if next_table is None else self._table("next_table", next_table)
         source = self._source(next_state, next_action, from_table, lambda_, ending, timed_out)
         if final_state is not None:
             final_state = self._final(final_state, next_state)
@@ -137,6 +137,15 @@ class Ledger(Columns):
             self._length = self._n_breaks = None
         return self._store
 
+    def _table(self, what: str, value: int) -> int:
+        """Validate and return the index of a table."""
+        table = whole(what, value)
+        if not 0 <= table < self.n_tables:
+            raise ValueError(
+                f"{what} {table} is out of range: this ledger has {self.n_tables}; pass n_tables= to Ledger()"
+            )
+        return table
+
     def _cell(self, table: int, state: int, action: int) -> int:
         if type(state) is not int or type(action) is not int or type(table) is not int:
             state, action, table = whole("state", state), whole("action", action), whole("table", table)
@@ -145,9 +154,7 @@ class Ledger(Columns):
         if not 0 <= action < self.n_actions:
             raise ValueError(f"action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}")
         if not 0 <= table < self.n_tables:
-            raise ValueError(
-                f"table {table} is out of range: this ledger has {self.n_tables}; pass n_tables= to Ledger()"
-            )
+            self._table("table", table)
         return (table * self.n_states + state) * self.n_actions + action
 
     def _final(self, final_state: int, next_state: int | None) -> int:

@@ -34,6 +34,8 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None, **options: Any) ->
     from whatfor.pictures.scale import scale_of
     from whatfor.pictures.sizes import figure_size, place_on
 
+    if not isinstance(shown, Explanation | Layout):
+        raise TypeError(f"draw() takes an explanation, e.g. run.intention(state), or a layout, not {shown!r}")
     if options and not isinstance(shown, Explanation):
         raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
     layout = layout_of(shown, **options) if isinstance(shown, Explanation) else shown

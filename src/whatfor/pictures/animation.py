@@ -32,9 +32,14 @@ def animate(
     """
     target = check_path(path, ANIMATION_SUFFIXES)
     layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in shown]
+    for layout in layouts:
+        if not isinstance(layout, Layout):
+            raise TypeError(f"animate() takes explanations or layouts, not {layout!r}")
+    if not layouts:
+        raise ValueError("no frames given: an animation needs at least one explanation or layout")
     kinds = sorted({type(layout).__name__ for layout in layouts})
     if len(kinds) != 1:
-        raise ValueError(f"an animation needs frames of one kind; these are {', '.join(kinds) or 'none'}")
+        raise ValueError(f"an animation needs frames of one kind; these are {', '.join(kinds)}")
     if not seconds_per_frame > 0:
         raise ValueError(f"seconds_per_frame is {seconds_per_frame}; it must be more than 0")
     need_matplotlib()

@@ -10,7 +10,7 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import SQUARE
-from whatfor.pictures.walk import ROLE_COLOURS, Position, key_of, roles_of
+from whatfor.pictures.walk import ROLE_COLOURS, Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their two numbers.
 MIN_BOARD_CELL = 0.4
@@ -29,9 +29,8 @@ def draw_board(board: Board, ax: Axes, scale: Scale, place: Position) -> None:
     for row, column in board.walls:
         ax.plot([column + 1, column + 1], [row, row + 1], color="#222222", linewidth=4 * thick, solid_capstyle="butt")
     ax.add_patch(Rectangle((0, 0), board.columns, board.rows, fill=False, edgecolor="#222222", linewidth=3 * thick))
-    roles = roles_of(board)
     for letter, row, column, role in board.marks:
-        colour = ROLE_COLOURS[roles.index(role)] if role else "#666666"
+        colour = ROLE_COLOURS[board.roles.index(role)] if role else "#666666"
         _mark(ax, letter, row, column, (11, 6.5, 5)[place.depth] * place.share, colour)
     frame(ax, board.at, place.depth)
     ax.set(xlim=(-0.03, board.columns + 0.03), ylim=(board.rows + 0.03, -0.03), aspect="equal")
@@ -53,7 +52,7 @@ def _ticks(ax: Axes, board: Board, place: Position) -> None:
         return
     ax.set_xticks([i + 0.5 for i in range(board.columns)], [str(i) for i in range(board.columns)])
     ax.set_yticks([i + 0.5 for i in range(board.rows)], [str(i) for i in range(board.rows)])
-    ax.set_xlabel("\n".join(part for part in ("column", key_of(board)) if part), **PLAIN)
+    ax.set_xlabel("\n".join(part for part in ("column", legend_of(board)) if part), **PLAIN)
     ax.set_ylabel("row")
 
 

@@ -10,7 +10,7 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import across, cell_side, down
-from whatfor.pictures.walk import Position, key_of
+from whatfor.pictures.walk import Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their number.
 MIN_GRID_CELL = 0.33
@@ -48,7 +48,7 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     _ticks(ax, grid, place)
     titled(ax, grid.title, grid.caption, place.depth)
     if place.depth == 0:
-        ax.set_xlabel("\n".join(part for part in (grid.column_axis, key_of(grid)) if part), fontsize=9, **PLAIN)
+        ax.set_xlabel("\n".join(part for part in (grid.column_axis, legend_of(grid)) if part), fontsize=9, **PLAIN)
     if place.alone:
         bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
         bar.set_label(grid.quantity, fontsize=9, **PLAIN)

@@ -15,7 +15,7 @@ from whatfor.pictures.lines import draw_lines
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import Scale, mappable
 from whatfor.pictures.sizes import BAR_WIDTH, PANEL_GAP, colour_bars, header_height, inches, size_of, tracks
-from whatfor.pictures.walk import Position, inside, key_of, leaves
+from whatfor.pictures.walk import Position, inside, leaves, legend_of
 
 MIN_PANELS_SIDE = 1.0  # inches for the panels, however little room there is
 PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
@@ -78,7 +78,7 @@ def _header(ax: Axes, panels: Panels, depth: int) -> None:
     )  # fmt: skip
     if depth == 0:
         ax.text(
-            0.5, 0.0, key_of(panels), ha="center", va="bottom", fontsize=8, color="#555555",
+            0.5, 0.0, legend_of(panels), ha="center", va="bottom", fontsize=8, color="#555555",
             transform=ax.transAxes, in_layout=False, **PLAIN,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
-from whatfor.pictures.walk import Position, inside, key_of
+from whatfor.pictures.walk import Position, inside, legend_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def tracks(panels: Panels, place: Position) -> tuple[list[float], list[float]]:
 def header_height(panels: Panels, depth: int) -> float:
     """The height of the title and caption above panels, and of the key, which only the outermost panels have."""
     lines = [line for text in (panels.title, panels.caption) if text for line in text.split("\n")]
-    key = len(key_of(panels).splitlines()) if depth == 0 else 0
+    key = len(legend_of(panels).splitlines()) if depth == 0 else 0
     return LINE * (len(lines) + key + 0.5) if lines else 0.05
 
 

@@ -53,12 +53,7 @@ def _axes(layout: Layout) -> tuple[object, object]:
 ROLE_COLOURS, ROLE_COLOUR_NAMES = ("#1f4fd1", "#c4161c"), ("blue", "red")
 
 
-def roles_of(board: Board) -> list[str]:
-    """The roles of the marks, in the order of their colours."""
-    return sorted({role for *_, role in board.marks if role}, reverse=True)
-
-
-def key_of(layout: Layout) -> str:
+def legend_of(layout: Layout) -> str:
     """The key: what marks and hatching mean."""
     parts = list(leaves(layout))
     boards = [leaf for leaf in parts if isinstance(leaf, Board)]
@@ -66,7 +61,9 @@ def key_of(layout: Layout) -> str:
     key = []
     key += sorted({f"dashed: the {board.piece} now" for board in boards if board.at})
     for board in boards[:1]:
-        key += [f"{name}: {role}" for role, name in zip(roles_of(board), ROLE_COLOUR_NAMES, strict=False)]
+        present = {role for *_, role in board.marks}
+        names = zip(board.roles, ROLE_COLOUR_NAMES, strict=False)
+        key += [f"{name}: {role}" for role, name in names if role in present]
     if any(grid.marked for grid in grids):
         key.append("dashed: now")
     masks = [leaf.unknown for leaf in parts if isinstance(leaf, (Board, Grid)) and leaf.unknown]

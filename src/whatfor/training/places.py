@@ -40,13 +40,13 @@ def place_of(
             raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
         check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
-        raise ValueError("bounds= needs bins=, the number of bins")
+        raise ValueError("bounds needs bins, the number of bins (in the shell: --bounds and --bins)")
     if isinstance(world, World):
         if bins is not None:
             raise ValueError(
-                "bins= is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
+                "bins (in the shell: --bins) is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
             )
-        reason = "requested" if engine == "python" else "a known world"
+        reason = "requested" if engine == "python" else "a built-in world"
         longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
         return Place(world.labels, world, None, chosen, reason, world.recipe, longest)
     env = make_env(world) if isinstance(world, str) else world
@@ -74,7 +74,12 @@ def place_of(
                 f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'"
             ) from None
         return Place(labels, None, env, "python", str(why), recipe, longest)
-    return Place(known.labels, known, env, "compiled", "the same world as the environment", recipe, longest)
+    return Place(known.labels, known, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
+
+
+def _name(env: Any) -> str:
+    """The id of an environment, or its class."""
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 def _changed_part(env: Any, recipe: dict[str, Any]) -> str | None:

@@ -21,7 +21,7 @@ def edges_of(env: Any) -> list[NDArray[np.float64]]:
         apart = MIN_WIDTH * np.spacing(np.abs(row).max().astype(np.float32))
         if not (np.diff(row) >= apart).all():
             raise ValueError(
-                f"the bins of observation number {i} are too narrow: {len(row) - 1} between {row[0]:.9g} and {row[-1]:.9g}, where "
+                f"the bins of observation[{i}] are too narrow: {len(row) - 1} between {row[0]:.9g} and {row[-1]:.9g}, where "
                 f"float32 numbers are {apart / MIN_WIDTH:.2g} apart. Use fewer bins or wider bounds"
             )
     return edges

@@ -56,7 +56,7 @@ def cartpole(
         "max_steps": max_steps,
     }
     core: Any = env.unwrapped
-    return cart_world(core, labels_of([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
+    return cart_world(core, cartpole_labels([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
 
 
 def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: dict[str, Any]) -> World:
@@ -84,7 +84,7 @@ def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: 
     return World(labels, Arrays(CARTPOLE, NO_TABLE, cart), max_steps, recipe)
 
 
-def labels_of(edges: Sequence[NDArray[np.float64]]) -> Labels:
+def cartpole_labels(edges: Sequence[NDArray[np.float64]]) -> Labels:
     """Names of CartPole's bins."""
     axes = []
     for name, row in zip(NAMES, edges, strict=True):
@@ -145,7 +145,7 @@ def places(labels: Labels, state: int) -> Places:
 ADAPTER = Adapter(
     "CartPoleEnv",
     ACTIONS,
-    bin_labels=lambda edges: labels_of(edges) if len(edges) == len(NAMES) else None,
+    bin_labels=lambda edges: cartpole_labels(edges) if len(edges) == len(NAMES) else None,
     twin=twin,
     enter=enter_bins,
     enter_observation=enter_shown_state,

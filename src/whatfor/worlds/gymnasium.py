@@ -96,7 +96,7 @@ def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any
         )
     if isinstance(space, spaces.Box):
         raise ValueError(
-            f"observations are continuous ({space}): pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded"
+            f"observations are continuous ({space}): pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded (in the shell: --bins 10 --bounds low high ...)"
         )
     raise ValueError(
         f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}"

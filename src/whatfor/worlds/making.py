@@ -15,6 +15,7 @@ from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.limits import check_limit
+from whatfor.text import count
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 #: Steps to play in order to see which attributes change during an episode.
@@ -90,26 +91,28 @@ def binned(
     if not isinstance(space, spaces.Box):
         raise ValueError(f"bins= is for continuous (Box) observations; this environment has {space}")
     size = int(np.prod(space.shape))
+    counts = [whole("bins", n) for n in np.ravel(np.asarray(bins, dtype=object))]
+    counts *= size if np.ndim(bins) == 0 else 1
+    if len(counts) != size:
+        raise ValueError(f"bins has length {len(counts)}, but observations have {count(size, 'dimension')}")
+    if min(counts) < 1:
+        raise ValueError(f"bins is {bins}; each dimension needs at least one bin")
     low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
     if bounds is not None:
         if not _are_pairs(bounds):
             raise ValueError(
-                f"bounds must be a (low, high) pair for each number, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
+                f"bounds must be a (low, high) pair for each dimension, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
             )
         if len(bounds) != size:
-            raise ValueError(f"bounds has {len(bounds)} pairs, an observation has {size} numbers")
+            raise ValueError(f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}")
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
     endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
     if endless:
-        raise ValueError(f"observation number {endless[0]} has no finite bounds: pass bounds=[(low, high), ...]")
+        raise ValueError(
+            f"observation[{endless[0]}] has no finite bounds: pass bounds=[(low, high), ...] (in the shell: --bounds low high ...)"
+        )
     if not (low < high).all():
         raise ValueError("in each pair of bounds, low must be less than high")
-    counts = [whole("bins", count) for count in np.ravel(np.asarray(bins, dtype=object))]
-    counts *= size if np.ndim(bins) == 0 else 1
-    if len(counts) != size:
-        raise ValueError(f"bins has {len(counts)} numbers, an observation has {size}")
-    if min(counts) < 1:
-        raise ValueError(f"bins is {bins}; each number needs at least one bin")
     check_limit("states", math.prod(counts), f"bins={bins}")
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)

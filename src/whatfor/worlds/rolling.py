@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
+from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import limit
 from whatfor.worlds.entering import observations_in
 from whatfor.worlds.play import PlayedStep, check_steps
@@ -67,6 +68,21 @@ class Rollouts:
     def step(self) -> NDArray[np.int64]:
         """(steps,) The index of each step in its rollout."""
         return np.arange(len(self.pair)) - np.repeat(self.first[:-1], self.lengths)
+
+    def ending_counts(self, labels: Labels) -> dict[str, int]:
+        """How many rollouts had each ending, the most frequent first; an unnamed ending is described by its last step."""
+        names, last = [*ENDINGS, *labels.ending_names], self.first[1:] - 1
+        counts: dict[str, int] = {}
+        for code, pair, reward in zip(self.ending, self.pair[last], self.reward[last], strict=True):
+            state, action = divmod(int(pair), labels.n_actions)
+            unnamed = labels.last_step(state, action, float(reward))
+            name = unnamed if code == TERMINATED else names[ending_place(int(code))]
+            counts[name] = counts.get(name, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def ending_shares(self, labels: Labels) -> dict[str, float]:
+        """The share of rollouts that had each ending."""
+        return {name: count / len(self) for name, count in self.ending_counts(labels).items()}
 
 
 @compiled

@@ -68,6 +68,7 @@ def board(shown: Map) -> Board:
         walls=WALLS,
         marks=tuple((letter, row, column, roles[letter]) for letter, row, column in LANDMARKS),
         piece="taxi",
+        roles=("passenger", "destination"),
         at=taxi,
         layers=(
             Layer("before pick-up", "yellow", rows_of(waiting)),

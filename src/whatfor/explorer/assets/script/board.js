@@ -57,10 +57,14 @@ export function drawBoard(layout, options) {
   }
   group.append(cells);
   drawWalls(group, layout, left, top);
-  const roles = drawMarks(group, layout, left, top);
+  drawMarks(group, layout, left, top);
   if (layout.at) drawPiece(group, layout, layout.at, left, top, !small && !hasNumbers);
   if (!small) drawNumbering(group, layout, left, top, height);
-  const key = small ? "" : roles.map((role, i) => `${ROLE_NAMES[i]}: ${role}`).join(" · ");
+  const present = layout.marks.map(([, , , role]) => role);
+  const roles = layout.roles
+    .map((role, i) => ({ role, colour: ROLE_NAMES[i] }))
+    .filter(({ role }) => present.includes(role));
+  const key = small ? "" : roles.map(({ role, colour }) => `${colour}: ${role}`).join(" · ");
   if (key) group.append(svgText(left, height + 9, key));
   const legend = hasNumbers ? layout.layers.map((layer) => [layer.name, layer.colour]) : [];
   return { group, width, height: height + (key ? 18 : 0), legend: /** @type {Drawing["legend"]} */ (legend) };
@@ -127,24 +131,22 @@ function drawWalls(group, layout, left, top) {
 }
 
 /**
- * Letters in the corner that the two halves leave free; returns the roles, each with a colour of its own.
+ * Letters in the corner that the two halves leave free; each role has a colour of its own.
  * @param {SVGElement} group
  * @param {Board} layout
  * @param {number} left
  * @param {number} top
  */
 function drawMarks(group, layout, left, top) {
-  const roles = [...new Set(layout.marks.map(([, , , role]) => role).filter(Boolean))].sort().reverse();
   for (const [letter, row, column, role] of layout.marks) {
     const [x, y] = [left + (column + 1) * SIZE - 11, top + row * SIZE + 11];
-    const fill = role ? ROLE_COLOURS[roles.indexOf(role)] : "#666666";
+    const fill = role ? ROLE_COLOURS[layout.roles.indexOf(role)] : "#666666";
     const style = { "text-anchor": "middle", "font-weight": 700, "font-size": 13, fill: "#ffffff", ...UNTOUCHABLE };
     group.append(
       svgElement("rect", { x: x - 8, y: y - 8, width: 16, height: 16, rx: 3, fill, ...UNTOUCHABLE }),
       svgText(x, y + 5, letter, style),
     );
   }
-  return roles;
 }
 
 /** @param {SVGElement} group @param {Board} layout @param {[number, number]} at @param {number} left @param {number} top @param {boolean} named */

@@ -22,6 +22,7 @@ export interface Board extends Titled {
   piece: string;
   at: [number, number] | null;
   layers: { name: string; colour: ScaleName; cells: number[][] }[];
+  roles: string[];
   quantity: string;
   diverging: boolean;
   unknown: boolean[][] | null;
