@@ -74,6 +74,7 @@ class ExactBeliefs(Beliefs):
             visits=visits,
             earnings=earnings,
             value=float(earnings.sum()),
+            unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             endings=self.outcomes(at.index, action),
         )

@@ -62,7 +62,7 @@ class Beliefs(ABC):
         """The probability of every ending by name, the most probable first; and the probability that is unknown."""
         row = self.row(at, action)
         chances = sorted((row.endings or {}).items(), key=lambda item: -item[1])
-        return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown
+        return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
     def gap_error(self, at: Situation, one: int, other: int) -> float | None:
         """The standard error of the gap between two actions' values; None: unknown."""

@@ -20,10 +20,10 @@ class Row:
     earnings: NDArray[np.float64]  # (S, A) where the value is expected to be earned
     value: float  # the expected return by this source
     initial: float = 0.0  # the part of the value that still comes from initial values
-    unknown: float = 0.0  # expected visits of pairs that it has not learned about, discounted as learned
+    unknown: float | None = None  # expected visits of pairs that it has not learned about, discounted as learned
     now: float = 1.0  # the weight of the asked step in its own visits: 1 less the weight on its initial value
     endings: Mapping[str, float] | None = None  # the probability of every ending, without a discount
-    endings_unknown: float = 0.0  # probability that still rests on initial values
+    endings_unknown: float | None = None  # probability that still rests on initial values
     tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated
     error: float | None = None  # the standard error of the value
     course: Course | None = None  # the likeliest course

@@ -93,6 +93,7 @@ class SimulatedBeliefs(Beliefs):
             visits=visits,
             earnings=self.earnings(at, action),
             value=float(returns.mean()),
+            unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             discounted=self.discount < 1.0,
             endings=dict(self.rollouts(at, action).ending_shares(self.labels)),

@@ -49,7 +49,7 @@ class Intention(Explanation):
     residual: float | None  # |earnings + initial_share - value|; None: the values are not the agent's own
     dropped: float = 0.0  # the total weight that was too small to follow
     visits_error: float = 0.0  # a bound on the error of the sum of visits because of that
-    unknown: float = 0.0  # expected visits to pairs it has not learned about, discounted as learned
+    unknown: float | None = None  # expected visits to pairs it has not learned about, discounted as learned
     now: float = 1.0  # visits of this very step: 1 minus the weight on the initial value
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
     chances: dict[str, float] | None = None  # of every ending, undiscounted; None: unknown to this source
@@ -89,7 +89,7 @@ class Intention(Explanation):
             now=row.now,
             tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
-            endings_unknown=row.endings_unknown,
+            endings_unknown=row.endings_unknown or 0.0,
             course=row.course,
             discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
             error=row.error,
@@ -164,7 +164,7 @@ class Intention(Explanation):
             expects = f"it expects {why.text}" if why.text else "no single future is likely"
             lines = [f"In {here!r}, if it {doing}, {expects}."]
         lines.append(self._compared())
-        lines += experience(self.tries, 1.0 - self.now, self.unknown)
+        lines += experience(self.tries, 1.0 - self.now, self.unknown or 0.0)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
         return lines + self._earnings_lines()

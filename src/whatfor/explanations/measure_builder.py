@@ -60,7 +60,7 @@ class MeasureBuilder:
         )
         largest = float(np.abs(self.audit.recomputed).max(initial=0.0))
         negligible = NEGLIGIBLE_SHARE * self.believed.magnitude + self.simulated.beyond * largest * (self.exact is None)
-        negligible += self.believed.unknown * largest * (belief_error.true is None)
+        negligible += (self.believed.unknown or 0.0) * largest * (belief_error.true is None)
         return self._measure(
             "value", self.believed.value, self.simulated.value, self.simulated.value_error, belief_error, negligible
         )
@@ -93,9 +93,9 @@ class MeasureBuilder:
         labels = self.believed.labels
         negligible = NEGLIGIBLE_SHARE * max(1.0, float(self.believed.visits[state, action]))
         if belief_error.true is None:
-            negligible += self.believed.unknown + self.simulated.beyond
+            negligible += (self.believed.unknown or 0.0) + self.simulated.beyond
         else:
-            negligible += min(self.believed.unknown, NEGLIGIBLE_INITIAL_VISITS)
+            negligible += min(self.believed.unknown or 0.0, NEGLIGIBLE_INITIAL_VISITS)
         numbers = float(self.believed.visits[state, action]), float(self.simulated.visits[state, action])
         return self._measure(
             f"visits of '{labels.words(state)}: {labels.actions[action]}'", *numbers, error, belief_error, negligible
