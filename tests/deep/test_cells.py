@@ -85,7 +85,7 @@ def test_endings_are_named_by_conditions_or_by_the_world() -> None:
         ({f"c{n}": lambda obs: True for n in range(20)}, "the maximum is"),
         (Bins, "is not understood"),
         (17, "is not understood"),
-        (Bins((3, 3)), "bins has 2 numbers"),
+        (Bins((3, 3)), "bins has length 2"),
         (Clusters(5), "clusters"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 
 import whatfor as wf
 from taxi_runs import START
+from whatfor.explanations import Explanation  # noqa: F401  puts the questions on the list
 from whatfor.question import QUESTIONS
 
 ROOT = Path(__file__).parents[2]

@@ -223,9 +223,7 @@ def test_multidiscrete_bins_have_no_twin():
 )
 def test_bins_narrower_than_float32_are_refused(bins, bounds):
     """attack 14: drawing an observation from such a bin never ended."""
-    with pytest.raises(
-        ValueError, match=r"the bins of observation number \d are too narrow.*fewer bins or wider bounds"
-    ):
+    with pytest.raises(ValueError, match=r"the bins of observation\[\d\] are too narrow.*fewer bins or wider bounds"):
         wf.train("MountainCar-v0", episodes=1, seed=0, bins=bins, bounds=bounds)
 
 
@@ -276,7 +274,7 @@ def test_bins_are_whole_numbers(bins):
 
 @pytest.mark.parametrize("bounds", [[("a", "b"), (0, 1)], [(0, 1), (0,)], [0, 1], "ab", [(None, 1), (0, 1)], 3])
 def test_bounds_are_pairs_of_numbers(bounds):
-    with pytest.raises(ValueError, match=r"bounds must be a \(low, high\) pair for each number"):
+    with pytest.raises(ValueError, match=r"bounds must be a \(low, high\) pair for each dimension"):
         wf.train("MountainCar-v0", episodes=1, seed=0, bins=3, bounds=bounds)
 
 
