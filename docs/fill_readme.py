@@ -262,8 +262,8 @@ def of_an_example(block: str) -> bool:
 
 def commands(page: Path) -> list[str]:
     """The whatfor commands that a page shows; a line that ends in a backslash goes on."""
-    text = page.read_text().replace("\\\n", " ")
-    return [" ".join(line.split()) for line in re.findall(r"^whatfor (.*)$", text, re.MULTILINE)]
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text().replace("\\\n", " "), re.DOTALL | re.MULTILINE)
+    return [" ".join(line.split()) for block in blocks for line in re.findall(r"^whatfor (.*)$", block, re.MULTILINE)]
 
 
 def pages() -> list[Path]:
