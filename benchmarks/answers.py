@@ -1,4 +1,4 @@
-"""What answers cost: the questions on the README's Taxi run, and all of the paper's figures."""
+"""The time of answers: the questions on the README's Taxi run, and all of the paper's figures."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from report import Row
 from whatfor.paper import FIGURES, reproduce
 
 EPISODES = 5_000
-ASKED = 100  # states
-#: Questions with a promise, in milliseconds; the others are stated.
-PROMISED = {"intention": 5.0, "contrast": 10.0}
+N_STATES = 100
+#: The targets of some questions, in milliseconds; the others have none.
+TARGETS = {"intention": 5.0, "contrast": 10.0}
 QUESTIONS = ("intention", "contrast", "outcomes", "timeline", "provenance", "parts", "simulation", "comparison")
 
 
 def answers(scale: int) -> list[Row]:
-    """Each question at random states that were met."""
+    """Each question at random states with experience."""
     run = wf.train("Taxi-v4", CASES[0].learner, episodes=EPISODES, seed=0)
-    met = np.flatnonzero(run.audit.tried.all(axis=1))
-    states = np.random.default_rng(0).choice(met, size=ASKED // min(scale, 10), replace=False).tolist()
+    met = np.flatnonzero(run.audit.tries.all(axis=1))
+    states = np.random.default_rng(0).choice(met, size=N_STATES // min(scale, 10), replace=False).tolist()
     rows = []
     for name in QUESTIONS:
         times = [_milliseconds(getattr(run, name), state) for state in states]
@@ -35,7 +35,7 @@ def answers(scale: int) -> list[Row]:
                 f"{name}, {len(run.ledger):,} updates, median",
                 float(np.median(times)),
                 "ms",
-                PROMISED.get(name),
+                TARGETS.get(name),
                 note=slow,
             )
         )
@@ -49,7 +49,7 @@ def _milliseconds(ask: Callable[..., Any], state: int) -> float:
 
 
 def paper(scale: int) -> list[Row]:
-    """All tabular figures, from training to picture; compiled code is on disk."""
+    """All tabular figures, from training to picture, with a filled compilation cache."""
     only = ["2"] if scale > 1 else list(FIGURES)
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -62,6 +62,6 @@ def paper(scale: int) -> list[Row]:
             f"whatfor paper: of {len(checks)} checks, not met",
             sum(not check.met for check in checks),
             "",
-            note="the page says why",
+            note="explained on the page",
         ),
     ]

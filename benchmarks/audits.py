@@ -1,4 +1,4 @@
-"""What one row of an audit costs: Taxi after 100,000 and after 10,000,000 updates."""
+"""The time of one row of an audit: Taxi after 100,000 and after 10,000,000 updates."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from cases import CASES, timed
 from report import Row, number
 
 TAXI = CASES[0]
-EPISODES = 750_000  # somewhat more than MANY updates
-FEW, MANY = 100_000, 10_000_000
-ASKED = 100  # pairs
-TOGETHER = 64  # rows of one pass
+EPISODES = 750_000  # somewhat more than MANY_UPDATES
+FEW_UPDATES, MANY_UPDATES = 100_000, 10_000_000
+N_PAIRS = 100
+ROWS_PER_PASS = 64
 REPETITIONS = 3
 
 Pairs = list[tuple[int, int]]
 
 
 def audit(scale: int) -> list[Row]:
-    """The same questions at two points of one run, and what stands beside them."""
-    ledger = _trained(TAXI.learner, scale)
+    """The same rows at two points of one run, their exactness, and full scans."""
+    ledger = _train(TAXI.learner, scale)
     wf.Audit(ledger[:10]).build_index()  # compiles
-    few, many = wf.Audit(ledger[:FEW]), wf.Audit(ledger[: MANY // scale])
+    few, many = wf.Audit(ledger[:FEW_UPDATES]), wf.Audit(ledger[: MANY_UPDATES // scale])
     building = {name: _seconds(audit.build_index, 1) for name, audit in (("few", few), ("many", many))}
     pairs = _pairs(few)
     early, late = _times(few, pairs), _times(many, pairs)
     size = f"{len(many.ledger):,}"
-    counted = wf.Audit(_trained(replace(TAXI.learner, step_size=wf.visit_count()), scale)[: MANY // scale])
+    counted = wf.Audit(_train(replace(TAXI.learner, step_size=wf.visit_count()), scale)[: MANY_UPDATES // scale])
     counted.build_index()
     return [
-        Row(f"a row after {size} updates / after {FEW:,}, medians", np.median(late) / np.median(early), "×", 3, note=_read(few, many, pairs)),
-        _ms(f"a row after {FEW:,} updates, index built", early, 2),
+        Row(f"a row after {size} updates / after {FEW_UPDATES:,}, medians", np.median(late) / np.median(early), "×", 3, note=_read(few, many, pairs)),
+        _ms(f"a row after {FEW_UPDATES:,} updates, index built", early, 2),
         _ms(f"a row after {size} updates, index built", late, 2),
-        Row(f"building the index of {size} updates", building["many"], "s", note=f"of {FEW:,}: {number(building['few'])} s"),
+        Row(f"building the index of {size} updates", building["many"], "s", note=f"of {FEW_UPDATES:,}: {number(building['few'])} s"),
         *_exactness(many, pairs),
         *_scans(few, many, pairs),
         _ms(f"a row after {size} updates with steps of 1/n: falls back to the scan", _times(counted, pairs[:5]), None),
     ]  # fmt: skip
 
 
-def _trained(learner: Any, scale: int) -> wf.Ledger:
+def _train(learner: Any, scale: int) -> wf.Ledger:
     case = replace(TAXI, learner=learner)
     session = case.session(case.place())
     timed(session, case.epsilons(EPISODES // scale))
     assert session.ledger is not None
-    assert len(session.ledger) >= MANY // scale
+    assert len(session.ledger) >= MANY_UPDATES // scale
     return session.ledger
 
 
 def _pairs(audit: wf.Audit) -> Pairs:
-    """Random states that were met, each with its best action."""
+    """Random states with experience, each with its best action."""
     met = np.flatnonzero(audit.ledger.tries().sum(axis=1))
-    states = np.random.default_rng(0).choice(met, ASKED, replace=False)
-    best = audit.folded[0].argmax(axis=1)
+    states = np.random.default_rng(0).choice(met, N_PAIRS, replace=False)
+    best = audit.recomputed[0].argmax(axis=1)
     return [(int(state), int(best[state])) for state in states]
 
 
@@ -74,8 +74,8 @@ def _seconds(work: Callable[[], Any], repetitions: int = REPETITIONS) -> float:
 
 
 def _times(audit: wf.Audit, pairs: Pairs) -> np.ndarray:
-    audit.row(*pairs[0])  # compiles
-    return np.array([_seconds(partial(audit.row, *pair)) for pair in pairs])
+    audit.account(*pairs[0])  # compiles
+    return np.array([_seconds(partial(audit.account, *pair)) for pair in pairs])
 
 
 def _ms(what: str, seconds: np.ndarray, target: float | None) -> Row:
@@ -85,18 +85,18 @@ def _ms(what: str, seconds: np.ndarray, target: float | None) -> Row:
 
 
 def _read(few: wf.Audit, many: wf.Audit, pairs: Pairs) -> str:
-    """How many lines a row reads, at the median."""
-    early, late = (int(np.median([audit.row(*pair).lines_read for pair in pairs])) for audit in (few, many))
-    return f"lines read: {late:,} of {len(many.ledger):,}, {early:,} of {len(few.ledger):,}"
+    """The median number of updates that a row reads."""
+    early, late = (int(np.median([audit.account(*pair).updates_read for pair in pairs])) for audit in (few, many))
+    return f"updates read: {late:,} of {len(many.ledger):,}, {early:,} of {len(few.ledger):,}"
 
 
 def _exactness(audit: wf.Audit, pairs: Pairs) -> list[Row]:
-    """The bound that a walk states, and how far it really is from the scan."""
-    walked = [audit.row(*pair, method="walk") for pair in pairs]
+    """The stated error bound of a walk, and its real difference from the scan."""
+    walked = [audit.account(*pair, method="walk") for pair in pairs]
     stated = max(row.value_error / row.scale for row in walked)
     off = 0.0
     for pair, row in zip(pairs[:10], walked, strict=False):
-        scanned = audit.row(*pair, method="scan")
+        scanned = audit.account(*pair, method="scan")
         off = max(off, abs(row.total - scanned.total) / scanned.scale)
     return [
         Row("largest stated error of a walked value / its scale", stated, "", note=f"{len(pairs)} pairs"),
@@ -105,12 +105,12 @@ def _exactness(audit: wf.Audit, pairs: Pairs) -> list[Row]:
 
 
 def _scans(few: wf.Audit, many: wf.Audit, pairs: Pairs) -> list[Row]:
-    """Reading every line: one row, and several rows in one pass."""
+    """Reading every update: one row, and several rows in one pass."""
     rows = []
     for audit in (few, many):
         lines = len(audit.ledger)
-        one = _seconds(partial(audit.row, *pairs[0], method="scan"))
-        several = _seconds(partial(audit.rows, pairs[:TOGETHER]), 1) / TOGETHER
-        note = f"{number(1e3 * one)} ms; {TOGETHER} rows in one pass: {number(1e9 * several / lines)} ns a line and row, {number(several / one, 2)} × of single scans"
-        rows.append(Row(f"a full scan of {lines:,} lines", 1e9 * one / lines, "ns a line", note=note))
+        one = _seconds(partial(audit.account, *pairs[0], method="scan"))
+        several = _seconds(partial(audit.accounts, pairs[:ROWS_PER_PASS]), 1) / ROWS_PER_PASS
+        note = f"{number(1e3 * one)} ms; {ROWS_PER_PASS} rows in one pass: {number(1e9 * several / lines)} ns per update and row, {number(several / one, 2)} × of single scans"
+        rows.append(Row(f"a full scan of {lines:,} updates", 1e9 * one / lines, "ns per update", note=note))
     return rows

@@ -1,4 +1,4 @@
-"""The ratios in the README, measured in one run: ``python benchmarks/bench.py [--quick] [--only NAME]``."""
+"""The ratios in docs/performance.md, measured in one run: ``python benchmarks/bench.py [--quick] [--only NAME]``."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "audit": ("One row of an audit, Taxi", audits.audit),
     "answers": ("Questions, Taxi", answers.answers),
     "paper": ("The paper's tabular figures", answers.paper),
-    "line": ("Memory of a ledger line", training.line),
-    "deep": ("Belief networks beside Stable-Baselines3's DQN, on the CPU", deep.section),
+    "line": ("Memory of an update in the ledger", training.line),
+    "deep": ("Belief networks alongside Stable-Baselines3's DQN, on the CPU", deep.section),
     "explorer": ("The explorer", explorer.section),
     "big": ("A 1,000 × 1,000 grid world", big.section),
 }
@@ -40,9 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"a smoke test: everything at 1/{QUICK} of its size")
     parser.add_argument("--only", choices=SECTIONS, help="run one section")
-    parser.add_argument(
-        "--update", action="store_true", help="with --only: put the section into results.json, beside the others"
-    )
+    parser.add_argument("--update", action="store_true", help="with --only: replace only this section in results.json")
     parser.add_argument("--out", type=Path, help="where to write JSON; a full run writes results.json by itself")
     given = parser.parse_args()
     console = Console(width=150)
@@ -60,7 +58,7 @@ def main() -> None:
         report.update(RESULTS, results, list(SECTIONS))
     missed = [row.what for rows in results.values() for row in rows if row.met is False]
     if given.quick:
-        console.print("A smoke test: at this size the numbers mean little.")
+        console.print("This was a smoke test: at this size the numbers mean little.")
     console.print(f"Missed: {'; '.join(missed)}" if missed else "Every target is met.")
 
 

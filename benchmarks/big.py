@@ -1,4 +1,4 @@
-"""A 1,000 × 1,000 grid world: train, save, load, ask; alone in its process, so that its memory is measured alone.
+"""A 1,000 × 1,000 grid world: train, save, load, ask; in its own process, to measure its memory.
 
 ``python benchmarks/big.py [SCALE]`` prints JSON.
 """
@@ -20,23 +20,23 @@ import whatfor as wf
 from report import Row, number
 from whatfor.worlds.world import World
 
-SIDE = 1_000  # at a smaller scale, the same density of experience
-APART = 40  # a goal every so many cells, so that each start is at most some tens of steps from one
+SIDE = 1_000  # smaller at a smaller scale, for the same density of experience
+GOAL_SPACING = 40  # cells between goals, so that each start is some tens of steps from one
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 UPDATES = 100_000_000
 EPISODES = 2_150_000  # somewhat more than UPDATES steps
-FAR = 20  # steps
-LIMIT_GB = 6.0
+MIN_STEPS_TO_GOAL = 20
+MAX_GB = 6.0
 
 
 def grid(side: int) -> World:
-    """A step costs 1, reaching a goal pays 100 and ends the episode; episodes start anywhere."""
+    """A step costs 1; reaching a goal gives 100 and ends the episode; episodes start anywhere."""
     row, column = np.divmod(np.arange(side * side), side)
     following = np.stack(
         [np.clip(row + down, 0, side - 1) * side + np.clip(column + right, 0, side - 1) for down, right in MOVES],
         axis=1,
     )
-    goal = (row % APART == APART // 2) & (column % APART == APART // 2)
+    goal = (row % GOAL_SPACING == GOAL_SPACING // 2) & (column % GOAL_SPACING == GOAL_SPACING // 2)
     reached = goal[following]
     start = np.where(goal, 0.0, 1.0)
     return wf.worlds.table(
@@ -51,17 +51,17 @@ def grid(side: int) -> World:
 def distances(side: int) -> np.ndarray:
     """Steps from each state to the goal of its square."""
     row, column = np.divmod(np.arange(side * side), side)
-    middle = APART // 2
-    return np.abs(row % APART - middle) + np.abs(column % APART - middle)
+    middle = GOAL_SPACING // 2
+    return np.abs(row % GOAL_SPACING - middle) + np.abs(column % GOAL_SPACING - middle)
 
 
-def asked_state(values: np.ndarray, away: np.ndarray) -> int:
-    """The state far from its goal that promises most: that value has come a long way."""
-    return int(np.where(away >= FAR, values.max(axis=1), -np.inf).argmax())
+def far_state(values: np.ndarray, away: np.ndarray) -> int:
+    """The state far from its goal with the highest value: it was propagated over many steps."""
+    return int(np.where(away >= MIN_STEPS_TO_GOAL, values.max(axis=1), -np.inf).argmax())
 
 
 def peak_gb() -> float:
-    """The most memory this process has held. ``ru_maxrss`` alone would count what its parent held when it began."""
+    """The peak memory of this process. ``ru_maxrss`` also counts that of its parent when it was started."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
@@ -84,10 +84,10 @@ def measure(scale: int) -> dict[str, Any]:
     side = round(SIDE / scale**0.5)
     world, away = grid(side), distances(side)
     stage("make the world")
-    learner = wf.QLearning(step_size=0.5, discount=0.95, exploration=wf.constant(0.1))
+    learner = wf.QLearning(step_size=0.5, discount=0.95, exploration=0.1)
     run = wf.train(world, learner, episodes=EPISODES // scale, seed=0, progress=False)
     stage("train")
-    state, updates = asked_state(run.values, away), len(run.ledger or ())
+    state, updates = far_state(run.values, away), len(run.ledger or ())
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         run.save(folder)
@@ -98,11 +98,11 @@ def measure(scale: int) -> dict[str, Any]:
         stage("load")
     why = run.intention(state)
     stage("answer")
-    scanned = run.audit.row(why.state, why.action, method="scan")
+    scanned = run.audit.account(why.state, why.action, method="scan")
     stage("check by a full scan")
     run.audit.build_index()
     stage("build the index")
-    walked = run.audit.row(why.state, why.action, method="walk")
+    walked = run.audit.account(why.state, why.action, method="walk")
     stage("answer by the index")
     return {
         "updates": updates,
@@ -122,7 +122,7 @@ def measure(scale: int) -> dict[str, Any]:
 
 
 def section(scale: int) -> list[Row]:
-    """The same in a process of its own, as rows."""
+    """The same in a child process, as rows."""
     done = subprocess.run([sys.executable, __file__, str(scale)], stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     seconds = ", ".join(f"{name} {number(spent)} s" for name, spent in found["seconds"].items())
@@ -130,9 +130,9 @@ def section(scale: int) -> list[Row]:
     asked = f"{found['steps_to_goal']} steps from its goal; earns {number(found['goal_earnings'], 4)} there; residual {found['residual']:.1e}"
     off = abs(found["scan_value"] - found["value"]) / found["scale"]
     return [
-        Row("updates", found["updates"], "lines", UPDATES / scale, "at least", detail=found),
+        Row("updates", found["updates"], "updates", UPDATES / scale, "at least", detail=found),
         Row("train, save, load, ask: all of it", sum(found["seconds"].values()), "s", note=seconds),
-        Row("peak memory", max(found["peak_gb"].values()), "GB", LIMIT_GB, note=f"by then: {peaks}"),
+        Row("peak memory", max(found["peak_gb"].values()), "GB", MAX_GB, note=f"by then: {peaks}"),
         Row("what dense maps would need", found["dense_tb"], "TB"),
         Row("the run on disk", found["file_gb"], "GB"),
         Row("|value| asked for", abs(found["value"]), "", 1e-6, "at least", digits=6, note=asked),

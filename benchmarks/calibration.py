@@ -1,8 +1,8 @@
 """How often ``run.comparison`` calls a belief wrong: ``python benchmarks/calibration.py [--seeds N]``.
 
-Agents learn in worlds whose exact future is known. What an agent believes of its own greedy action is right but for
-noise and lag, so it should be called wrong no more often than the stated rate. Actions it rarely tries keep unlucky first
-impressions, and are told apart by their counts. The table of docs/comparison.md is made of what this writes.
+Agents learn in worlds whose exact future is known. The belief about a greedy action is right except for noise and lag,
+so it should be called wrong no more often than the stated rate. Rarely tried actions keep unlucky first estimates, and
+are identified by their counts. The table in docs/questions/comparison.md is generated from the output.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process a core; threads of each would only wait for another
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process per core: threads would only compete
 
 import numpy as np
 from scipy.stats import binomtest
@@ -35,7 +35,7 @@ SETTINGS = {
     "Blackjack, Monte Carlo, step 1 / n^0.8": ("blackjack", wf.MonteCarlo(step_size=wf.visit_count(0.8), **GAME)),
     "random worlds, Q-learning, step 1 / n^0.8": ("random worlds", wf.QLearning(**SMALL)),
     "random worlds, double Q-learning, step 1 / n^0.8": ("random worlds", wf.DoubleQLearning(**SMALL)),
-    "random worlds, lambda-returns, step 1 / n^0.8": ("random worlds", wf.LambdaReturns(trail=0.7, **SMALL)),
+    "random worlds, lambda-returns, step 1 / n^0.8": ("random worlds", wf.LambdaReturns(lambda_=0.7, **SMALL)),
     "Blackjack, Q-learning, the paper's step 0.1": (
         "blackjack",
         wf.QLearning(step_size=0.1, discount=1.0, exploration=DECAY),
@@ -50,8 +50,8 @@ HANDS = (
 )
 
 
-def judged(name: str, seed: int) -> list[tuple[bool, str, float]]:
-    """For each state and action asked about: whether it is greedy, the verdict, and how far its value is off."""
+def compare(name: str, seed: int) -> list[tuple[bool, str, float]]:
+    """For each state and action: whether it is greedy, the verdict, and the error of its value."""
     kind, learner = SETTINGS[name]
     world = wf.worlds.blackjack() if kind == "blackjack" else wf.testing.random_world(seed)
     longest = None if kind == "blackjack" else 50  # some random worlds hardly ever end
@@ -59,22 +59,22 @@ def judged(name: str, seed: int) -> list[tuple[bool, str, float]]:
     found = []
     for state in HANDS if kind == "blackjack" else range(3):
         for action in range(run.labels.n_actions):
-            told = run.comparison(state, action)
-            found.append((told.greedy, told.verdict, told.measures[0].difference))
+            comparison = run.comparison(state, action)
+            found.append((comparison.greedy, comparison.verdict, comparison.measures[0].difference))
     return found
 
 
 def summary(found: list[tuple[bool, str, float]]) -> dict[str, object]:
-    """Counts and rates: of greedy actions that were judged, and of actions tried too seldom to be."""
+    """Counts and rates, of greedy actions with a verdict and of rarely tried actions."""
     verdicts = Counter(verdict for greedy, verdict, _ in found if greedy)
-    told = sum(verdicts[verdict] for verdict in ("agrees", "lags", "differs"))
+    judged = sum(verdicts[verdict] for verdict in ("agrees", "lags", "differs"))
     rare = [off for _, verdict, off in found if verdict == "rarely tried"]
-    sure = binomtest(verdicts["differs"], told).proportion_ci(method="exact")
+    interval = binomtest(verdicts["differs"], judged).proportion_ci(method="exact")
     return {
-        "judged": told,
+        "judged": judged,
         "verdicts": dict(verdicts),
-        "differs": verdicts["differs"] / told,
-        "interval": [sure.low, sure.high],
+        "differs": verdicts["differs"] / judged,
+        "interval": [interval.low, interval.high],
         "rare": len(rare),
         "rare_off": float(np.mean(rare)) if rare else None,
         "rare_error": float(np.std(rare) / np.sqrt(len(rare))) if rare else None,
@@ -82,14 +82,14 @@ def summary(found: list[tuple[bool, str, float]]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Run the study and write it down."""
+    """Run the study and write its results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     given = parser.parse_args()
     results = {}
     with ProcessPoolExecutor() as pool:
         for name in SETTINGS:
-            found = [told for seed in pool.map(partial(judged, name), range(given.seeds), chunksize=5) for told in seed]
+            found = [one for seed in pool.map(partial(compare, name), range(given.seeds), chunksize=5) for one in seed]
             results[name] = summary(found)
             print(name, json.dumps(results[name]), flush=True)
     document = {"seeds": given.seeds, "episodes": EPISODES, "rate": RATE, "settings": results}

@@ -25,19 +25,19 @@ class Case:
     """One world with the paper's learner."""
 
     name: str
-    world: Callable[[], Any]  # what the compiled engine trains on
-    env: Callable[[], gym.Env]  # the same world to be stepped from Python
-    index: Callable[[Any], int]  # from an observation to a state, by hand, as quick as it gets
+    world: Callable[[], Any]  # for the compiled engine
+    env: Callable[[], gym.Env]  # the same world, stepped from Python
+    index: Callable[[Any], int]  # from an observation to a state, as fast as possible
     learner: wf.QLearning
     episodes: int  # about four million steps
     python_episodes: int  # about forty thousand
-    times_plain: float  # how many times the plain loop's speed is promised
+    times_plain: float  # the target: this many times the speed of the plain loop
     time_out_ends: bool = False
     bins: tuple[int, ...] | None = None
     bounds: tuple[tuple[float, float], ...] | None = None
 
     def place(self, engine: Engine = "compiled") -> Place:
-        """The world, ready to be played in."""
+        """The world, ready for a session."""
         if engine == "compiled":
             return place_of(self.world())
         return place_of(self.env(), bins=self.bins, bounds=self.bounds, engine=engine)
@@ -47,7 +47,7 @@ class Case:
         return Session.fresh(place, self.learner, seed=0, time_out_ends=self.time_out_ends, replay=None, record=record)
 
     def epsilons(self, episodes: int) -> np.ndarray:
-        """The chance to explore in each episode, as train() computes it."""
+        """The exploration in each episode, as train() computes it."""
         return explorations(self.learner.exploration, 0, episodes)
 
 
@@ -89,7 +89,7 @@ CASES = (
 
 
 def timed(session: Session, epsilons: np.ndarray) -> tuple[float, int]:
-    """Seconds and steps of playing."""
+    """Play episodes; the seconds and steps that they took."""
     began = time.perf_counter()
     played, error = session.play(epsilons, progress=False)
     seconds = time.perf_counter() - began
@@ -99,7 +99,7 @@ def timed(session: Session, epsilons: np.ndarray) -> tuple[float, int]:
 
 
 def touch(session: Session, lines: int) -> None:
-    """Make room for so many lines, in memory that has been written to before."""
+    """Reserve room for this many updates, in memory that has been written to before."""
     assert session.ledger is not None
     store = session.ledger.writable()
     store.reserve(lines)

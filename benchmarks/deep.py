@@ -1,4 +1,4 @@
-"""What a belief network costs beside Stable-Baselines3's DQN, and how it compares with the paper's method written plainly."""
+"""The cost of a belief network alongside Stable-Baselines3's DQN, and its speed compared with a plain version of the paper's method."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ STEPS = 6_000
 PAPER_REPETITIONS = 5
 PAPER_STEPS = {"CartPole": 300, "Taxi": 100}
 WARM_UP = 40
-#: Stable-Baselines3 updates every four steps by default; batches are as much larger.
-LARGER = 4
-#: A handful of MountainCar's concepts.
+#: Steps between two updates, as in Stable-Baselines3 by default; batches are larger by the same factor.
+UPDATE_INTERVAL = 4
+#: Concepts of MountainCar.
 CONCEPTS = {
-    "right of the valley": lambda seen: seen[0] > -0.5,
-    "moving right": lambda seen: seen[1] > 0.0,
-    "height": (lambda seen: np.sin(3.0 * seen[0]), (-0.5, 0.0, 0.5)),
+    "right of the valley": lambda obs: obs[0] > -0.5,
+    "moving right": lambda obs: obs[1] > 0.0,
+    "height": (lambda obs: np.sin(3.0 * obs[0]), (-0.5, 0.0, 0.5)),
 }
 
 
 def section(scale: int) -> list[Row]:
-    """All of it. PyTorch is imported late: the other sections do not pay for it."""
-    return [*_beside(scale), *_against_published(scale), *_memory()]
+    """All measurements. PyTorch is imported late, to keep the other sections fast."""
+    return [*_with_beliefs(scale), *_against_published(scale), *_memory()]
 
 
-# -- beside DQN ------------------------------------------------------------------------------------
+# -- alongside DQN ---------------------------------------------------------------------------------
 
 
 def _cases() -> dict[str, Any]:
@@ -53,46 +53,49 @@ def _default(env: str, cells: Any, believes: bool) -> tuple[Any, Any]:
     return DQN("MlpPolicy", env, seed=0, device="cpu"), BeliefCallback(cells) if believes else None
 
 
-def _beside(scale: int) -> list[Row]:
-    """DQN with beliefs against DQN alone: both with all defaults, one after the other, the median of the ratios."""
+def _with_beliefs(scale: int) -> list[Row]:
+    """DQN with beliefs against DQN without, both with default settings, in turns; the median of the ratios."""
     rows = []
     for env, cells in _cases().items():
         steps = max(STEPS // scale, 200)  # learning starts after 100
         times: dict[bool, list[float]] = {False: [], True: []}
-        for repetition in range(1 + _often(REPETITIONS, scale)):
+        for repetition in range(1 + _repetitions(REPETITIONS, scale)):
             for believes in (False, True):
                 model, callback = _default(env, cells, believes)
-                spent = _learn(model, callback, steps if repetition else 200)
+                seconds = _learn(model, callback, steps if repetition else 200)
                 if repetition:  # the first warms up
-                    times[believes].append(spent)
+                    times[believes].append(seconds)
         ratios = [with_ / without for without, with_ in zip(times[False], times[True], strict=True)]
-        rates = {believes: steps / median(spent) for believes, spent in times.items()}
+        rates = {believes: steps / median(seconds) for believes, seconds in times.items()}
         note = f"{number(rates[True])} against {number(rates[False])} steps/s; {number(min(ratios))} to {number(max(ratios))}"
         what = f"{env}: DQN with beliefs / without, all defaults"
         rows.append(Row(what, median(ratios), "×", 2.0, note=note, detail={"ratios": ratios}))
     return rows
 
 
-def _often(repetitions: int, scale: int) -> int:
-    """A smoke test repeats nothing."""
+def _repetitions(repetitions: int, scale: int) -> int:
+    """The number of repetitions; one in a smoke test."""
     return repetitions if scale == 1 else 1
 
 
 def _learn(model: Any, callback: Any, steps: int) -> float:
-    began = time.perf_counter()
+    start = time.perf_counter()
     model.learn(steps, callback=callback, reset_num_timesteps=False)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 # -- with the paper's networks ---------------------------------------------------------------------
 
 
 def _paper(name: str, head: Any, every: int = 1) -> tuple[Any, Any]:
-    """The paper's DQN and beliefs in Stable-Baselines3, with the settings of ``published``: a batch of 16 at every step, or as much in larger ones."""
+    """The paper's DQN and beliefs in Stable-Baselines3, with the settings of ``published``.
+
+    It trains on a batch of 16 at every step, or on as many samples in fewer and larger batches.
+    """
     from stable_baselines3 import DQN
 
     import published
-    from whatfor.deep import BeliefCallback, ClippedAdam
+    from whatfor.deep import BeliefCallback, BeliefSettings, ClippedAdam
     from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI
     from whatfor.paper.deep_agents import cartpole_env, taxi_env
 
@@ -117,32 +120,38 @@ def _paper(name: str, head: Any, every: int = 1) -> tuple[Any, Any]:
     if head is None:
         return model, None
     sizes = PAPER_CARTPOLE if name == "CartPole" else PAPER_TAXI
-    return model, BeliefCallback(
-        head=head, sizes=sizes, reads="cell", together=1, learning_rate=published.RATE, optimiser=ClippedAdam
+    settings = BeliefSettings(
+        head=head,
+        sizes=sizes,
+        reads="cell",
+        batches_per_update=1,
+        learning_rate=published.RATE,
+        optimiser=ClippedAdam,
     )
+    return model, BeliefCallback(settings=settings)
 
 
 def _against_published(scale: int) -> list[Row]:
-    """Steps per second with the paper's networks, learning from as many samples a step, against the plain loop."""
+    """Steps per second with the paper's networks and as many samples per step, compared with the plain loop."""
     import published
 
     rows = []
     for name, all_steps in PAPER_STEPS.items():
         steps = max(10, all_steps // scale)
-        ways = {(head, every): [] for head in ("regression", "faithful") for every in (1, LARGER)}
+        variants = {(head, every): [] for head in ("regression", "faithful") for every in (1, UPDATE_INTERVAL)}
         plain: list[float] = []
-        for _ in range(_often(PAPER_REPETITIONS, scale)):
+        for _ in range(_repetitions(PAPER_REPETITIONS, scale)):
             plain.append(published.play(published.GAMES[name], steps, WARM_UP))
-            for (head, every), rates in ways.items():
+            for (head, every), rates in variants.items():
                 model, callback = _paper(name, head, every)
                 _learn(model, callback, WARM_UP)
                 rates.append(steps / _learn(model, callback, steps))
-        for (head, every), rates in ways.items():
+        for (head, every), rates in variants.items():
             ratios = [ours / theirs for ours, theirs in zip(rates, plain, strict=True)]
             note = f"{number(median(rates))} against {number(median(plain))} steps/s"
             how = "an update at every step" if every == 1 else f"as many samples, in an update every {every} steps"
             what = f"{name}: the paper's deep networks, {head} head, {how}, / its method written plainly"
-            target = 2.0 if every == LARGER else None
+            target = 2.0 if every == UPDATE_INTERVAL else None
             rows.append(Row(what, median(ratios), "×", target, "at least", note=note, detail={"ratios": ratios}))
     return rows
 
@@ -153,23 +162,24 @@ KINDS = ("default", "paper")
 
 
 def _memory() -> list[Row]:
-    """How much memory a short training takes beyond its imports, each in a process of its own; and sizes of networks."""
+    """Peak memory of a short training beyond its imports, each in a separate process; and sizes of networks."""
     rows = []
     for kind in KINDS:
         for name in ("CartPole", "Taxi"):
-            alone, beside = (_grown(kind, name, believes) for believes in (False, True))
-            sizes = f"DQN {number(beside['agent'])} parameters, beliefs {number(beside['belief'])}"
-            note = f"alone {number(alone['mb'])} MB; {sizes}; each has a target network besides"
+            alone, with_beliefs = (_measure_in_process(kind, name, believes) for believes in (False, True))
+            sizes = f"DQN {number(with_beliefs['agent'])} parameters, beliefs {number(with_beliefs['belief'])}"
+            note = f"alone {number(alone['mb'])} MB; {sizes}; each also has a target network"
             what = f"{name}, {kind} nets: peak memory of DQN with beliefs, beyond imports"
-            rows.append(Row(what, beside["mb"], "MB", note=note, detail={"alone": alone, "beside": beside}))
+            rows.append(Row(what, with_beliefs["mb"], "MB", note=note, detail={"alone": alone, "beside": with_beliefs}))
     return rows
 
 
-def _grown(kind: str, name: str, believes: bool) -> dict[str, float]:
+def _measure_in_process(kind: str, name: str, believes: bool) -> dict[str, float]:
+    """``measure`` in a new process."""
     command = [sys.executable, __file__, kind, name, str(int(believes))]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    measured: dict[str, float] = json.loads(result.stdout)
+    return measured
 
 
 def measure(kind: str, name: str, believes: bool) -> dict[str, float]:
@@ -186,8 +196,8 @@ def measure(kind: str, name: str, believes: bool) -> dict[str, float]:
     else:
         model, callback = _paper(name, "regression" if believes else None)
     model.learn(500 if kind == "default" else 100, callback=callback)
-    count = {"agent": model.q_net, "belief": callback.belief.online if callback else None}
-    sizes = {key: float(sum(p.numel() for p in net.parameters())) if net else 0.0 for key, net in count.items()}
+    networks = {"agent": model.q_net, "belief": callback.belief.network if callback else None}
+    sizes = {key: float(sum(p.numel() for p in net.parameters())) if net else 0.0 for key, net in networks.items()}
     return {"mb": peak_gb() * 1e3 - before, **sizes}
 
 

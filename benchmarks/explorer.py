@@ -1,4 +1,4 @@
-"""From click to picture, in a real browser, and eight clients at once."""
+"""The explorer: the time from click to picture in a real browser, and eight clients at once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 
 import whatfor as wf
 from report import Row
-from whatfor.layouts.places import places_of
+from whatfor.maps import places_of
 
 ROOT = Path(__file__).parent.parent
 CLICKS = 24
-#: Chooses a state by clicking its cell, and tells after how many milliseconds the new picture is drawn (the next frame).
+#: Clicks the cell of a state; returns the milliseconds until the new picture is drawn (the next frame).
 CLICK = """async ([row, column]) => {
   const article = document.getElementById("answer-intention"), before = article.dataset.request;
   const cell = document.querySelector(`#board [data-row="${row}"][data-column="${column}"]`), began = performance.now();
@@ -78,9 +78,7 @@ def _clicks(run: wf.Run, folder: Path, clicks: int) -> list[Row]:
         address = server.stdout.readline().split()[2]
         for name, site in (("static", (folder / "board.html").as_uri()), ("live", address)):
             spent = _clicked(browser, f"{site}#state={start}", others, settled)
-            note = (
-                f"the slowest {max(spent):.0f} ms; {len(spent)} clicks, each on a state that was not asked about before"
-            )
+            note = f"the slowest {max(spent):.0f} ms; {len(spent)} clicks, each on another state"
             rows.append(
                 Row(f"Taxi, {name}: from click to picture", median(spent), "ms", 100.0, note=note, detail={"ms": spent})
             )
@@ -100,13 +98,13 @@ def _clicked(browser: Any, address: str, cells: list[tuple[int, int]], settled: 
 
 
 def _load(folder: Path, scale: int) -> list[Row]:
-    """What tests/explorer/test_load.py measures while it checks."""
+    """The measurements of tests/explorer/test_load.py."""
     out = folder / "load.json"
     environment = {**os.environ, "WHATFOR_LOAD_SECONDS": str(60 / scale), "WHATFOR_LOAD_OUT": str(out)}
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-m", "load", "-p", "no:cacheprovider", "tests/explorer/test_load.py"],
         cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    told = json.loads(out.read_text())
-    note = f"{told['answers']:,} answers in {told['seconds']:.0f} s, equal to the serial ones; half within {told['median_ms']:.0f} ms, the slowest {told['slowest_ms']:.0f} ms"
-    return [Row("eight clients at once: memory beyond the first answer", told["more_mb"], "MB", 250.0, note=note)]
+    load = json.loads(out.read_text())
+    note = f"{load['answers']:,} answers in {load['seconds']:.0f} s, equal to the serial ones; half within {load['median_ms']:.0f} ms, the slowest {load['slowest_ms']:.0f} ms"
+    return [Row("eight clients at once: memory beyond the first answer", load["more_mb"], "MB", 250.0, note=note)]

@@ -1,6 +1,6 @@
 """The paper's method written plainly: a NumPy loop over the Gymnasium environment, dense maps at every step.
 
-This is the baseline that the README's ratios are measured against. It does what the paper describes for
+This is the baseline that the ratios of docs/performance.md are measured against. It does what the paper describes for
 Q-learning, and nothing more: values and belief map, updated at every step.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 def q_learning_with_belief_map(
     env: Any,
     index: Callable[[Any], int],
-    values: np.ndarray,  # (S, A): changed in place, as beliefs: the caller decides whether their memory is warm
+    values: np.ndarray,  # (S, A), changed in place like beliefs, so that the caller decides whether their memory is warm
     beliefs: np.ndarray,  # (S, A, S, A)
     *,
     step_size: float,
@@ -25,7 +25,7 @@ def q_learning_with_belief_map(
     time_out_ends: bool = False,
     seed: int = 0,
 ) -> None:
-    """Learn values and belief maps for so many steps."""
+    """Learn values and belief maps for this many steps."""
     rng = np.random.default_rng(seed)
     n_states, n_actions = values.shape
     episode, (seen, _) = 0, env.reset(seed=seed)

@@ -1,10 +1,10 @@
-"""The paper's deep method written plainly: a DQN with a belief network beside it, both updated at every step.
+"""The paper's deep method written plainly: a DQN with a belief network alongside it, both updated at every step.
 
-This is the baseline that the README's deep ratios are measured against, written from the paper's description alone. The
-networks, Adam (1e-4, gradients clipped to ±1 number by number), Huber's loss, batches of 16 and the discount of 1 are
-the paper's; networks are asked for a batch at once, and batches are put together, and targets built, sample by sample. Two things are ours, so that both sides learn the same:
-Taxi's belief network has an output for each of 500 x 6 pairs (the paper's has one for each of 500 states), and target networks are
-synced every 1,000 steps (the paper does not say when).
+This is the baseline of the deep ratios in docs/performance.md, written from the paper's description alone. The networks,
+Adam (1e-4, gradients clipped to ±1 element by element), Huber's loss, batches of 16 and the discount of 1 are the
+paper's. Networks are evaluated on a whole batch; batches and targets are built sample by sample. Two things differ from
+the paper, so that both sides learn the same: Taxi's belief network has an output for each of 500 x 6 state-action pairs
+(the paper's has one for each of 500 states), and target networks are synced every 1,000 steps (the paper does not say).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ BATCH, RATE, EXPLORATION, SYNC, BUFFER = 16, 1e-4, 0.1, 1_000, 10_000
 
 def layers(*sizes: int) -> list[nn.Module]:
     """Linear layers with ReLU between them."""
-    made: list[nn.Module] = []
+    modules: list[nn.Module] = []
     for before, after in pairwise(sizes):
-        made += [nn.Linear(before, after), nn.ReLU()]
-    return made[:-1]
+        modules += [nn.Linear(before, after), nn.ReLU()]
+    return modules[:-1]
 
 
 class CartPoleBelief(nn.Module):
@@ -62,10 +62,10 @@ class TaxiBelief(nn.Module):
 
 @dataclass(frozen=True)
 class Game:
-    """A world as the paper's networks see it."""
+    """A world as the input of the paper's networks."""
 
     env: Callable[[], gym.Env]
-    numbers: Callable[[Any], Sequence[int]]  # what the DQN reads of an observation
+    numbers: Callable[[Any], Sequence[int]]  # from an observation to the input of the DQN
     sizes: tuple[int, ...]  # of the numbers: their product is the number of states
     hidden: tuple[int, int]  # of the DQN
     belief: Callable[[], nn.Module]
@@ -140,15 +140,15 @@ def play(game: Game, steps: int, warm_up: int, seed: int = 0) -> float:
             values.append(paid + (0.0 if ended else float(onward[i].max())))
             maps.append(here if ended else here + later[i])
         taken = torch.stack(actions)
-        said = (q_net(reads) * taken).sum(dim=1)
-        learn(said, torch.tensor(values), q_net, q_adam)
+        predicted = (q_net(reads) * taken).sum(dim=1)
+        learn(predicted, torch.tensor(values), q_net, q_adam)
         learn(belief(torch.stack(states), taken), torch.stack(maps), belief, belief_adam)
     return steps / (time.perf_counter() - began)
 
 
-def learn(said: Tensor, target: Tensor, net: nn.Module, adam: torch.optim.Optimizer) -> None:
+def learn(predicted: Tensor, target: Tensor, net: nn.Module, adam: torch.optim.Optimizer) -> None:
     """One step of Adam on Huber's loss, with clipped gradients."""
-    loss = nn.functional.smooth_l1_loss(said, target)
+    loss = nn.functional.smooth_l1_loss(predicted, target)
     adam.zero_grad()
     loss.backward()
     for weights in net.parameters():

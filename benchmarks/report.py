@@ -1,4 +1,4 @@
-"""What was measured, beside what was promised: a table to read, and JSON."""
+"""Measurements and their targets, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement; without a target it is stated, not judged."""
+    """One measurement, with or without a target."""
 
     what: str
     value: float
     unit: str
     target: float | None = None
     wanted: Literal["at most", "at least"] = "at most"
-    digits: int = 3  # significant; the value is judged as it is shown
+    digits: int = 3  # significant; the rounded value is compared with the target
     note: str = ""
     detail: dict[str, Any] = field(default_factory=dict)  # for the JSON only
 
     @property
     def met(self) -> bool | None:
-        """Whether the promise is kept; None: nothing was promised."""
+        """Whether the target is met; None: there is no target."""
         if self.target is None:
             return None
-        shown = float(f"{self.value:.{self.digits}g}")
-        return shown <= self.target if self.wanted == "at most" else shown >= self.target
+        rounded = float(f"{self.value:.{self.digits}g}")
+        return rounded <= self.target if self.wanted == "at most" else rounded >= self.target
 
     @property
     def measured(self) -> str:
-        """The value, to be read."""
+        """The value as text."""
         return f"{number(self.value, self.digits)} {self.unit}"
 
     @property
     def promised(self) -> str:
-        """The target, to be read."""
+        """The target as text."""
         sign = "≤" if self.wanted == "at most" else "≥"
         target = "" if self.target is None else f"{self.target:,.0f}" if self.target >= 1e4 else f"{self.target:.3g}"
         return target and f"{sign} {target} {self.unit}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, thousands apart.
+    """A number with this many significant digits and thousands separators.
 
     >>> number(0.012), number(1.3), number(1234567.8)
     ('0.0120', '1.30', '1,230,000')
@@ -76,7 +76,7 @@ def show(console: Console, title: str, rows: Sequence[Row], seconds: float) -> N
 
 
 def write(path: Path, sections: dict[str, list[Row]]) -> None:
-    """Write everything as JSON; nothing in it says whose machine it was."""
+    """Write all sections as JSON, without anything that identifies the machine."""
     document = {
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("whatfor", "numpy", "numba", "gymnasium", "torch", "stable-baselines3")},
@@ -87,10 +87,10 @@ def write(path: Path, sections: dict[str, list[Row]]) -> None:
 
 
 def update(path: Path, sections: dict[str, list[Row]], order: Sequence[str]) -> None:
-    """Put some sections into what was written before; each section's ratios are of one run."""
+    """Replace some sections of an earlier result; the ratios of a section come from one run."""
     document = json.loads(path.read_text(encoding="utf-8"))
-    held = document["sections"] | {name: _plain(rows) for name, rows in sections.items()}
-    document["sections"] = {name: held[name] for name in order if name in held}
+    merged = document["sections"] | {name: _plain(rows) for name, rows in sections.items()}
+    document["sections"] = {name: merged[name] for name in order if name in merged}
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

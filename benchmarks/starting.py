@@ -1,4 +1,4 @@
-"""What a first use costs: compiling, and starting with compiled code at hand."""
+"""The time of a first use: with compilation, and with a filled compilation cache."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import whatfor as wf
 imported = time.perf_counter()
 run = wf.train("Taxi-v4", wf.QLearning(), episodes=5, seed=0)
 trained = time.perf_counter()
-run.beliefs.row(0, 0, method="walk")
-run.beliefs.row(0, 0, method="scan")
+run.audit.account(0, 0, method="walk")
+run.audit.account(0, 0, method="scan")
 asked = time.perf_counter()
 print(json.dumps({"import": imported - began, "train": trained - imported, "ask": asked - trained}))
 """
@@ -26,7 +26,7 @@ FILLED_REPETITIONS = 3
 
 
 def start(scale: int) -> list[Row]:
-    """A first use with nothing compiled, and later ones; each in a process of its own."""
+    """A first use with an empty cache, and later ones; each in a child process."""
     with tempfile.TemporaryDirectory() as cache:
         empty = _first_use(cache)
         filled = min((_first_use(cache) for _ in range(FILLED_REPETITIONS)), key=lambda stages: sum(stages.values()))

@@ -1,4 +1,4 @@
-"""How fast training is: with and without the ledger, against the plain loop, and stepped from Python."""
+"""The speed of training: with and without the ledger, against the plain loop, and stepped from Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN_REPETITIONS = 3
 
 
 def ledger(scale: int) -> list[Row]:
-    """Compiled training with the ledger against without; the best of interleaved repetitions."""
+    """Compiled training with and without the ledger; the best of interleaved repetitions."""
     return [row for case in CASES for row in _with_and_without(case, case.episodes // scale)]
 
 
@@ -31,7 +31,7 @@ def _with_and_without(case: Case, episodes: int) -> list[Row]:
     for _ in range(REPETITIONS):
         without.append(timed(case.session(place, record=False), epsilons)[0])
         session = case.session(place)
-        touch(session, steps + (1 << 16))  # the loop asks for room ahead
+        touch(session, steps + (1 << 16))  # the loop reserves room in advance
         warm.append(timed(session, epsilons)[0])
         cold.append(timed(case.session(place), epsilons)[0])
     times = {"without": min(without), "with, warm": min(warm), "with, cold": min(cold)}
@@ -68,8 +68,8 @@ def _against_plain(case: Case, episodes: int, plain_steps: int) -> list[Row]:
         whole.append(_whole_call(case, episodes))
         by_hand.append(_plainly(case, plain_steps, epsilons))
     rate, plain_rate = steps / min(warm), plain_steps / min(by_hand)
-    # train() makes the world and asks the schedule for every episode, in memory never used before: the plain
-    # loop pays for none of that here, so this ratio is the pessimist's.
+    # train() also creates the world, evaluates the schedule and uses fresh memory. The plain loop does none of this
+    # here, so this ratio is a lower bound.
     whole_rate = steps / min(whole)
     detail = {"steps_a_second": {"compiled": rate, "plain": plain_rate, "train()": whole_rate}, "steps": steps}
     rates = f"{number(rate)} against {number(plain_rate)} steps/s"
@@ -87,11 +87,11 @@ def _whole_call(case: Case, episodes: int) -> float:
 
 
 def _plainly(case: Case, steps: int, epsilons: np.ndarray) -> float:
-    """Seconds of the plain loop, its memory touched and its code run once before."""
+    """Seconds of the plain loop, after a warm-up of its memory and its code."""
     place = case.place("python")
     shape = (place.labels.n_states, place.labels.n_actions)
     values, beliefs = np.zeros(shape), np.full(shape + shape, 1.0)
-    chances = [*epsilons.tolist(), *[float(epsilons[-1])] * steps]  # at least one an episode
+    chances = [*epsilons.tolist(), *[float(epsilons[-1])] * steps]  # at least one for each episode
     for stretch in (steps // 20, steps):
         values.fill(0.0)
         beliefs.fill(0.0)
@@ -112,7 +112,7 @@ def _plainly(case: Case, steps: int, epsilons: np.ndarray) -> float:
 
 
 def stepped(scale: int) -> list[Row]:
-    """Training stepped from Python, with the ledger, against stepping at random and nothing else."""
+    """Training stepped from Python, with the ledger, against random steps alone."""
     return [_against_random(case, case.python_episodes // scale) for case in CASES]
 
 
@@ -149,7 +149,7 @@ def _at_random(place: Place, steps: int) -> float:
 
 
 def line(scale: int) -> list[Row]:
-    """Bytes that a ledger line takes."""
+    """The memory of an update in the ledger."""
     return [_line(case, case.episodes // scale) for case in CASES]
 
 
@@ -160,9 +160,9 @@ def _line(case: Case, episodes: int) -> Row:
     assert ledger is not None
     lines, breaks = len(ledger), len(ledger.breaks)
     columns = sum(column.nbytes for column in ledger.lines if len(column) > 1)  # one of length 1 is a constant
-    note = f"{ledger.nbytes / lines:.5f} with the constants and {breaks:,} episode boundaries that no line says, over {lines:,} lines"
+    note = f"{ledger.nbytes / lines:.5f} with the constants and {breaks:,} extra episode boundaries, over {lines:,} updates"
     return Row(
-        f"{case.name}: a ledger line",
+        f"{case.name}: an update in the ledger",
         columns / lines,
         "bytes",
         16,

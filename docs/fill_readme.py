@@ -1,24 +1,38 @@
-"""Fill the marked places of the README and the pages with what commands really print, and draw the gallery: `make readme`.
+"""Fill the marked places of the README and the pages with what commands really print: `make readme`.
 
-A place is everything between `<!-- kind: file -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
-minutes (`slow`), it compares checksums instead: such a place holds that of the code that printed it.
+A place is everything between `<!-- kind: what -->` and `<!-- end -->`. A test checks that it is up to date. Where that takes
+minutes (`slow`), tests compare checksums instead: such a place holds those of the example and of the package that printed it.
+`make test` compares the example's, `make test-release` both. `--quick` leaves those out. Pictures that the code of a page saves go to docs/images.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PLACE = re.compile(r"(<!-- (\w+): (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PICTURES = (".png", ".gif")
+#: What a question needs, in a sentence for its page.
+NEEDS = {
+    "endings": "beliefs that know how episodes end: a run with a ledger, or a belief network",
+    "updates": "a run with a ledger",
+    "two actions": "at least two actions",
+    "play": "an environment to play in",
+}
 
 
 def example(file: Path) -> str:
@@ -37,16 +51,31 @@ def printed(file: Path) -> str:
     return subprocess.run([sys.executable, file], capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def checksum(file: Path) -> str:
-    """Tells one version of an example's code from another."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+def checksum(*files: Path) -> str:
+    """Tells one version of some files from another."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def sources(package: Path = ROOT / "src" / "whatfor") -> list[Path]:
+    """The files that what an example prints can depend on: all of the package but what no example imports."""
+    unused = {package / name for name in ("explorer", "paper", "cli.py", "__main__.py")}
+    return [file for file in sorted(package.rglob("*.py")) if unused.isdisjoint((file, *file.parents))]
+
+
+def printed_by(file: Path, *, package: bool = True) -> str:
+    """The mark of what an example prints; without the package, how that mark begins."""
+    mark = f"<!-- printed by {checksum(file)}"
+    return f"{mark} with whatfor {checksum(*sources())} -->" if package else mark
 
 
 def slow(file: Path) -> str:
     """A part of what an example prints that takes minutes: `examples/it.py#why` is what follows the line `== why ==`."""
     path, _, part = str(file).partition("#")
     sections = dict(re.findall(r"^== (\w+) ==\n(.*?)(?=^== |\Z)", printed(Path(path)), re.DOTALL | re.MULTILINE))
-    return f"<!-- printed by {checksum(Path(path))} -->\n```text\n{sections[part].strip()}\n```\n"
+    return f"{printed_by(Path(path))}\n```text\n{sections[part].strip()}\n```\n"
 
 
 def table(file: Path) -> str:
@@ -106,25 +135,118 @@ def taxi(file: Path) -> str:
     return "\n".join([*lines, ""])
 
 
-KINDS = {"example": example, "output": output, "slow": slow, "table": table, "calibration": calibration, "taxi": taxi}
+def questions(folder: Path) -> str:
+    """The list of questions, one line each, with links to their pages in a folder."""
+    from whatfor.asking import QUESTIONS
+
+    near = "" if folder == ROOT else f"{folder.relative_to(ROOT)}/"
+    lines = ["| question | answer |", "| --- | --- |"]
+    for name, one in QUESTIONS.items():
+        needed = "".join(f", {p.name}=..." for p in one.parameters if p.needed)
+        lines.append(f"| [`run.{name}(state{needed})`]({near}{name}.md) | {one.summary} |")
+    return "\n".join([*lines, ""])
 
 
-def filled(text: str, *, patient: bool = False) -> str:
-    """The text with every place filled anew; what takes minutes only if one is patient."""
+def question(name: Path) -> str:
+    """How one question is asked, from Python and from a shell, and what it needs."""
+    from whatfor.asking import QUESTIONS
+
+    one = QUESTIONS[name.name]
+    signature = inspect.signature(one.ask)
+    taken = list(signature.parameters.values())[1:]  # without the run
+    shown = signature.replace(
+        parameters=[p.replace(annotation=inspect.Parameter.empty) for p in taken],
+        return_annotation=inspect.Signature.empty,
+    )
+    says, _, more = (inspect.getdoc(one.ask) or "").partition("\n")
+    flags = "".join(f" [--{p.shell} {p.name.upper()}]" for p in one.parameters if not p.needed)
+    flags = "".join(f" --{p.shell} {p.name.upper()}" for p in one.parameters if p.needed) + flags
+    lines = ["```text", f"run.{one.name}{shown}", f"whatfor explain RUN --state STATE [--action ACTION] --question {one.name}{flags}", "```", ""]  # fmt: skip
+    lines += [" ".join([says, *more.replace("``", "`").split()]), ""]
+    if one.parameters:
+        lines += ["| parameter | in the shell | |", "| --- | --- | --- |"]
+        lines += [f"| `{p.name}` | `--{p.shell}` | {p.help}{'; required' * p.needed} |" for p in one.parameters]
+        lines += [""]
+    if one.shows:
+        shows = ", ".join(f"`{what}`" for what in one.shows)
+        lines += [f"Other pictures (`--show` in the shell, `wf.draw(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
+    needs = " and ".join(NEEDS[need] for need in sorted(one.needs)) or "any run"
+    return "\n".join([*lines, f"Needs {needs}.", ""])
+
+
+def modules(folder: Path) -> str:
+    """The modules of a package, each with the first line of its docstring."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        source = path / "__init__.py" if path.is_dir() else path
+        if source.suffix == ".py" and source.exists() and path.stem != "__init__":
+            doc = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+            found[f"{path.name}/" if path.is_dir() else path.name] = doc.partition("\n")[0]
+    return "\n".join(["```text", *(f"{name:16} {doc}" for name, doc in found.items()), "```", ""])
+
+
+def layers(file: Path) -> str:
+    """The layers of modules that import-linter enforces, the lowest first."""
+    contracts = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    rows = next(one["layers"] for one in contracts if one["type"] == "layers")
+    return "\n".join(["```text", *(row.replace(" | ", ", ") for row in reversed(rows)), "```", ""])
+
+
+KINDS = {
+    "modules": modules,
+    "layers": layers,
+    "example": example,
+    "output": output,
+    "slow": slow,
+    "table": table,
+    "calibration": calibration,
+    "taxi": taxi,
+    "questions": questions,
+    "question": question,
+}
+
+
+def blocks(text: str) -> list[re.Match[str]]:
+    """The code of a page that is its own, and not an example's."""
+    return [block for block in BLOCK.finditer(text) if not of_an_example(block[1])]
+
+
+def run_page(text: str, folder: Path) -> list[str]:
+    """Run the code of a page in a folder, as one script with warnings as errors; what each block prints."""
+    own = [block[1] for block in blocks(text)]
+    (folder / "page.py").write_text('print("\\0", end="")\n'.join(own), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "page.py"], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT / "src")},  # the whatfor beside these pages
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise RuntimeError(f"the code of a page fails:\n{done.stderr}")
+    return done.stdout.split("\0")
+
+
+def filled(text: str, *, patient: bool = False, folder: Path | None = None) -> str:
+    """The text with every place filled anew; what takes minutes only if one is patient, what its code prints only with a folder."""
+    printed = [] if folder is None or "<!-- prints:" not in text else run_page(text, folder)
 
     def fill(place: re.Match[str]) -> str:
-        return (
-            place[0] if place[2] == "slow" and not patient else place[1] + KINDS[place[2]](ROOT / place[3]) + place[5]
-        )
+        kind, what = place[2], place[3]
+        if (kind == "slow" and not patient) or (kind == "prints" and not printed):
+            return place[0]
+        if kind == "prints":  # what the block before it does
+            before = sum(block.start() < place.start() for block in blocks(text))
+            return f"{place[1]}```text\n{printed[before - 1].strip()}\n```\n{place[5]}"
+        return place[1] + KINDS[kind](ROOT / what) + place[5]
 
     return PLACE.sub(fill, text)
 
 
-def stale(text: str) -> list[str]:
-    """The slow places of a text that were printed by another version of the code than there is now."""
+def stale(text: str, *, package: bool = True) -> list[str]:
+    """The slow places of a text that another version of the example, or of the package, has printed."""
     places = [(place[3], place[4]) for place in PLACE.finditer(text) if place[2] == "slow"]
     return [
-        what for what, told in places if f"<!-- printed by {checksum(ROOT / what.partition('#')[0])} -->" not in told
+        what
+        for what, content in places
+        if not content.startswith(printed_by(ROOT / what.partition("#")[0], package=package))
     ]
 
 
@@ -140,31 +262,32 @@ def of_an_example(block: str) -> bool:
 
 def commands(page: Path) -> list[str]:
     """The whatfor commands that a page shows; a line that ends in a backslash goes on."""
-    text = page.read_text().replace("\\\n", " ")
-    return [" ".join(line.split()) for line in re.findall(r"^whatfor (.*)$", text, re.MULTILINE)]
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text().replace("\\\n", " "), re.DOTALL | re.MULTILINE)
+    return [" ".join(line.split()) for block in blocks for line in re.findall(r"^whatfor (.*)$", block, re.MULTILINE)]
 
 
-def run_commands(page: Path, folder: Path) -> list[str]:
-    """Run a page's commands in a folder, one after the other; what each prints."""
-    done = [
-        subprocess.run(
-            f"{sys.executable} -m whatfor {command}", shell=True, check=True, cwd=folder, capture_output=True, text=True
-        )
-        for command in commands(page)
-    ]
-    return [one.stdout for one in done]
+def pages() -> list[Path]:
+    """The pages of the documentation."""
+    return sorted((ROOT / "docs").rglob("*.md"))
 
 
-def draw_gallery() -> None:
-    """Draw what the gallery shows, with the commands it shows."""
-    images = ROOT / "docs" / "images"
-    with tempfile.TemporaryDirectory() as folder:
-        run_commands(ROOT / "docs" / "gallery.md", Path(folder))
-        for picture in (Path(folder) / "out").glob("*.*"):
-            shutil.copy(picture, images / picture.name)
+def main(patient: bool) -> None:
+    """Fill every place, and keep the pictures that pages draw; a page whose code fails is left as it was."""
+    failed = []
+    for page in (ROOT / "README.md", *pages()):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                text = filled(page.read_text(), patient=patient, folder=Path(folder))
+            except RuntimeError as error:
+                failed.append(f"{page.relative_to(ROOT)}: {error}")
+                continue
+            page.write_text(text)
+            for picture in Path(folder).iterdir():
+                if picture.suffix in PICTURES:
+                    shutil.copy(picture, ROOT / "docs" / "images" / picture.name)
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        page.write_text(filled(page.read_text(), patient=True))
-    draw_gallery()
+    main(patient="--quick" not in sys.argv)

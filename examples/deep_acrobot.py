@@ -1,4 +1,4 @@
-"""Train a DQN to swing Acrobot up, with beliefs learned beside it, and ask what it means to do: about two minutes."""
+"""Train a DQN to swing Acrobot up, with a belief network alongside it, and ask what it expects: about two minutes."""
 
 import sys
 from pathlib import Path
@@ -21,33 +21,33 @@ AGENT = {
     "exploration_final_eps": 0.05,
     "policy_kwargs": {"net_arch": [64, 64]},
 }
-HANGING = np.array([1, 0, 1, 0, 0, 0], np.float32)  # at rest: where every episode starts, but for a little noise
+HANGING = np.array([1, 0, 1, 0, 0, 0], np.float32)  # at rest; episodes start here, with a little noise
 
 
-def height(seen):
-    """How high the tip is above the bar, in links: -2 when it hangs; above 1 the episode ends."""
-    cos1, sin1, cos2, sin2 = seen[:4]
+def height(obs):
+    """The height of the tip above the bar, in links: -2 at rest; above 1 the episode ends."""
+    cos1, sin1, cos2, sin2 = obs[:4]
     return -cos1 - (cos1 * cos2 - sin1 * sin2)
 
 
 CELLS = {
-    "fast": lambda seen: abs(seen[4]) > 2.0,
-    "swinging": (lambda seen: "left" if seen[4] < 0 else "right", ("left", "right")),
+    "fast": lambda obs: abs(obs[4]) > 2.0,
+    "swinging": (lambda obs: "left" if obs[4] < 0 else "right", ("left", "right")),
     "tip": (height, (-1.5, -1.0, -0.5, 0.0, 0.5)),
 }
-ENDINGS = {"swung up": lambda seen: height(seen) > 1.0}
+ENDINGS = {"swung up": lambda obs: height(obs) > 1.0}
 TORQUES = ("torque -1", "no torque", "torque +1")
 
 
-def made():
-    """An agent that has learned nothing yet."""
+def make_agent():
+    """An untrained agent."""
     return DQN("MlpPolicy", "Acrobot-v1", **AGENT, seed=0)
 
 
 def answers(run, rollouts=100):
-    """More questions, by the name that the pages give them."""
-    along = [seen for seen, _ in run.episode(HANGING)]
-    decisive = max(along, key=lambda seen: run.contrast(seen).gap)  # where its choice matters most to it
+    """The answers to more questions, by the names that the documentation uses."""
+    episode = [obs for obs, _ in run.episode(HANGING)]
+    decisive = max(episode, key=lambda obs: run.contrast(obs).gap)  # where the best action is ahead by most
     return {
         "agent": run.evaluate(episodes=rollouts),
         "contrast": run.contrast(decisive),
@@ -57,20 +57,20 @@ def answers(run, rollouts=100):
 
 
 def main(steps=40_000, rollouts=100):
-    """Train, ask and draw; the agent, its run and some of its answers."""
-    agent = made()
-    beside = wf.deep.BeliefCallback(CELLS, endings=ENDINGS, actions=TORQUES)
-    agent.learn(steps, callback=beside)
-    run = beside.run
+    """Train, ask and draw; returns the agent, its run and some answers."""
+    agent = make_agent()
+    callback = wf.deep.BeliefCallback(CELLS, endings=ENDINGS, actions=TORQUES)
+    agent.learn(steps, callback=callback)
+    run = callback.run
     print("== why ==")
     print(run.intention(HANGING))
-    said = answers(run, rollouts)
-    for name, answer in said.items():
+    results = answers(run, rollouts)
+    for name, answer in results.items():
         print(f"\n== {name} ==\n{answer}")
     Path("out").mkdir(exist_ok=True)
     wf.draw(run.intention(HANGING)).savefig("out/deep_acrobot.png", dpi=150)
-    wf.draw(said["comparison"]).savefig("out/deep_acrobot_comparison.png", dpi=150)
-    return agent, run, said
+    wf.draw(results["comparison"]).savefig("out/deep_acrobot_comparison.png", dpi=150)
+    return agent, run, results
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Train Taxi, ask why at one state, draw the answer on the board, and write a page to question the agent with."""
+"""Train Taxi, explain the action in one state, draw the answer on the board, and write an interactive page."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ print(run)
 print(run.evaluate(episodes=100))
 print()
 
-asked = "taxi at row 0, column 3; passenger at Y; destination R"
-why = run.intention(asked)
+state = "taxi at row 0, column 3; passenger at Y; destination R"
+why = run.intention(state)
 print(why)
 
 picture = Path("out/taxi.png")
@@ -24,5 +24,5 @@ wf.draw(why).savefig(picture, dpi=150)
 print(f"\nThe belief on the board: {picture}")
 
 page = Path("out/taxi.html")
-run.report(page, states=[asked, 107, 269, 387])
-print(f"Question it yourself, in a browser: {page}")
+run.report(page, states=[state, 107, 269, 387])
+print(f"Explore it in a browser: {page}")

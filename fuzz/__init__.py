@@ -1,4 +1,4 @@
-"""Run folders changed at random, loaded and questioned in processes that may crash; and saves that meet readers and SIGKILL.
+"""Fuzzing: load randomly changed run folders in processes that may crash; save during loads and under SIGKILL.
 
 ``python -m fuzz`` (``make fuzz``) and ``python -m fuzz.stress`` (``make stress``).
 """

@@ -19,7 +19,7 @@ KINDS = ("tabular", "deep")
 
 
 def outcome(result: dict[str, Any]) -> str:
-    """One word for a case."""
+    """The outcome of a case: "answers", "answers in part", "refused" or a class of errors."""
     if result["wrong"]:
         return str(result["wrong"][0]["class"])
     if result["load"] != "ok":
@@ -28,7 +28,7 @@ def outcome(result: dict[str, Any]) -> str:
 
 
 def signature(wrong: dict[str, str]) -> str:
-    """What two findings have in common: the numbers and texts in a message differ."""
+    """A key for equal findings: class, place and message, without numbers and quoted texts."""
     place = re.sub(r"(: ['\"]).*|[0-9]+ (?=MB|characters)", "", wrong["what"])
     return f"{wrong['class']} at {wrong['at']}: {place[:150]}"
 
@@ -45,10 +45,10 @@ def table(title: str, rows: dict[str, Counter[str]], columns: list[str]) -> str:
 
 
 class Tally:
-    """What came of all cases of one kind."""
+    """The results of all cases of one kind."""
 
     def __init__(self, kind: str) -> None:
-        self.kind, self.begun = kind, time.monotonic()
+        self.kind, self.started = kind, time.monotonic()
         self.outcomes: Counter[str] = Counter()
         self.by_kind: dict[str, Counter[str]] = {}
         self.found: dict[str, list[dict[str, Any]]] = {}
@@ -57,15 +57,15 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """How many cases there were."""
+        """The number of cases."""
         return sum(self.outcomes.values())
 
     def add(self, result: dict[str, Any]) -> None:
-        """One more case."""
-        came = outcome(result)
-        self.outcomes[came] += 1
+        """Add the result of a case."""
+        ended = outcome(result)
+        self.outcomes[ended] += 1
         for kind in set(result["kinds"]):
-            self.by_kind.setdefault(kind, Counter())[came] += 1
+            self.by_kind.setdefault(kind, Counter())[ended] += 1
         for wrong in result["wrong"]:
             self.found.setdefault(signature(wrong), []).append({**result, "wrong": wrong})
         self.warned.update(result.get("warned", []))
@@ -73,15 +73,15 @@ class Tally:
         self.largest = max(self.largest, (result.get("memory", 0), result["order"]), key=lambda pair: pair[0])
 
     def print(self) -> None:
-        """Tables and findings."""
-        taken = time.monotonic() - self.begun
+        """Print tables and findings."""
+        seconds = time.monotonic() - self.started
         columns = [
             "answers",
             "answers in part",
             "refused",
             *sorted(set(self.outcomes) - {"answers", "answers in part", "refused"}),
         ]
-        print(f"\n{self.count:,} {self.kind} folders in {taken:.0f} s")
+        print(f"\n{self.count:,} {self.kind} folders in {seconds:.0f} s")
         print(table("mutation", {**self.by_kind, "~ all": self.outcomes}, columns))
         print(
             f"slowest step {self.slowest[0]:.1f} s (case {self.slowest[1]}), most memory {self.largest[0]} MB (case {self.largest[1]})"
@@ -89,20 +89,20 @@ class Tally:
         if self.warned:
             print("warnings:", ", ".join(f"{name} x{count}" for name, count in self.warned.most_common(8)))
         for name, results in sorted(self.found.items(), key=lambda item: -len(item[1])):
-            least = min(results, key=lambda result: len(result["mutations"]))
+            smallest = min(results, key=lambda result: len(result["mutations"]))
             print(f"\n{len(results)} x {name}")
-            print(f"    python -m fuzz --case {self.kind}:{least['order']}")
-            print(f"    {least['run']}: {'; '.join(least['mutations'])}")
-            print(f"    {least['wrong']['what']}")
+            print(f"    python -m fuzz --case {self.kind}:{smallest['order']}")
+            print(f"    {smallest['run']}: {'; '.join(smallest['mutations'])}")
+            print(f"    {smallest['wrong']['what']}")
 
 
 def main() -> None:
-    """Fuzz, or repeat one case."""
+    """Run the fuzzer, or repeat one case."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument("--tabular", type=int, default=20_000, help="how many folders of tabular runs")
-    parser.add_argument("--deep", type=int, default=4_000, help="how many folders of deep runs")
+    parser.add_argument("--tabular", type=int, default=20_000, help="number of folders of tabular runs")
+    parser.add_argument("--deep", type=int, default=4_000, help="number of folders of deep runs")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--workers", type=int, default=2, help="how many processes")
+    parser.add_argument("--workers", type=int, default=2, help="number of processes")
     parser.add_argument("--case", help="repeat one case, tabular:17")
     parser.add_argument("--findings", type=Path, help="write every finding to a file, a line of JSON each")
     arguments = parser.parse_args()
@@ -122,10 +122,10 @@ def main() -> None:
 
 
 def fuzz(kind: str, numbers: range, workers: int, findings: Path | None) -> bool:
-    """Whether anything was found in cases of one kind."""
+    """Run cases of one kind; returns whether there were findings."""
     tally = Tally(kind)
     with scratch() as room:
-        # First every run as it was saved: its questions must be answered, and all kernels get compiled.
+        # First every run without mutations: it must answer, and all kernels are compiled.
         for result in supervise(kind, chain(RUNS[kind], numbers), room=room, workers=workers):
             if isinstance(result["order"], str):
                 check_untouched(result)
@@ -141,9 +141,9 @@ def fuzz(kind: str, numbers: range, workers: int, findings: Path | None) -> bool
 
 
 def check_untouched(result: dict[str, Any]) -> None:
-    """A run that nothing changed must load and answer; some questions are not for every run."""
+    """Exit unless a run without mutations loads and answers at least 5 questions."""
     if result["wrong"] or result["load"] != "ok" or result["answered"] < 5:
-        sys.exit(f"the run {result['run']!r} was questioned as it was saved, and this came of it: {result}")
+        sys.exit(f"the run {result['run']!r} fails without mutations: {result}")
 
 
 if __name__ == "__main__":

@@ -18,12 +18,12 @@ import numpy as np
 from fuzz.folders import Corpus, Inapplicable, Mutation, RunFolder
 from fuzz.members import Member, members_of, packed
 
-#: Where code from a file would leave a trace: outside the folder, which the worker notices.
+#: Where code from a file would write: outside the folder, which the worker detects.
 TRAP = "executed"
 
 
 class Trap:
-    """Makes a folder when it is unpickled."""
+    """Creates a folder when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return os.mkdir, (TRAP,)
@@ -33,7 +33,7 @@ class Trap:
 
 
 def header(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """A header that lies about what follows."""
+    """A header that does not match its data."""
     group = folder.pick(rng, "npz")
     members = members_of(folder.files[group])
     if not members:
@@ -120,7 +120,7 @@ def code(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
 
 @cache
 def _bomb(name: str, megabytes: int) -> bytes:
-    """A compressed member that unfolds to far more: one compressed megabyte of zeros, repeated."""
+    """A compressed member that expands to far more: one compressed megabyte of zeros, repeated."""
     header, zeros = Member(name, "<f8", False, (megabytes << 17,), b"").written(), bytes(1 << 20)
     squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
     begin = squeeze.compress(header) + squeeze.flush(zlib.Z_FULL_FLUSH)
@@ -141,7 +141,7 @@ def _patched(data: bytes, at: int, pattern: str, value: int) -> bytes:
 
 
 def _entries(data: bytes) -> list[tuple[int, int]]:
-    """Where each member's central and local headers begin."""
+    """The offsets of each member's central and local headers."""
     found, at = [], data.find(b"PK\x01\x02")
     while at != -1 and at + 46 <= len(data):
         local = struct.unpack("<I", data[at + 42 : at + 46])[0]
@@ -151,7 +151,7 @@ def _entries(data: bytes) -> list[tuple[int, int]]:
     return found
 
 
-#: Fields of a zip's headers: where in the central one, where in the local one (None: not there), and how written.
+#: Fields of a zip's headers: offset in the central one, in the local one (None: absent), format, and values.
 FIELDS = {
     "flags": (8, 6, "<H", [1, 0x41, 8, 0x2000, 0x800]),  # encrypted, strongly encrypted, sizes follow, masked, UTF-8
     "method": (10, 8, "<H", [8, 12, 14, 93, 99, 1]),
@@ -165,7 +165,7 @@ FIELDS = {
 
 
 def container(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """The zip itself: compressed, encrypted, overlapping, lying about sizes, or no zip."""
+    """The zip itself: compressed, encrypted, overlapping, with wrong sizes, or not a zip."""
     group = folder.pick(rng, "npz")
     data = folder.files[group]
     members, entries = members_of(data), _entries(data)

@@ -1,4 +1,4 @@
-"""Mutations of the arrays in npz files: numbers, lengths, types and shapes, with headers that are right."""
+"""Mutations of the arrays in npz files: numbers, lengths, types and shapes, with correct headers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _wrong_numbers(array: NDArray[Any]) -> list[Any]:
 
 
 def number(rng: random.Random, array: NDArray[Any]) -> tuple[NDArray[Any], str]:
-    """One number out of range, by one or by far."""
+    """One number out of range, by 1 or by much."""
     if not array.size:
         raise Inapplicable
     flat = array.ravel()
@@ -36,13 +36,13 @@ def number(rng: random.Random, array: NDArray[Any]) -> tuple[NDArray[Any], str]:
 
 
 def fill(rng: random.Random, array: NDArray[Any]) -> tuple[NDArray[Any], str]:
-    """All numbers the same."""
+    """All numbers equal."""
     value = rng.choice(_wrong_numbers(array))
     return np.full_like(array, value), f"all {value}"
 
 
 def order(rng: random.Random, array: NDArray[Any]) -> tuple[NDArray[Any], str]:
-    """The same numbers elsewhere."""
+    """The same numbers in another order."""
     if not array.size:
         raise Inapplicable
     way = rng.choice(["reversed", "rolled", "sorted"])

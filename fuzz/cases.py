@@ -12,7 +12,7 @@ MUTATIONS: dict[str, Mutation] = {
     **documents.MUTATIONS, **settings.MUTATIONS, **arrays.MUTATIONS, **archives.MUTATIONS, **tensors.MUTATIONS, **manifests.MUTATIONS,
 }  # fmt: skip
 
-#: How often each mutation is chosen. What leaves a readable file comes first, and may be combined.
+#: Weights of the mutations that leave readable files; they may be combined.
 WEIGHTS: dict[str, dict[str, int]] = {
     "tabular": {
         "json setting": 30, "json replace": 12, "json tweak": 16, "json drop": 4, "json unknown": 4, "json repeat": 6, "json swap": 6, "json transplant": 14,
@@ -24,7 +24,7 @@ WEIGHTS: dict[str, dict[str, int]] = {
         "tensor number": 10, "tensor shape": 10, "tensor members": 6,
     },
 }  # fmt: skip
-#: What leaves nothing to be changed further: the last mutation of one case in four.
+#: Mutations after which nothing else can be changed: the last one of every fourth case.
 LAST: dict[str, dict[str, int]] = {
     "tabular": {
         "json nest": 3, "json text": 4, "npz header": 10, "npz pickle": 2, "npz zip": 10, "raw damage": 4, "honest damage": 6,
@@ -35,7 +35,7 @@ LAST: dict[str, dict[str, int]] = {
         "raw damage": 5, "honest damage": 6, "manifest document": 2, "manifest entry": 1, "manifest entries": 2, "folder node": 2, "folder leftovers": 1,
     },
 }  # fmt: skip
-#: The runs to start from, as ``corpus`` and ``deep_corpus`` name them; here, since those import a lot.
+#: The names of the runs in ``corpus`` and ``deep_corpus``; here, since those modules are slow to import.
 RUNS: dict[str, list[str]] = {
     "tabular": [
         "lake", "lake stepped", "lake from 2", "sarsa", "double q, counted", "monte carlo, terminal", "lambda, bootstrap", "replay, latest",
@@ -43,7 +43,7 @@ RUNS: dict[str, list[str]] = {
     ],
     "deep": ["states", "regression", "bins", "clusters", "concepts", "endings", "normalised"],
 }  # fmt: skip
-#: How many mutations a case has.
+#: The number of mutations of a case.
 COUNTS = [1, 1, 1, 1, 2, 2, 3, 4]
 
 
@@ -58,7 +58,7 @@ class Case:
 
 
 def case_of(kind: str, number: int, corpus: Corpus) -> Case:
-    """The case with a number, always the same for the same corpus."""
+    """The case with a number; deterministic for a corpus."""
     rng = random.Random(f"{kind} {number}")
     run = rng.choice(sorted(corpus))
     case = Case(run, [], [], corpus[run].copy())

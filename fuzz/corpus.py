@@ -36,7 +36,7 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
     "monte carlo, terminal": lambda: wf.train(
         "FrozenLake-v1", wf.MonteCarlo(**LEARNING), **PLAYING, time_limit="terminal"
     ),
-    "lambda, bootstrap": lambda: wf.train("Taxi-v4", wf.LambdaReturns(**LEARNING, trail=0.7), **PLAYING),
+    "lambda, bootstrap": lambda: wf.train("Taxi-v4", wf.LambdaReturns(**LEARNING, lambda_=0.7), **PLAYING),
     "replay, latest": lambda: wf.train(
         "FrozenLake-v1", wf.QLearning(**LEARNING), **PLAYING, replay=wf.Replay(capacity=40, batch=2, warmup=5)
     ),
@@ -60,14 +60,14 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
 
 
 def build(kind: str, target: Path) -> None:
-    """Train and save the runs of one kind, "tabular" or "deep"; the folder appears when all are there."""
+    """Train and save the runs of one kind, "tabular" or "deep"; the folder appears when all are saved."""
     part = target.with_suffix(".part")
     if kind == "tabular":
         runs = TABULAR
     else:
         from fuzz.deep_corpus import DEEP as runs
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few updates, short episodes: what training warns of is meant
+        warnings.simplefilter("ignore")  # few updates and short episodes are intended
         for name, make in runs.items():
             make().save(part / name)
     part.rename(target)

@@ -12,27 +12,31 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import whatfor as wf
 from fuzz.corpus import CART
-from whatfor.deep import BeliefCallback, Bins, Clusters, Sizes
+from whatfor.deep import BeliefCallback, BeliefSettings, Bins, Clusters, Sizes
+from whatfor.deep.document import HeadName
 
 CONCEPTS: dict[str, Any] = {
-    "pole left": lambda x: x[2] < 0.0,
-    "cart": (lambda x: "left" if x[0] < -0.1 else "right" if x[0] > 0.1 else "middle", ("left", "middle", "right")),
-    "swing": (lambda x: x[3], (-0.5, 0.5)),
+    "pole left": lambda obs: obs[2] < 0.0,
+    "cart": (
+        lambda obs: "left" if obs[0] < -0.1 else "right" if obs[0] > 0.1 else "middle",
+        ("left", "middle", "right"),
+    ),
+    "swing": (lambda obs: obs[3], (-0.5, 0.5)),
 }
-ENDINGS: dict[str, Any] = {"fell left": lambda x: x[2] < -0.2, "fell right": lambda x: x[2] > 0.2}
-#: What ``load`` needs again: concepts are functions, which are not saved.
+ENDINGS: dict[str, Any] = {"fell left": lambda obs: obs[2] < -0.2, "fell right": lambda obs: obs[2] > 0.2}
+#: Arguments that ``load`` needs: concepts are functions, which are not saved.
 CELLS = CONCEPTS | ENDINGS
 
 
-def learned(env: Any, cells: Any = None, **more: Any) -> wf.Run:
-    """A run of a tiny network."""
-    beside = BeliefCallback(cells, sizes=Sizes(joint=(8,)), seed=0, **more)
+def train_run(env: Any, cells: Any = None, *, head: HeadName = "faithful", endings: Any = None) -> wf.Run:
+    """Train a tiny DQN with a belief network alongside it; its run."""
+    callback = BeliefCallback(cells, endings=endings, settings=BeliefSettings(head=head, sizes=Sizes(joint=(8,))))
     model = DQN(
         "MlpPolicy", env, seed=0, device="cpu", learning_starts=50, train_freq=4, target_update_interval=50, batch_size=8,
         buffer_size=500, gamma=0.9, policy_kwargs={"net_arch": [8]},
     )  # fmt: skip
-    model.learn(200, callback=beside)
-    return beside.run
+    model.learn(200, callback=callback)
+    return callback.run
 
 
 def _lake() -> Any:
@@ -40,13 +44,13 @@ def _lake() -> Any:
 
 
 DEEP: dict[str, Callable[[], wf.Run]] = {
-    "states": lambda: learned(_lake()),
-    "regression": lambda: learned(_lake(), head="regression"),
-    "bins": lambda: learned("CartPole-v1", Bins((3, 3, 6, 3), bounds=CART)),
-    "clusters": lambda: learned("CartPole-v1", Clusters(5)),
-    "concepts": lambda: learned("CartPole-v1", CONCEPTS, endings=ENDINGS),
-    "endings": lambda: learned("CartPole-v1", Bins(2, bounds=CART), endings=ENDINGS),
-    "normalised": lambda: learned(
+    "states": lambda: train_run(_lake()),
+    "regression": lambda: train_run(_lake(), head="regression"),
+    "bins": lambda: train_run("CartPole-v1", Bins((3, 3, 6, 3), bounds=CART)),
+    "clusters": lambda: train_run("CartPole-v1", Clusters(5)),
+    "concepts": lambda: train_run("CartPole-v1", CONCEPTS, endings=ENDINGS),
+    "endings": lambda: train_run("CartPole-v1", Bins(2, bounds=CART), endings=ENDINGS),
+    "normalised": lambda: train_run(
         VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0)), Bins((3, 3, 6, 3), bounds=CART)
     ),
 }

@@ -11,7 +11,7 @@ from fuzz.folders import Corpus, Inapplicable, Mutation, RunFolder
 
 Path = tuple[Any, ...]
 
-#: Stands in a document for a text that ``json.dumps`` cannot write: a deep nest, a number of 5,000 digits.
+#: A placeholder for text that ``json.dumps`` cannot write: deep nesting, a number of 5,000 digits.
 MARK = "\ue000"
 
 NUMBERS = [
@@ -34,13 +34,13 @@ OTHERS: list[Any] = [
 
 
 def wrong_value(rng: random.Random) -> Any:
-    """A value that does not belong there, or hardly."""
+    """An invalid or unusual value."""
     pools: list[list[Any]] = [NUMBERS, WORDS, OTHERS]
     return rng.choice(rng.choice(pools))
 
 
 def places(document: Any, path: Path = ()) -> Iterator[Path]:
-    """Every place of a document; of long lists the ends."""
+    """Every place of a document; of long lists, both ends."""
     yield path
     if isinstance(document, dict):
         items = list(document.items())
@@ -54,13 +54,13 @@ def places(document: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def place(rng: random.Random, document: Any) -> Path:
-    """A place in a document; each of its parts has the same chance, however long it is."""
+    """A place in a document; each of its parts has the same probability."""
     below = rng.choice(list(document) if isinstance(document, dict) else range(len(document)))
     return rng.choice([(below, *path) for path in places(document[below])])
 
 
 def at(document: Any, path: Path) -> Any:
-    """What is at a place."""
+    """The value at a place."""
     for key in path:
         document = document[key]
     return document
@@ -75,13 +75,13 @@ def put(document: Any, path: Path, value: Any) -> Any:
 
 
 def brief(value: Any) -> str:
-    """A value for a description, however long."""
+    """A value as short text, for descriptions."""
     text = repr(value)
     return text if len(text) < 60 else f"{text[:40]}... ({len(text)} characters)"
 
 
 def shown(path: Path) -> str:
-    """A place for a description."""
+    """A place as text, for descriptions."""
     return ".".join(map(str, path)) or "(all)"
 
 
@@ -129,14 +129,14 @@ def tweak(rng: random.Random, document: Any) -> tuple[Any, str]:
 
 
 def drop(rng: random.Random, document: Any) -> tuple[Any, str]:
-    """One thing less."""
+    """Remove an entry."""
     path = place(rng, document)
     del at(document, path[:-1])[path[-1]]
     return document, f"{shown(path)} is missing"
 
 
 def unknown(rng: random.Random, document: Any) -> tuple[Any, str]:
-    """A key that is not known."""
+    """Add an unknown key."""
     path = rng.choice([path for path in places(document) if isinstance(at(document, path), dict)])
     key = rng.choice(["unknown", "__class__", "self", "", "kind", "render_mode", "desc", "continuous", "size"])
     at(document, path)[key] = value = wrong_value(rng)
@@ -164,7 +164,7 @@ def swap(rng: random.Random, document: Any) -> tuple[Any, str]:
 
 
 def nest(rng: random.Random, document: Any) -> tuple[Any, str]:
-    """Far too deep, far too long: written into the text afterwards."""
+    """Values that are far too deep or too long; inserted into the text afterwards."""
     path = place(rng, document)
     what = rng.choice(["deep list", "deep object", "digits", "exponent", "long text", "long list"])
     return put(document, path, MARK + what), f"{shown(path)} is a {what}"
@@ -181,7 +181,7 @@ HUGE: dict[str, Callable[[], str]] = {
 
 
 def dumped(document: Any) -> bytes:
-    """A document as text, with what ``json.dumps`` cannot write put in."""
+    """A document as text, with the placeholders replaced."""
     text = json.dumps(document)
     for what, written in HUGE.items():
         mark = json.dumps(MARK + what)
@@ -202,7 +202,7 @@ CHANGES: dict[str, Callable[[random.Random, Any], tuple[Any, str]]] = {
 
 
 def change(rng: random.Random, document: Any, kind: str) -> tuple[Any, str]:
-    """One change of a document; of anything but an object or a list there is nothing to change."""
+    """One change of a document; only objects and lists can be changed."""
     if not isinstance(document, dict | list) or not document:
         raise Inapplicable
     return CHANGES[kind](rng, document)
@@ -250,7 +250,7 @@ def _reaches(document: Any, path: Path, key: Any) -> bool:
 
 
 def text(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """The text of a document: not JSON any more, or hardly."""
+    """Change the text of a document: invalid or unusual JSON."""
     name = folder.pick(rng, "json")
     data = folder.files[name]
     cut = rng.randrange(len(data) + 1)

@@ -1,4 +1,4 @@
-"""The folder of a saved run in memory: its files can be changed, and the manifest made to fit them again."""
+"""The folder of a saved run in memory: its files can be changed, and the manifest is adapted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Inapplicable(Exception):
 
 @dataclass
 class RunFolder:
-    """What is written to disk: files with checksums that fit, then changes to the manifest, then damage to the files."""
+    """A folder to write: files with correct checksums, then changes to the manifest, then damage to the files."""
 
     manifest: dict[str, Any]
     files: dict[str, bytes]  # by the name that the manifest uses: "run", "arrays", "ledger"
@@ -38,16 +38,16 @@ class RunFolder:
         return RunFolder(json.loads(json.dumps(self.manifest)), dict(self.files))
 
     def file(self, name: str) -> str:
-        """What a file is called on disk."""
+        """The name of a file on disk."""
         named: str = self.manifest["files"][name]["file"]
         return named
 
     def of_kind(self, ending: str) -> list[str]:
-        """The names of all files with an ending, "json"."""
+        """The names of all files with a suffix, "json"."""
         return [name for name in self.files if self.file(name).endswith(f".{ending}")]
 
     def pick(self, rng: random.Random, ending: str) -> str:
-        """The name of one of them."""
+        """The name of a random file with a suffix."""
         names = self.of_kind(ending)
         if not names:
             raise Inapplicable
@@ -69,7 +69,7 @@ class RunFolder:
 
 Corpus = dict[str, RunFolder]
 
-#: Changes a folder and says how; every choice is made with the generator.
+#: Changes a folder with random choices from a generator, and returns a description.
 Mutation = Callable[[random.Random, RunFolder, Corpus], str]
 
 

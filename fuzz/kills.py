@@ -34,14 +34,14 @@ STRIDE = 5
 
 @cache
 def uninterrupted(learner: str, engine: Any, episodes: int) -> wf.Run:
-    """The run that nothing interrupted."""
+    """The run without an interruption."""
     return wf.train(
         "FrozenLake-v1", LEARNERS[learner], episodes=episodes, seed=3, max_steps=40, engine=engine, progress=False
     )
 
 
 def same(one: wf.Run, other: wf.Run) -> bool:
-    """Whether two runs hold the same, bit for bit."""
+    """Whether two runs are bit-for-bit identical."""
     pairs: list[Any] = [
         (one.tables, other.tables),
         (one.history.returns, other.history.returns),
@@ -49,12 +49,16 @@ def same(one: wf.Run, other: wf.Run) -> bool:
     ]
     if one.ledger is None or other.ledger is None:
         return False
-    pairs += [*zip(one.ledger.lines, other.ledger.lines, strict=True), (one.ledger.breaks, other.ledger.breaks)]
+    pairs += [
+        *zip(one.ledger.lines, other.ledger.lines, strict=True),
+        (one.ledger.breaks, other.ledger.breaks),
+        (one.ledger.finals, other.ledger.finals),
+    ]
     return all(np.array_equal(a, b) for a, b in pairs) and json.dumps(one.settings) == json.dumps(other.settings)
 
 
 def kill_after(child: int, reading: int, seconds: float) -> None:
-    """Let a process work for a while, then kill it."""
+    """Run a process for a while, then kill it."""
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -62,7 +66,7 @@ def kill_after(child: int, reading: int, seconds: float) -> None:
 
 
 def killed_saves(folder: Path, times: int, seed: int) -> Counter[str]:
-    """A process trains and saves over its run again and again, and is killed; what is there must be one of its saves."""
+    """A process trains and saves over its run again and again, and is killed; the folder must contain one of its saves."""
     came: Counter[str] = Counter()
     rng, takes = random.Random(seed), dict[tuple[str, str], float]()
     cases = [(learner, engine) for learner in LEARNERS for engine in ENGINES]
@@ -74,10 +78,10 @@ def killed_saves(folder: Path, times: int, seed: int) -> Counter[str]:
         def work(rounds: int, run: wf.Run = begun, target: Path = target) -> None:
             for _ in range(rounds):
                 run = wf.train(run, episodes=STRIDE, progress=False)
-                for _ in range(3):  # more of saving than of training
+                for _ in range(3):  # more time in saving than in training
                     run.save(target)
 
-        if at < len(cases):  # how long one round takes, on this machine and today
+        if at < len(cases):  # measure how long one round takes
             takes[learner, engine] = _seconds(partial(work, 1))
             begun.save(target)
         kill_after(*in_child(partial(work, 1_000)), rng.uniform(0.0, 3.0 * takes[learner, engine]))
@@ -103,7 +107,7 @@ def _verdict(target: Path, learner: str, engine: str) -> str:
 
 
 def killed_trainings(folder: Path, times: int, seed: int) -> Counter[str]:
-    """``whatfor train --out --replace`` over an earlier run, killed: the folder holds the earlier run or the new one."""
+    """``whatfor train --out --replace`` over an earlier run, killed: the folder contains the earlier run or the new one."""
     came: Counter[str] = Counter()
     rng = random.Random(seed)
     command = ["train", "FrozenLake-v1", "--episodes", "400", "--seed", "1", "--max-steps", "40"]
@@ -135,7 +139,7 @@ def _command(arguments: list[str]) -> None:
 
 
 def _seconds(work: Callable[[], None]) -> float:
-    """How long some work takes in a process of its own."""
+    """The duration of some work in a separate process."""
     begun = time.monotonic()
     finished(*in_child(work))
     return time.monotonic() - begun

@@ -1,4 +1,4 @@
-"""Mutations of the manifest and of the folder itself, and damage under honest checksums."""
+"""Mutations of the manifest and of the folder itself, and damaged files with correct checksums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz.archives import Trap
 from fuzz.documents import CHANGES, brief, change, dumped
 from fuzz.folders import MANIFEST, Corpus, Inapplicable, Mutation, RunFolder
 
-#: Exists beside the folder of every case, and must be there afterwards.
+#: A file next to the folder of every case, which must still exist afterwards.
 VICTIM = "victim.txt"
 
 PATHS = [
@@ -24,7 +24,7 @@ PATHS = [
 
 
 def document(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """The manifest as any other document."""
+    """Mutate the manifest like any other document."""
     kind, seed = rng.choice(list(CHANGES)), rng.random()
 
     def alter(manifest: Any) -> Any:
@@ -122,7 +122,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def node(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """Something else than a plain file under a file's name."""
+    """Replace a file with something other than a regular file."""
     named = rng.choice(
         [folder.file(rng.choice(list(folder.files))), MANIFEST, ".lock", ".journal.json", ".manifest.json.part"]
     )
@@ -173,7 +173,7 @@ def _removed(file: Path) -> None:
 
 
 def leftovers(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """Files of an interrupted save, forged: nothing that they name may be deleted or read."""
+    """Files of an interrupted save, forged: no file in them may be deleted or read."""
     names = [rng.choice(PATHS) for _ in range(3)]
     forged: list[Any] = [
         names,
@@ -205,7 +205,7 @@ def leftovers(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
 
 
 def unforged(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """Damage to a file whose checksum stays as it was."""
+    """Damage a file; its checksum in the manifest stays."""
     name = folder.file(rng.choice(list(folder.files)))
     harm, what = _harm(rng)
 
@@ -219,7 +219,7 @@ def unforged(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
 
 
 def raw(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """Damage to a file whose checksum is made to fit."""
+    """Damage a file and correct its checksum in the manifest."""
     name = rng.choice(list(folder.files))
     harm, what = _harm(rng)
     folder.files[name] = harm(folder.files[name])

@@ -1,4 +1,4 @@
-"""Processes that meet in one folder: two savers, or a saver and a reader."""
+"""Several processes in one folder: two that save, or one that saves and one that loads."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 import whatfor as wf
 from fuzz.folders import MANIFEST
 
-#: What a folder may hold besides the files that its manifest names.
-BESIDE = {MANIFEST, ".lock"}
+#: Files that a folder may contain besides those in its manifest.
+OTHER_FILES = {MANIFEST, ".lock"}
 
 
 def in_child(work: Callable[[], Any]) -> tuple[int, int]:
-    """Start a process that does some work: its number, and where to read what it returns, as JSON."""
+    """Start a process: its id, and the file descriptor of its result as JSON."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -34,7 +34,7 @@ def in_child(work: Callable[[], Any]) -> tuple[int, int]:
 
 
 def finished(child: int, reading: int) -> Any:
-    """What a process returned; None where it died."""
+    """The result of a process; None if it died."""
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
@@ -42,7 +42,7 @@ def finished(child: int, reading: int) -> Any:
 
 
 def run_of(lines: int) -> wf.Run:
-    """A run of a custom training loop, told apart by how many updates it has."""
+    """A run of a custom training loop, identified by its number of updates."""
     ledger = wf.Ledger(n_states=2, n_actions=1)
     for _ in range(lines):
         ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
@@ -50,9 +50,9 @@ def run_of(lines: int) -> wf.Run:
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Files that no manifest names."""
+    """Files that are not in the manifest."""
     named = {entry["file"] for entry in json.loads((folder / MANIFEST).read_bytes())["files"].values()}
-    return sorted({file.name for file in folder.iterdir()} - named - BESIDE)
+    return sorted({file.name for file in folder.iterdir()} - named - OTHER_FILES)
 
 
 def two_savers(folder: Path, times: int) -> Counter[str]:
@@ -60,7 +60,7 @@ def two_savers(folder: Path, times: int) -> Counter[str]:
 
     Each must succeed, or say that it waited too long for the other; afterwards the folder holds one of the two runs, and it is one whose save succeeded.
     """
-    runs, came = {10: run_of(10), 2_000: run_of(2_000)}, Counter[str]()
+    runs, results = {10: run_of(10), 2_000: run_of(2_000)}, Counter[str]()
     for run in runs.values():
         run.save(folder / "warm")
     for at in range(times):
@@ -78,19 +78,19 @@ def two_savers(folder: Path, times: int) -> Counter[str]:
         answers = {lines: finished(*child) for lines, child in children.items()}
         saved = [lines for lines, answer in answers.items() if answer == "saved"]
         for answer in answers.values():
-            known = answer == "saved" or "another save to ... has been going on" in str(answer)
-            came[answer if known else f"WRONG: {answer}"] += 1
+            known = answer == "saved" or "another save to ... has not finished" in str(answer)
+            results[answer if known else f"WRONG: {answer}"] += 1
         try:
             found = len(wf.load(target).ledger or ())
-            came["readable afterwards" if found in (saved or runs) else "WRONG: not a run that was saved"] += 1
-            came["WRONG: left behind"] += bool(left_behind(target))
+            results["readable afterwards" if found in (saved or runs) else "WRONG: not a run that was saved"] += 1
+            results["WRONG: left behind"] += bool(left_behind(target))
         except (wf.FolderError, OSError):
-            came["WRONG: unreadable afterwards" + (", both saved" if len(saved) == 2 else "")] += 1
-    return +came
+            results["WRONG: unreadable afterwards" + (", both saved" if len(saved) == 2 else "")] += 1
+    return +results
 
 
 def savers_and_readers(folder: Path, seconds: float) -> Counter[str]:
-    """One process saves two runs in turn, another loads what is there; every load must give one of them."""
+    """One process saves two runs in turn, another one loads; every load must give one of the two."""
     runs, target, end = [run_of(10), run_of(2_000)], folder / "run", time.monotonic() + seconds
     for run in runs:
         run.save(target)
@@ -103,16 +103,16 @@ def savers_and_readers(folder: Path, seconds: float) -> Counter[str]:
         return count
 
     child = in_child(save)
-    came: Counter[str] = Counter()
+    results: Counter[str] = Counter()
     while time.monotonic() < end:
         try:
             whole = len(wf.load(target).ledger or ()) in (10, 2_000)
-            came["loads" if whole else "WRONG: neither run"] += 1
+            results["loads" if whole else "WRONG: neither run"] += 1
         except Exception as error:
-            came[f"WRONG: failed loads ({type(error).__name__})"] += 1
+            results[f"WRONG: failed loads ({type(error).__name__})"] += 1
     answer = finished(*child)
     if isinstance(answer, int):
-        came["saves"] = answer
+        results["saves"] = answer
     else:
-        came[f"WRONG: the saver stopped, {answer}"] += 1
-    return came
+        results[f"WRONG: the saver stopped, {answer}"] += 1
+    return results

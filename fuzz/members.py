@@ -1,4 +1,4 @@
-"""The members of an npz file, with headers that may lie."""
+"""The members of an npz file, with headers that may be wrong."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Member:
     shape: Any
     data: bytes
     version: bytes = b"\x01\x00"
-    header: bytes | None = None  # written instead of what the fields say
+    header: bytes | None = None  # replaces the header built from the fields
 
     @classmethod
     def of(cls, name: str, array: NDArray[Any]) -> Member:
-        """An array as it is."""
+        """The member of an array."""
         return cls(name, np.lib.format.dtype_to_descr(array.dtype), False, array.shape, array.tobytes())
 
     @property
     def array(self) -> NDArray[Any]:
-        """The array, as long as the header is right."""
+        """The array, if the header is correct."""
         try:
             dtype = np.dtype(self.descr)
             return np.frombuffer(self.data, dtype).reshape(self.shape, order="F" if self.fortran else "C").copy()
@@ -66,7 +66,7 @@ def _members(data: bytes) -> tuple[Member, ...]:
 
 
 def members_of(data: bytes) -> list[Member]:
-    """The members of an archive, if an earlier mutation left one; not to be changed, but replaced."""
+    """The members of an archive, if it is still readable; replace members, do not change them."""
     try:
         return list(_members(data))
     except (
@@ -84,7 +84,7 @@ def members_of(data: bytes) -> list[Member]:
 
 
 def packed(members: list[Member], compression: int = zipfile.ZIP_STORED) -> bytes:
-    """An archive of members; two may have one name."""
+    """An archive of members; names may repeat."""
     file = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(file, "w", compression) as archive:
         warnings.simplefilter("ignore")  # zipfile warns of doubled names

@@ -1,4 +1,4 @@
-"""What is asked of a run that loads; every answer is also printed, written as JSON and laid out."""
+"""The questions for a loaded run; every answer is also printed, written as JSON and laid out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import whatfor as wf
-from whatfor.layouts import layout_of
 from whatfor.layouts.shapes import Layout
+from whatfor.question import layout_of
 
 Question = Callable[[wf.Run, random.Random, Path], Any]
 
@@ -32,7 +32,7 @@ def _action(run: wf.Run, rng: random.Random) -> Any:
 
 
 def _used(answer: Any) -> None:
-    """An answer as the terminal, the page and the pictures use it."""
+    """Use an answer as the terminal, the page and the pictures do."""
     str(answer)
     json.dumps(answer.to_json())
     layout = layout_of(answer)
@@ -48,10 +48,10 @@ def _asking(name: str, **options: Any) -> Question:
 
 
 def summary(run: wf.Run, rng: random.Random, _: Path) -> None:
-    """What is known without a question."""
+    """Properties of the run."""
     print(
         repr(run),
-        run.engine_reason,
+        run.settings.get("engine_reason"),
         run.stopped,
         run.trust,
         run.history.returns[-100:].mean() if len(run.history) else None,
@@ -59,13 +59,13 @@ def summary(run: wf.Run, rng: random.Random, _: Path) -> None:
     run.values.sum()
     run.policy.sum()
     run.best(_state(run, rng))
-    run.tried_at(_state(run, rng))
+    run.tries_at(_state(run, rng))
     for state in range(min(3, run.labels.n_states)):
         print(run.labels.words(state))
 
 
 def words(run: wf.Run, rng: random.Random, _: Path) -> None:
-    """States in words, there and back, and where something is true."""
+    """States to words and back, and states where a concept is true."""
     index = rng.randrange(max(1, run.labels.n_states))
     run.labels.index(run.labels.words(index))
     run.labels.index(run.labels.observation(index))
@@ -77,28 +77,30 @@ def words(run: wf.Run, rng: random.Random, _: Path) -> None:
 
 
 def audit(run: wf.Run, _rng: random.Random, _: Path) -> None:
-    """Whether the ledger makes the values."""
+    """Whether the ledger gives the values."""
     print(run.audit.residual, run.beliefs, len(run.ledger or ()))
     for update in list(run.ledger or ())[:3]:
         print(update)
 
 
 def chance(run: wf.Run, rng: random.Random, _: Path) -> None:
-    """Whether it expects something."""
+    """The probability of an event."""
     events = [run.labels.words(0), "terminated", [0], *run.labels.ending_names]
     _used(
-        run.chance(_state(run, rng), _action(run, rng), of=rng.choice(events), before=rng.choice([None, "timed out"]))
+        run.chance(
+            _state(run, rng), _action(run, rng), event=rng.choice(events), before=rng.choice([None, "timed out"])
+        )
     )
 
 
 def change(run: wf.Run, rng: random.Random, _: Path) -> None:
-    """How it came to it."""
+    """The updates behind a value."""
     since = run if run.ledger is None else rng.choice([0, 1, 5, len(run.history), 10**9])
     _used(run.change(_state(run, rng), _action(run, rng), since=since))
 
 
 def as_of(run: wf.Run, rng: random.Random, folder: Path) -> None:
-    """Any question to the run as it was."""
+    """A question to an earlier state of the run."""
     earlier = run.as_of(rng.choice([0, 1, 3, len(run.history)]))
     _used(earlier.intention(_state(run, rng)))
     earlier.save(folder.parent / "again")
@@ -117,7 +119,7 @@ def episode(run: wf.Run, rng: random.Random, _: Path) -> None:
 
 
 def resume(run: wf.Run, rng: random.Random, folder: Path) -> None:
-    """Go on training, ask about what was learned, save it, load it."""
+    """Resume training, ask a question, save and load."""
     more = wf.train(run, episodes=2, progress=False)
     if more.ledger is not None and len(more.ledger):
         print(more.audit.residual)
@@ -130,7 +132,7 @@ def resume(run: wf.Run, rng: random.Random, folder: Path) -> None:
 
 
 def save_again(run: wf.Run, _rng: random.Random, folder: Path) -> None:
-    """Save it elsewhere; what was saved can be loaded where functions need not be given again."""
+    """Save it elsewhere; load it again unless it needs functions."""
     run.save(folder.parent / "again")
     if run.trust is None:
         again = wf.load(folder.parent / "again")

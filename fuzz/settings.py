@@ -1,4 +1,4 @@
-"""Mutations that a schema lets through: settings of the right type that ask for too much, or for another world."""
+"""Mutations that a schema lets through: settings of the right type that need too much, or another world."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPTIONS: list[Any] = [
 SCHEDULES: list[Any] = [
     {"kind": "Linear", "start": 1.0, "end": 0.0, "episodes": 0}, {"kind": "Linear", "start": 1e308, "end": -1e308, "episodes": 10**15},
     {"kind": "Exponential", "start": 1.0, "end": 0.0, "decay": 1e308}, {"kind": "Exponential", "start": 1.0, "end": 0.0, "decay": -1.0},
-    {"kind": "VisitCount", "power": 1e308}, {"kind": "VisitCount", "power": -1.0}, {"kind": "VisitCount", "power": 0.0}, {"kind": "Constant", "value": 2.0},
+    {"kind": "VisitCount", "power": 1e308}, {"kind": "VisitCount", "power": -1.0}, {"kind": "VisitCount", "power": 0.0}, {"kind": "Linear", "start": 2.0, "end": 2.0, "episodes": 1},
     {"kind": "other", "words": "x"}, 0.0, 1.0, 2.0, -1.0, 1e-320,
 ]  # fmt: skip
 REPLAYS: list[Any] = [
@@ -62,7 +62,7 @@ IDS = [
 ]
 NAMES = ["QLearning", "Sarsa", "DoubleQLearning", "MonteCarlo", "LambdaReturns"]
 WORLDS: list[Any] = [{"kind": "chain"}, {"kind": "blackjack"}, {"kind": "table"}]
-#: Names that a picture, a pattern or a sentence may stumble over, and that are plain text all the same.
+#: Valid names that may break pictures, patterns or sentences.
 TEXTS = [
     "",
     " ",
@@ -91,7 +91,7 @@ TEXTS = [
     "x" * 9_999,
 ]
 
-#: A place of the document, and what is put there; "*" stands for any entry.
+#: A place of the document, and its new values; "*" is any entry.
 SETTINGS: list[tuple[Path, list[Any]]] = [
     (("settings", "max_steps"), LARGE),
     (("settings", "seed"), [0, 2**32, 2**63, 2**64, 10**18]),
@@ -103,7 +103,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
     (("settings", "learner", "step_size"), SCHEDULES),
     (("settings", "learner", "exploration"), SCHEDULES),
     (("settings", "learner", "discount"), UNIT),
-    (("settings", "learner", "trail"), UNIT),
+    (("settings", "learner", "lambda_"), UNIT),
     (("settings", "learner", "initial"), FLOATS),
     (("settings", "learner", "draw"), ["step", "episode"]),
     (("network", "agent", "layers"), [[], [1], [8, 8], [10**9], [10**5] * 2, [1] * 10_000]),
@@ -140,7 +140,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
     (("labels", "axes", "*", "start"), [-1, 1, 2**31, -(2**31), 2**62, 2**63 - 1]),
     (("labels", "axes", "*", "edges", "*"), FLOATS),
     (("labels", "endings", "*", "name"), TEXTS),
-    (("labels", "endings", "*", "said"), TEXTS),
+    (("labels", "endings", "*", "phrase"), TEXTS),
     (("labels", "endings", "*", "action"), [None, 0, 1, 100, -1]),
     (("labels", "endings", "*", "reward"), [None, *FLOATS]),
     (("labels", "marks", "*", "state"), [0, 1, 15]),
@@ -174,7 +174,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
 
 
 def _found(rng: random.Random, document: Any, path: Path) -> Path | None:
-    """A place with an entry for each "*", if the document reaches so far."""
+    """A place with an entry for each "*", if the document has such a place."""
     found: Path = ()
     for depth, key in enumerate(path):
         held = at(document, found)
@@ -188,7 +188,7 @@ def _found(rng: random.Random, document: Any, path: Path) -> Path | None:
 
 
 def setting(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """One setting, plausible and hostile; each part of the document has the same chance."""
+    """One plausible but hostile setting; each part of the document has the same probability."""
     document = decoded(folder.files["run"])
     reached = [(found, values) for path, values in SETTINGS if (found := _found(rng, document, path))]
     if not reached:

@@ -1,4 +1,4 @@
-"""``python -m fuzz.stress``: two savers, a saver and a reader, and SIGKILL at random moments. Nothing may be lost."""
+"""``python -m fuzz.stress``: two processes that save, one that saves and one that loads, and SIGKILL at random moments. Nothing may be lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz.supervisor import scratch
 
 
 def main() -> None:
-    """Run all four, and print what came of each."""
+    """Run all four, and print their results."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.stress", description=__doc__)
     parser.add_argument("--savers", type=int, default=200, help="how often two processes save to one folder at once")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long one process saves while another loads")

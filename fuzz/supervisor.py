@@ -1,4 +1,4 @@
-"""Hands cases to workers, notices when one crashes, hangs or takes too much memory, and starts another."""
+"""Distributes cases to workers, and replaces a worker that crashes, hangs or uses too much memory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from typing import Any
 
 from fuzz.worker import MAX_MEMORY
 
-#: Seconds of a processor that a load or an answer may take; and of the clock, on a busy machine or waiting for nothing.
+#: The limit on a load or an answer in seconds of processor time, and of wall time.
 MAX_SECONDS = 10.0
 MAX_WAIT = 30.0
 #: A worker's start imports PyTorch and may compile all kernels.
 START_SECONDS = 300.0
 ROOT = Path(__file__).resolve().parent.parent
 
-#: What a process under test sees: bounds are checked, budgets are small.
+#: The environment variables of a process under test: bounds checks, and small limits.
 ENVIRONMENT = {
     "NUMBA_BOUNDSCHECK": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -34,14 +34,14 @@ ENVIRONMENT = {
 
 
 def environment() -> dict[str, str]:
-    """The environment of every process that is started."""
+    """The environment variables of every process."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder to work in, in memory where there is such a place; gone afterwards."""
+    """A folder to work in, in memory if possible; deleted afterwards."""
     memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="whatfor-fuzz-", dir=memory if os.access(memory, os.W_OK) else None))
     try:
@@ -66,7 +66,7 @@ class Process:
         self.since, self.used, self.unread, self.baseline, self.ready = time.monotonic(), 0.0, b"", 0, False
 
     def give(self, order: Any) -> None:
-        """The next case: a number, or the name of a run to be questioned as it is."""
+        """Send the next case: a number, or the name of a run without mutations."""
         assert self.process.stdin is not None
         self.order, self.baseline = order, self.memory()
         self.begin({"step": "build"})
@@ -78,7 +78,7 @@ class Process:
         self.step, self.since, self.used = step, time.monotonic(), self.processor()
 
     def processor(self) -> float:
-        """Seconds of a processor used since it started."""
+        """Processor time in seconds."""
         try:
             user, system = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         except (OSError, ValueError):
@@ -86,7 +86,7 @@ class Process:
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def messages(self) -> list[dict[str, Any]] | None:
-        """What the worker wrote; None when it is gone."""
+        """The output of the worker; None if it has ended."""
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 16)
         if not data:
@@ -95,7 +95,7 @@ class Process:
         return [json.loads(line) for line in lines]
 
     def memory(self) -> int:
-        """Megabytes in use."""
+        """Memory in megabytes."""
         try:
             pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         except (OSError, IndexError):
@@ -103,7 +103,7 @@ class Process:
         return pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
     def overdue(self) -> dict[str, str] | None:
-        """Whether it hangs or grows too large."""
+        """Whether it hangs or uses too much memory."""
         waited, compiles = time.monotonic() - self.since, not self.ready or isinstance(self.order, str)
         if waited > START_SECONDS or (
             not compiles and (waited > MAX_WAIT or self.processor() - self.used > MAX_SECONDS)
@@ -122,18 +122,18 @@ class Process:
         return None
 
     def traced(self) -> str:
-        """The lines of ours that the worker is in."""
+        """The lines of whatfor that the worker is in."""
         self.process.send_signal(signal.SIGUSR1)
         time.sleep(0.3)
         return self.place()
 
     def place(self) -> str:
-        """Where the worker was last, as its log has it."""
+        """The last position of the worker, by its log."""
         lines = [line.strip() for line in self.log.read_text().splitlines() if "/whatfor/" in line]
         return f" in {lines[0].split('/whatfor/')[-1]}" if lines else ""
 
     def end(self) -> int:
-        """Kill it; its exit code."""
+        """Kill the worker; returns its exit code."""
         self.process.kill()
         with suppress(BrokenPipeError):
             self.process.communicate()

@@ -1,4 +1,4 @@
-"""Mutations of safetensors files: the header, the tensors' places, their numbers."""
+"""Mutations of safetensors files: the header, the offsets and the numbers of tensors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMPY = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4"}
 
 
 def parted(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Header and numbers, if an earlier mutation left them."""
+    """Header and numbers, if the file is still readable."""
     if len(data) < 8:
         raise Inapplicable
     (length,) = struct.unpack("<Q", data[:8])
@@ -40,7 +40,7 @@ def parted(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def joined(header: Any, numbers: bytes, length: int | None = None) -> bytes:
-    """A file, whose header's length may be a lie."""
+    """A file, possibly with a wrong length of the header."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text) if length is None else length) + text + numbers
@@ -56,7 +56,7 @@ def _picked(rng: random.Random, folder: RunFolder) -> tuple[str, dict[str, Any],
 
 
 def number(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """Numbers that no network holds, in their right place."""
+    """Numbers that no network has, at valid offsets."""
     name, header, numbers, tensor = _picked(rng, folder)
     kind, (begin, end) = header[tensor].get("dtype"), header[tensor]["data_offsets"]
     if kind not in NUMPY or end <= begin or end > len(numbers):
@@ -185,7 +185,7 @@ def text(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
 
 
 def document(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
-    """The header as any other document."""
+    """Mutate the header like any other document."""
     name, described, numbers, _tensor = _picked(rng, folder)
     changed, what = change(rng, described, rng.choice(["replace", "tweak", "drop", "unknown", "swap"]))
     folder.files[name] = joined(changed, numbers)

@@ -1,4 +1,4 @@
-"""What a worker notices besides exceptions: files written elsewhere, and memory."""
+"""What a worker detects besides exceptions: files written elsewhere, and memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class Watch:
-    """Notes what is written outside the given folders while it is on. Python's audit hooks cannot be removed, so there is one."""
+    """Records writes outside the given folders while it is on. One instance, since Python's audit hooks cannot be removed."""
 
     def __init__(self, *allowed: Path) -> None:
         self.allowed = tuple(os.path.realpath(path) for path in allowed)
@@ -67,12 +67,12 @@ class Watch:
 
 
 def memory() -> dict[str, int]:
-    """Megabytes in use now and at the most since ``forget_peak``."""
+    """Memory in megabytes, now and at its peak since ``forget_peak``."""
     status = Path("/proc/self/status").read_text()
     found = {line.split(":")[0]: int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("Vm")}
     return {"now": found["VmRSS"], "peak": found["VmHWM"]}
 
 
 def forget_peak() -> None:
-    """Begin to measure the peak anew."""
+    """Reset the peak."""
     Path("/proc/self/clear_refs").write_text("5")

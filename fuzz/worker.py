@@ -1,4 +1,4 @@
-"""One process that builds, loads and questions cases: a number comes in, a line of JSON goes out.
+"""A process that builds, loads and questions cases: it reads numbers and writes lines of JSON.
 
 It may crash, hang or be killed at any moment; the supervisor starts another one.
 """
@@ -25,14 +25,14 @@ from fuzz.folders import read_corpus
 from fuzz.manifests import VICTIM
 from fuzz.watching import Watch, forget_peak, memory
 
-#: Megabytes that a case may need besides what the process had.
+#: Megabytes that a case may use in addition to the process before it.
 MAX_MEMORY = 1024
-#: Of the 19 questions, so many are asked in one case.
+#: Questions per case, of 19.
 ASKED = 6
 
 
 class Worker:
-    """Works on one kind of cases, "tabular" or "deep", in a folder of its own."""
+    """Works on one kind of cases, "tabular" or "deep", in its own folder."""
 
     def __init__(self, kind: str, corpus: Path, room: Path, send: Callable[[dict[str, Any]], None]) -> None:
         import whatfor as wf
@@ -48,10 +48,10 @@ class Worker:
             from fuzz.deep_corpus import CELLS
 
             self.given = {"cells": CELLS}
-        wf.load(next(corpus.iterdir()), **self.given)  # PyTorch makes folders of its own the first time
+        wf.load(next(corpus.iterdir()), **self.given)  # PyTorch creates folders at its first use
         os.chdir(room)
         (room / VICTIM).write_text("must stay")
-        (room / "bait.py").write_text("")  # an environment "bait:..." would import it; the watch notices
+        (room / "bait.py").write_text("")  # an environment "bait:..." would import it; the watch detects it
         sys.path.append(str(room))
         self.watch = Watch(room / "case", room / "again", cache_folder())
 
@@ -60,23 +60,23 @@ class Worker:
         rng = random.Random(f"questions {self.kind} {number}")
         asked = rng.sample(list(self.questions), ASKED)
         if rng.random() < 0.5 and "resume" not in asked:
-            asked.append("resume")  # what training continues from reaches the most compiled code
+            asked.append("resume")  # resuming reaches the most compiled code
         return self.examined(case_of(self.kind, number, self.corpus), asked, rng)
 
     def untouched(self, run: str) -> dict[str, Any]:
-        """Question a run of the corpus as it is, about everything."""
+        """Ask a run of the corpus, without mutations, all questions."""
         case = Case(run, [], [], self.corpus[run].copy())
         return self.examined(case, list(self.questions), random.Random(run))
 
     def examined(self, case: Case, asked: list[str], rng: random.Random) -> dict[str, Any]:
-        """What became of a case: how often it answered or refused, and what went wrong."""
+        """The result of a case: answers, refusals and errors."""
         for name in ("case", "again", "elsewhere"):
             shutil.rmtree(self.room / name, ignore_errors=True) if (self.room / name).is_dir() else (
                 self.room / name
             ).unlink(missing_ok=True)
         folder = self.room / "case"
         case.folder.write(folder)
-        beside = {path.name for path in self.room.iterdir()} | {"again"}
+        present = {path.name for path in self.room.iterdir()} | {"again"}
         result: dict[str, Any] = {
             "run": case.run,
             "kinds": case.kinds,
@@ -100,15 +100,15 @@ class Worker:
         if result["memory"] > MAX_MEMORY:
             result["wrong"].append({"class": "memory", "at": "case", "what": f"{result['memory']} MB"})
         after = {path.name for path in self.room.iterdir()}
-        if after - beside or VICTIM not in after or (self.room / VICTIM).read_text() != "must stay":
+        if after - present or VICTIM not in after or (self.room / VICTIM).read_text() != "must stay":
             result["wrong"].append(
-                {"class": "outside", "at": "case", "what": f"new: {sorted(after - beside)}, victim: {VICTIM in after}"}
+                {"class": "outside", "at": "case", "what": f"new: {sorted(after - present)}, victim: {VICTIM in after}"}
             )
             (self.room / VICTIM).write_text("must stay")
         return result
 
     def _step(self, result: dict[str, Any], name: str, work: Any) -> tuple[Any, str]:
-        """Load, or ask one question; what came back, and "ok", "FolderError" or "ValueError"."""
+        """Load, or ask one question; returns the result, and "ok", "FolderError" or "ValueError"."""
         self.send({"step": name, "mutations": result["mutations"], "run": result["run"], "kinds": result["kinds"]})
         self.watch.found, self.watch.on = [], True
         answer, outcome, begun = None, "ok", time.perf_counter()
@@ -138,7 +138,7 @@ class Worker:
 
 
 def out_of_bounds(error: BaseException | None, at: str) -> list[dict[str, str]]:
-    """Whether a kernel went out of bounds, somewhere behind an error."""
+    """Whether an error, or one of its causes, is an access out of bounds in a kernel."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
         chain.append(error)
@@ -152,14 +152,14 @@ def out_of_bounds(error: BaseException | None, at: str) -> list[dict[str, str]]:
 
 
 def unreadable(error: Exception, at: str) -> list[dict[str, str]]:
-    """Whether a refusal is anything but one line of at most 2,000 characters."""
+    """Whether a refusal is not one line of at most 2,000 characters."""
     text = str(error)
     odd = len(text) > 2_000 or "\n" in text or not text.isprintable()
     return [{"class": "message", "at": at, "what": f"{len(text)} characters: {described(error)}"}] if odd else []
 
 
 def described(error: BaseException) -> str:
-    """An exception, and the line of ours that it came from."""
+    """An exception, and the line of whatfor that raised it."""
     frames = [
         f
         for f in traceback.extract_tb(error.__traceback__)
@@ -171,13 +171,13 @@ def described(error: BaseException) -> str:
 
 
 def cache_folder() -> Path:
-    """Where compiled code is cached, which every process may write."""
+    """The folder of compiled code, which every process may write to."""
     given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     return Path(given) if given else Path.home() / ".cache"
 
 
 def check_bounds_are_checked() -> None:
-    """A kernel that reads one number past the end must say so, or the whole fuzzing shows nothing."""
+    """Exit unless bounds checks work: without them fuzzing shows nothing."""
     import numpy as np
 
     from whatfor.kernels.tables import first_above
@@ -186,16 +186,14 @@ def check_bounds_are_checked() -> None:
         first_above(np.zeros(1), 1, 2, 0.5)
     except IndexError:
         return
-    sys.exit(
-        "the kernels were not compiled with NUMBA_BOUNDSCHECK=1: they come from a cache that does not tell it apart"
-    )
+    sys.exit("the kernels were not compiled with NUMBA_BOUNDSCHECK=1: they come from a cache that ignores this setting")
 
 
 def main() -> None:
-    """Answer numbers until there are none."""
+    """Read and process cases until there are no more."""
     kind, corpus, room, log = sys.argv[1:]
     answers = os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the library prints goes nowhere
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discard output of the library
 
     def send(message: dict[str, Any]) -> None:
         os.write(answers, json.dumps(message).encode() + b"\n")
@@ -206,7 +204,7 @@ def main() -> None:
     worker = Worker(kind, Path(corpus), Path(room), send)
     check_bounds_are_checked()
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (6 << 30),) * 2)  # a last resort, for the sake of the machine
+    resource.setrlimit(resource.RLIMIT_AS, (used + (6 << 30),) * 2)  # a last resort, to protect the machine
     send({"ready": True})
     for line in sys.stdin:
         order = json.loads(line)

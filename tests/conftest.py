@@ -1,17 +1,27 @@
-"""A run, and its folder; the command line."""
+"""Shared fixtures: trained runs, a saved run, the command line, and the number of random cases per test."""
 
 import os
 import sys
 import warnings
 
 import pytest
+from hypothesis import settings
 
 # One process a core: threads of linear algebra would only wait for each other. Before NumPy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from saved import trained
+from taxi_runs import train_taxi
 from whatfor import cli
+
+#: Importing it puts its question on the list: only the fixture that takes it off again may.
+collect_ignore = ["toy_question.py"]
+
+# `make test` draws the same cases every time, so that a failure is the change's; `make test-random` draws others each time.
+settings.register_profile("fixed", derandomize=True, max_examples=50, deadline=None)  # the first case compiles
+settings.register_profile("random", max_examples=300, deadline=None, print_blob=True)
+settings.load_profile("fixed")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,10 +34,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Say in one line, the last, how many tests were skipped for want of a browser, and how to get one."""
+    """Print as the last line how many tests were skipped because there is no browser, and how to get one."""
     skipped = terminalreporter.stats.get("skipped", [])
     without = [report for report in skipped if "browser" in report.keywords]
-    if without:  # the line stands for those of -ra
+    if without:  # the line replaces those of -ra
         terminalreporter.stats["skipped"] = [report for report in skipped if report not in without]
     yield
     if without:
@@ -38,16 +48,34 @@ def pytest_terminal_summary(terminalreporter):
         )
 
 
+@pytest.fixture(scope="session")
+def taxi_2k():
+    """A Taxi agent after 2,000 episodes: its policy is good, its values still change. For tests that do not modify it."""
+    return train_taxi(2_000)
+
+
+@pytest.fixture(scope="session")
+def taxi_5k():
+    """After 5,000 episodes."""
+    return train_taxi(5_000)
+
+
+@pytest.fixture(scope="session")
+def taxi_50k():
+    """After 50,000 episodes: its values have converged."""
+    return train_taxi(50_000)
+
+
 @pytest.fixture
 def run():
     return trained()
 
 
 @pytest.fixture
-def kept(run, tmp_path):
+def run_folder(run, tmp_path):
     """The folder of a saved run."""
-    run.save(tmp_path / "kept")
-    return tmp_path / "kept"
+    run.save(tmp_path / "run")
+    return tmp_path / "run"
 
 
 @pytest.fixture
@@ -62,7 +90,7 @@ def whatfor(monkeypatch, capsys):
             code = 0
         except SystemExit as stop:
             code = stop.code
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return call

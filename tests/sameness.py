@@ -1,4 +1,4 @@
-"""Learners that tests of engines and of saving share, and what it means that two runs are the same."""
+"""Learners for the tests of engines and of saving, and the comparison of two runs."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ LEARNERS = {
     "double q by episode": wf.DoubleQLearning(**SETTINGS, draw="episode"),
     "double q by step": wf.DoubleQLearning(**SETTINGS, draw="step"),
     "monte carlo": wf.MonteCarlo(**SETTINGS),
-    "lambda": wf.LambdaReturns(**SETTINGS, trail=0.7),
+    "lambda": wf.LambdaReturns(**SETTINGS, lambda_=0.7),
 }
 REPLAYS = {
     "growing": wf.Replay(batch=2),
@@ -26,7 +26,7 @@ CASES = [(name, None) for name in LEARNERS] + [
 
 
 def assert_same_learning(one, other):
-    """Tables, history and ledger, to the last bit."""
+    """Assert that tables, history and ledger are bit-for-bit identical."""
     assert np.array_equal(one.tables, other.tables)
     assert np.array_equal(one.history.returns, other.history.returns)
     assert np.array_equal(one.history.lengths, other.history.lengths)
@@ -36,4 +36,5 @@ def assert_same_learning(one, other):
             assert np.array_equal(mine, its), name
         assert np.array_equal(one.ledger.breaks, other.ledger.breaks)
         assert np.array_equal(one.ledger.origins, other.ledger.origins)
+        assert np.array_equal(one.ledger.final_states, other.ledger.final_states)
         assert one.ledger.endings == other.ledger.endings

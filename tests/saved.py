@@ -1,4 +1,4 @@
-"""Runs on disk: what the tests of saving share."""
+"""Helpers for the tests of saving."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def trained(world="FrozenLake-v1", learner="q", replay=None, **more):
 
 
 def assert_same(one, other):
-    """Everything that a run holds, to the last bit."""
+    """Assert that two runs are bit-for-bit identical."""
     assert_same_learning(one, other)
     assert (one.labels, one.stopped) == (other.labels, other.stopped)
     assert json.dumps(one.settings) == json.dumps(other.settings)
@@ -29,7 +29,7 @@ def through_disk(run, folder):
 
 
 def small(lines):
-    """A run of an own loop: quickly saved."""
+    """A run of a custom loop, which is saved quickly."""
     ledger = wf.Ledger(n_states=2, n_actions=1)
     for _ in range(lines):
         ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
@@ -66,7 +66,7 @@ def outcome(work):
 
 
 def in_a_child(code, *arguments):
-    """Run code in a Python of its own, which may die; what it printed, as JSON."""
+    """Run code in a child process, which may die; returns its output, parsed as JSON."""
     script = CHILD + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=200

@@ -1,4 +1,4 @@
-"""Where something is true: said in words, by an ending, a condition or states."""
+"""Concepts given in words, by an ending, a condition or states."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_the_words_of_a_state_are_true_there_and_nowhere_else(name):
         ),
     ],
 )
-def test_words_that_say_some_of_the_axes(taxi, text, count, holds):
+def test_words_about_some_of_the_axes(taxi, text, count, holds):
     concept = taxi.where(text)
     assert concept.states.tolist() == [holds(*taxi.values(state)) for state in range(500)]
     assert (concept.states.sum(), concept.name, concept.endings) == (count, text, ())
@@ -51,21 +51,24 @@ def test_words_in_blackjack(blackjack, text, at, value):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("banana", "'banana' in 'banana' is not understood. Say where: row is one of 0, 1, 2, 3, 4; column is one of"),
-        ("passenger not aboard", "'passenger not' in 'passenger not aboard' is not understood"),
-        ("row 4 or row 3", "'or row 3' in 'row 4 or row 3' is not understood"),
-        ("passenger aboard, delivered", "'delivered' in 'passenger aboard, delivered' is not understood"),
+        (
+            "banana",
+            "unknown event 'banana'. Give values: row is one of 0, 1, 2, 3, 4; column is one of",
+        ),
+        ("passenger not aboard", "cannot parse 'passenger not' in 'passenger not aboard'"),
+        ("row 4 or row 3", "cannot parse 'or row 3' in 'row 4 or row 3'"),
+        ("passenger aboard, delivered", "cannot parse 'delivered' in 'passenger aboard, delivered'"),
         ("row 9", "row cannot be '9'; row is one of 0, 1, 2, 3, 4"),
-        ("", "'' says nothing. Say where: row is one of 0, 1, 2, 3, 4; column"),
-        ("68", "or how it ends: timed out, terminated, delivered"),
+        ("", "unknown event ''. Give values: row is one of 0, 1, 2, 3, 4; column"),
+        ("68", "or name an ending: timed out, terminated, delivered"),
     ],
 )
-def test_words_that_are_not_understood_are_told_what_can_be_said(taxi, text, told):
+def test_errors_list_the_choices(taxi, text, message):
     with pytest.raises(ValueError, match=r"\S") as error:
         taxi.where(text)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_endings_by_name(taxi, blackjack):
@@ -96,11 +99,11 @@ def test_conditions_and_states(blackjack):
     mask = concept.states.copy()
     kept = blackjack.where(mask)
     mask[:] = False
-    assert kept.states.any(), "what was given may change later"
+    assert kept.states.any(), "the concept has its own copy"
 
 
 @pytest.mark.parametrize(
-    ("what", "told"),
+    ("what", "message"),
     [
         ((10, 7, 0), "a list of state indices, e.g. "),
         (3, "3 is not understood"),
@@ -108,12 +111,12 @@ def test_conditions_and_states(blackjack):
         ([0, 704], "state 704 is out of range: there are states 0 to 703"),
         ({-1}, "state -1 is out of range"),
         ([0.5], "whole numbers"),
-        (np.ones(3, bool), r"one for each of 704 states, not shape \(3,\)"),
-        (lambda seen: seen[0], r"the condition says 0 of \(0, 0, 0\); it must say True or False"),
+        (np.ones(3, bool), r"one value for each of 704 states; its shape is \(3,\)"),
+        (lambda seen: seen[0], r"the condition returns 0 for \(0, 0, 0\); it must return True or False"),
     ],
 )
-def test_what_is_no_concept_is_told(blackjack, what, told):
-    with pytest.raises(ValueError, match=told):
+def test_what_is_not_a_concept_is_rejected(blackjack, what, message):
+    with pytest.raises(ValueError, match=message):
         blackjack.where(what)
 
 

@@ -1,4 +1,4 @@
-"""Observation, index and words: each leads to the others, for every state."""
+"""Observation, index and words of every state can be converted into each other."""
 
 import json
 
@@ -15,15 +15,17 @@ from gymnasium.wrappers import (
 )
 
 import whatfor as wf
-from whatfor.labels import Ending, Labels
+from whatfor.axes import Ending
+from whatfor.labels import Labels
 from whatfor.worlds.cartpole import BINS, BOUNDS
-from whatfor.worlds.gymnasium import binned, labels_of
+from whatfor.worlds.gymnasium import labels_of
+from whatfor.worlds.making import binned
 
 ACROBOT = [(-1, 1), (-1, 1), (-1, 1), (-1, 1), (-4, 4), (-9, 9)]
 
 
 class Shows(gym.Env):
-    """An environment that has a space, and nothing else of interest."""
+    """An environment with an observation space and nothing else."""
 
     def __init__(self, space, actions=None):
         self.observation_space, self.action_space = space, actions or spaces.Discrete(2)
@@ -66,7 +68,7 @@ def cartpole():
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_state_comes_back_from_its_observation_and_its_words(name):
+def test_observations_and_words_lead_back_to_the_state(name):
     labels = ALL[name]()
     states = range(labels.n_states)
     assert [labels.index(labels.observation(state)) for state in states] == [*states]
@@ -76,7 +78,7 @@ def test_every_state_comes_back_from_its_observation_and_its_words(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_labels_come_back_from_json(name):
+def test_labels_survive_json(name):
     labels = ALL[name]()
     again = Labels.from_json(json.loads(json.dumps(labels.to_json())))
     assert again == labels
@@ -189,7 +191,7 @@ def test_cartpole_understands(cartpole, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "parts"),
     [
         ("taxi", "column 3; passenger at Y; destination R", ["row", "0, 1, 2, 3, 4"]),
         ("taxi", "taxi at row 0, column 3; passenger at Y", ["destination", "R, G, Y, B"]),
@@ -214,22 +216,22 @@ def test_cartpole_understands(cartpole, text):
         ("cartpole", "0.1, 0.2", ["2 numbers", "4"]),
     ],
 )
-def test_wrong_words_are_told_what_is_missing_and_what_there_is(name, text, told):
+def test_errors_name_what_is_missing_and_the_choices(name, text, parts):
     labels = ALL[name]()
     with pytest.raises(ValueError, match=r"\S") as error:
         labels.index(text)
-    missing = [part for part in told if part.lower() not in str(error.value).lower()]
+    missing = [part for part in parts if part.lower() not in str(error.value).lower()]
     assert not missing, str(error.value)
 
 
-def test_wrong_words_come_with_an_example_that_works(taxi):
+def test_errors_contain_a_working_example(taxi):
     with pytest.raises(ValueError, match="Write it like this: '") as error:
         taxi.index("somewhere")
     example = str(error.value).split("Write it like this: '")[1].split("'")[0]
     assert taxi.words(taxi.index(example)) == example
 
 
-def test_a_state_that_is_not_whole_is_refused(taxi, blackjack):
+def test_a_state_that_is_not_whole_is_rejected(taxi, blackjack):
     for labels, seen in ((taxi, 3.5), (taxi, np.array(3.5)), (blackjack, (10.5, 7, 0)), (taxi, float("nan"))):
         with pytest.raises(ValueError, match="is not a whole number"):
             labels.index(seen)
@@ -253,7 +255,7 @@ def test_actions_by_name_number_and_neither(taxi):
 
 
 def test_observations_that_do_not_start_at_zero_can_be_asked_about():
-    """The best action is asked for by the observation, not by the index taken for one."""
+    """The best action is looked up by observation, not by index."""
     labels = labels_of(Shows(spaces.Discrete(5, start=-2)))
     values = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     ledger = wf.Ledger(n_states=5, n_actions=2)
@@ -265,12 +267,12 @@ def test_observations_that_do_not_start_at_zero_can_be_asked_about():
     assert (last.state, last.action) == (4, 1)
 
 
-def test_cartpole_seen_through_more_numbers_gets_plain_words():
+def test_cartpole_with_more_observations_gets_plain_labels():
     env = binned(TimeAwareObservation(gym.make("CartPole-v1")), 2, [*BOUNDS, (0, 500)])
     assert labels_of(env).words(0).startswith("x0 -2.4 to 0; x1 -2.5 to 0;")
 
 
-def test_endings_are_told_by_action_and_reward(blackjack, taxi):
+def test_endings_are_recognised_by_action_and_reward(blackjack, taxi):
     names = {(action, reward): blackjack.ending(action, reward) for action in (0, 1) for reward in (-1.0, 0.0, 1.0)}
     assert names == {
         (0, 1.0): "won",
@@ -294,7 +296,7 @@ def test_endings_are_told_by_action_and_reward(blackjack, taxi):
         ((1, 1, 0), {1.0: None}),
     ],
 )
-def test_frozen_lake_ends_by_what_goal_and_holes_pay(rewards, names):
+def test_frozen_lake_endings_depend_on_the_rewards_of_goal_and_holes(rewards, names):
     labels = labels_of(gym.make("FrozenLake-v1", reward_schedule=rewards))
     assert {reward: labels.ending(2, reward) for reward in names} == names
 
@@ -306,12 +308,12 @@ def test_frozen_lake_ends_by_what_goal_and_holes_pay(rewards, names):
         (lambda env: TransformAction(env, lambda action: 5 - action, env.action_space), "action 0"),
     ],
 )
-def test_names_are_not_kept_where_a_wrapper_may_change_what_they_mean(wrapped, action):
+def test_names_are_dropped_if_a_wrapper_may_change_their_meaning(wrapped, action):
     labels = labels_of(wrapped(gym.make("Taxi-v4")))
     assert labels.words(68) == "state 68"
     assert labels.actions[0] == action
 
 
-def test_names_are_kept_where_only_rewards_change():
+def test_names_are_kept_if_only_rewards_change():
     labels = labels_of(TransformReward(gym.make("Taxi-v4"), lambda reward: 2 * reward))
     assert labels.words(68).startswith("taxi at row 0, column 3")

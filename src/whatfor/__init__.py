@@ -1,4 +1,4 @@
-"""Ask a reinforcement-learning agent what its action was for, and get an answer that adds up to its Q-value."""
+"""Explain a reinforcement-learning agent's actions by the future it expects, with answers that add up to its Q-values."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,24 +6,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from whatfor import deep, testing, worlds
-    from whatfor.beliefs import Audit, BeliefMap, Beliefs, ExactBeliefs, SimulatedBeliefs, value_iteration
+    from whatfor import deep, explanations, testing, worlds
+    from whatfor.beliefs import Audit, BeliefMap, ExactBeliefs, SimulatedBeliefs
     from whatfor.concepts import Concept
-    from whatfor.explanations import (
-        Chance,
-        Change,
-        Comparison,
-        Contrast,
-        Intention,
-        Outcomes,
-        Parts,
-        Provenance,
-        Simulation,
-        Timeline,
-        Trust,
-    )
     from whatfor.folder import FolderError
-    from whatfor.labels import Axis, Ending, Labels, Mark, Milestone
+    from whatfor.labels import Labels
     from whatfor.learners import (
         DoubleQLearning,
         LambdaReturns,
@@ -31,114 +18,79 @@ if TYPE_CHECKING:
         QLearning,
         Replay,
         Sarsa,
-        Transition,
-        constant,
         exponential,
         linear,
         visit_count,
     )
-    from whatfor.learning import TrainingStopped, train
-    from whatfor.ledger import Ledger, Update
+    from whatfor.ledger import Ledger
     from whatfor.pictures import animate, draw
     from whatfor.runs import Run
     from whatfor.saving import load
+    from whatfor.trainer import TrainingStopped, train
 
-_PLACES = {
-    "whatfor.beliefs": ("Audit", "BeliefMap", "Beliefs", "ExactBeliefs", "SimulatedBeliefs", "value_iteration"),
-    "whatfor.concepts": ("Concept",),
-    "whatfor.explanations": (
-        "Chance",
-        "Change",
-        "Comparison",
-        "Contrast",
-        "Intention",
-        "Outcomes",
-        "Parts",
-        "Provenance",
-        "Simulation",
-        "Timeline",
-        "Trust",
-    ),
-    "whatfor.folder": ("FolderError",),
-    "whatfor.labels": ("Axis", "Ending", "Labels", "Mark", "Milestone"),
-    "whatfor.learners": (
-        "DoubleQLearning",
-        "LambdaReturns",
-        "MonteCarlo",
-        "QLearning",
-        "Replay",
-        "Sarsa",
-        "Transition",
-        "constant",
-        "exponential",
-        "linear",
-        "visit_count",
-    ),
-    "whatfor.ledger": ("Ledger", "Update"),
-    "whatfor.pictures": ("animate", "draw"),
-    "whatfor.learning": ("TrainingStopped", "train"),
-    "whatfor.runs": ("Run",),
-    "whatfor.saving": ("load",),
+_MODULES = {
+    "Audit": "whatfor.beliefs",
+    "BeliefMap": "whatfor.beliefs",
+    "Concept": "whatfor.concepts",
+    "DoubleQLearning": "whatfor.learners",
+    "ExactBeliefs": "whatfor.beliefs",
+    "FolderError": "whatfor.folder",
+    "Labels": "whatfor.labels",
+    "LambdaReturns": "whatfor.learners",
+    "Ledger": "whatfor.ledger",
+    "MonteCarlo": "whatfor.learners",
+    "QLearning": "whatfor.learners",
+    "Replay": "whatfor.learners",
+    "Run": "whatfor.runs",
+    "Sarsa": "whatfor.learners",
+    "SimulatedBeliefs": "whatfor.beliefs",
+    "TrainingStopped": "whatfor.trainer",
+    "animate": "whatfor.pictures",
+    "draw": "whatfor.pictures",
+    "exponential": "whatfor.learners",
+    "linear": "whatfor.learners",
+    "load": "whatfor.saving",
+    "train": "whatfor.trainer",
+    "visit_count": "whatfor.learners",
 }
-_MODULES = ("deep", "testing", "worlds")
-_NAMES = {name: place for place, names in _PLACES.items() for name in names}
 
-__all__ = [
+__all__ = [  # the names above, and modules of names that are needed less often
     "Audit",
-    "Axis",
     "BeliefMap",
-    "Beliefs",
-    "Chance",
-    "Change",
-    "Comparison",
     "Concept",
-    "Contrast",
     "DoubleQLearning",
-    "Ending",
     "ExactBeliefs",
     "FolderError",
-    "Intention",
     "Labels",
     "LambdaReturns",
     "Ledger",
-    "Mark",
-    "Milestone",
     "MonteCarlo",
-    "Outcomes",
-    "Parts",
-    "Provenance",
     "QLearning",
     "Replay",
     "Run",
     "Sarsa",
     "SimulatedBeliefs",
-    "Simulation",
-    "Timeline",
     "TrainingStopped",
-    "Transition",
-    "Trust",
-    "Update",
     "animate",
-    "constant",
     "deep",
     "draw",
+    "explanations",
     "exponential",
     "linear",
     "load",
     "testing",
     "train",
-    "value_iteration",
     "visit_count",
     "worlds",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: nobody pays for what they do not ask for."""
+    """Import a public name on first use, so that importing whatfor stays cheap."""
     if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    if name in __all__:
         return import_module(f"whatfor.{name}")
-    if name in _NAMES:
-        return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'whatfor' has no attribute {name!r}")
 
 

@@ -1,14 +1,14 @@
-"""`python -m whatfor`, and the command `whatfor`: the command line."""
+"""The entry point of `python -m whatfor` and of the command `whatfor`."""
 
 import signal
 import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it without a traceback, also while it is loaded."""
+    """Run the command line; Ctrl-C ends it without a traceback, even during imports."""
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            # Until the command begins: Python may lose an exception that is raised while modules are loaded.
+            # Until the command starts: Python may lose an exception that is raised during an import.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         from whatfor.cli import main as run_command
 

@@ -1,4 +1,4 @@
-"""Numbers as they must be before compiled code reads them: whole numbers, flags, and numbers in a range."""
+"""Validation of whole numbers, finite numbers and flags, before compiled code reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def whole(what: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """A whole number from ``low`` to ``high``; floats and booleans are refused, also where they have a whole value.
+    """Validate a whole number from ``low`` to ``high``; floats and booleans are rejected, even with a whole value.
 
     >>> whole("episodes", 3)
     3
@@ -32,7 +32,7 @@ def whole(what: str, value: Any, low: int | None = None, high: int | None = None
 
 
 def number(what: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number from ``low`` to ``high``.
+    """Validate a finite number from ``low`` to ``high``.
 
     >>> number("discount", float("nan"), 0, 1)
     Traceback (most recent call last):
@@ -50,7 +50,7 @@ def number(what: str, value: object, low: float = -math.inf, high: float = math.
 
 
 def flag(what: str, value: Any) -> bool:
-    """True or False; nothing else stands for them.
+    """Validate a boolean; other types are rejected.
 
     >>> flag("terminated", "False")
     Traceback (most recent call last):
@@ -64,7 +64,7 @@ def flag(what: str, value: Any) -> bool:
 
 
 def flags(what: str, values: Any) -> NDArray[np.bool_]:
-    """An array of True and False; in an array, 0 and 1 count as well.
+    """Validate an array of booleans; 0 and 1 are accepted too.
 
     >>> flags("terminated", [[False, True]]).tolist()
     [[False, True]]
@@ -76,7 +76,7 @@ def flags(what: str, values: Any) -> NDArray[np.bool_]:
 
 
 def array_of(what: str, values: Any, kinds: str, are: str) -> NDArray[Any]:
-    """Values as an array, whose type is of one of some kinds (``numpy.dtype.kind``).
+    """Convert values to an array, and check that its ``dtype.kind`` is one of ``kinds``.
 
     >>> array_of("next_state", [0, 0.7], "iu", "whole numbers")
     Traceback (most recent call last):
@@ -87,8 +87,28 @@ def array_of(what: str, values: Any, kinds: str, are: str) -> NDArray[Any]:
     except ValueError:  # rows of different lengths
         array = np.empty(0, dtype=object)
     if array.dtype.kind not in kinds:
-        raise ValueError(f"{what} holds {array.dtype} values; it must hold {are}")
+        raise ValueError(f"{what} holds {contents_of(array)}; it must hold {are}")
     return array
+
+
+def contents_of(array: NDArray[Any]) -> str:
+    """What an array holds, for messages.
+
+    >>> contents_of(np.array(["up"])), contents_of(np.array([0.5]))
+    ('text', 'float64 values')
+    """
+    return {"U": "text", "S": "bytes", "O": "Python objects"}.get(array.dtype.kind, f"{array.dtype} values")
+
+
+def check_tables(shape: tuple[int, ...], owner: str, pairs: tuple[int, int]) -> None:
+    """Check that an array of values has the states and actions of the labels or the ledger.
+
+    >>> check_tables((4, 2), "the ledger has", (5, 2))
+    Traceback (most recent call last):
+    ValueError: values has shape (4, 2); the ledger has 5 states and 2 actions
+    """
+    if shape[-2:] != pairs or len(shape) not in (2, 3):
+        raise ValueError(f"values has shape {shape}; {owner} {pairs[0]} states and {pairs[1]} actions")
 
 
 def _between(low: float | None, high: float | None) -> str:

@@ -6,39 +6,45 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import Question, Show, ask, concepts_in, environment_in, exploration_in, step_size_in
+from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
 from whatfor.signals import handling_signals, interruptible
-from whatfor.terminal import run_command, say
+from whatfor.terminal import print_safely, progress_bar, run_command
 from whatfor.text import file_name
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
+RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
+Cells = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
 
 def train(
-    env: tyro.conf.Positional[str],
+    env: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")],
     /,
-    out: str,
+    out: Annotated[str, tyro.conf.arg(metavar="RUN")],
     learner: LearnerName = "q-learning",
     episodes: int = 5_000,
     seed: int = 0,
     step_size: str = "0.1",
     discount: float = 0.99,
     exploration: str = "0.1",
-    trail: float = 0.9,
+    lambda_: Annotated[
+        float | None, tyro.conf.arg(name="lambda", metavar="FLOAT", help_behavior_hint="(default: 0.9)")
+    ] = None,
     bins: tuple[int, ...] = (),
     bounds: tuple[float, ...] = (),
-    max_steps: int | None = None,
+    max_steps: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(optional)")] = None,
     time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
     engine: Literal["auto", "python", "compiled"] = "auto",
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
     replace: bool = False,
 ) -> None:
     """Train an agent and save the run.
@@ -46,29 +52,30 @@ def train(
     Args:
         env: A Gymnasium id such as Taxi-v4, or one of the paper's worlds: blackjack, cartpole, chain.
         out: The folder to save the run in.
-        learner: How it learns.
+        learner: The learning rule.
         episodes: How many episodes to play.
         seed: The same seed gives the same run.
         step_size: A number, or "visit-count".
-        discount: How much the future counts.
+        discount: The discount factor.
         exploration: A number, "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)".
-        trail: For lambda-returns: how much of a target is built on the next one.
-        bins: For continuous observations: bins for each number, or one count for all.
-        bounds: Where the bins lie: low and high of each number, one after the other.
-        max_steps: The longest an episode may get.
+        lambda_: λ, only with --learner lambda-returns.
+        bins: For continuous observations: the number of bins of each dimension, or one number for all.
+        bounds: The range of the bins: low and high of each dimension in turn.
+        max_steps: The maximum number of steps in an episode.
         time_limit: Bootstrap through a time limit, or treat it as an end.
-        engine: What steps the world.
+        engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
-        replace: Replace the run that the folder holds.
+        replace: Replace the run in the folder.
     """
     from pathlib import Path
 
     import whatfor as wf
+    from whatfor.checks import number
     from whatfor.folder import holds_run
     from whatfor.pictures.files import check_writable
 
-    if holds_run(Path(out)) and not replace:  # before the work, not after it
-        raise ValueError(f"{out} holds a run already; choose another folder, or add --replace")
+    if holds_run(Path(out)) and not replace:  # checked before training
+        raise ValueError(f"{out} already contains a run; choose another folder, or add --replace")
     check_writable(out)
 
     kinds: dict[str, Callable[..., Any]] = {
@@ -78,18 +85,20 @@ def train(
         "monte-carlo": wf.MonteCarlo,
         "lambda-returns": wf.LambdaReturns,
     }
-    more = {"trail": trail} if learner == "lambda-returns" else {}
+    if lambda_ is not None and learner != "lambda-returns":
+        raise ValueError(f"--lambda is for --learner lambda-returns, not for {learner}")
+    extra = {} if lambda_ is None else {"lambda_": number("--lambda", lambda_, 0, 1)}
     agent = kinds[learner](
-        step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **more
+        step_size=step_size_in(step_size), discount=discount, exploration=exploration_in(exploration), **extra
     )
     if env in OWN_WORLDS:
         if option:
-            raise ValueError(f"--option is for Gymnasium environments; {env} has none")
+            raise ValueError(f"--option is for Gymnasium environments; {env} has no options")
         world = getattr(wf.worlds, env)()
     else:
         world = environment_in(env, option)
     if len(bounds) % 2:
-        raise ValueError(f"--bounds takes a low and a high for each number; {len(bounds)} numbers were given")
+        raise ValueError(f"--bounds takes a low and a high for each dimension; {len(bounds)} numbers were given")
     pairs = list(zip(bounds[::2], bounds[1::2], strict=True)) or None
     try:
         run = wf.train(
@@ -108,176 +117,130 @@ def train(
             stopped.run.save(out)
         except wf.FolderError as error:
             raise ValueError(f"{stopped}. {error}") from stopped
-        raise ValueError(f"{stopped} What there is was saved to {out}") from stopped
+        raise ValueError(f"{stopped} The run so far was saved to {out}") from stopped
     run.save(out)
     last = run.history.returns[-100:]
-    say(run)
-    say(f"engine {run.engine}: {run.engine_reason}")
+    print_safely(run)
+    print_safely(f"using the {run.engine} engine ({run.settings['engine_reason']})")
     if len(last):
-        say(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
-    say(f"saved to {out}")
+        print_safely(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
+    print_safely(f"saved to {out}")
 
 
-def explain(
-    run: tyro.conf.Positional[str],
-    /,
-    state: str,
-    action: str | None = None,
-    instead: str | None = None,
-    ever: str | None = None,
-    before: str | None = None,
-    since: int | None = None,
-    question: Question | None = None,
-    horizon: int | None = None,
-    rollouts: int | None = None,
-    as_of: int | None = None,
-    cells: str | None = None,
-    json: bool = False,
-) -> None:
-    """Say what a saved agent expects of an action, why it takes it and not another, or whether it expects something.
+def explain(run: RunFolder, /, asked: Any, cells: Cells = None, json: bool = False) -> None:
+    """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
         run: The folder of a saved run.
-        state: The state: in words, as numbers in brackets, or as an index.
-        action: The action, by name or number; by default the best.
-        instead: Another action to compare it with.
-        ever: Whether it expects this ever to be true, in words: "passenger aboard", or how it ends: "delivered".
-        before: With --ever: before this is true.
-        since: How its intention has changed since so many episodes.
-        question: What to ask; by default the intention.
-        horizon: Of a timeline: how many steps ahead.
-        rollouts: Of a simulation or comparison: how many to play.
-        as_of: Ask it as it was after so many episodes.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        asked: The question.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
-    answer = ask(
-        _loaded(run, as_of, cells), state, action, question,
-        instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
-    )  # fmt: skip
-    say(dumps(answer.to_json(), indent=2) if json else answer)
+    from whatfor.asking import answer
+
+    explanation = answer(_load(run, asked.as_of, cells), asked)
+    print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
-def draw(
-    run: tyro.conf.Positional[str],
-    /,
-    state: str,
-    out: str,
-    action: str | None = None,
-    instead: str | None = None,
-    ever: str | None = None,
-    before: str | None = None,
-    since: int | None = None,
-    question: Question | None = None,
-    horizon: int | None = None,
-    rollouts: int | None = None,
-    show: Show | None = None,
-    as_of: int | None = None,
-    cells: str | None = None,
-) -> None:
-    """Draw what a saved agent expects of an action, or another answer; a .gif shows a whole greedy episode.
+def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: Cells = None) -> None:
+    """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
         run: The folder of a saved run.
-        state: The state: in words, as numbers in brackets, or as an index.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
-        action: The action, by name or number; by default the best.
-        instead: Another action to compare it with; the question is then a contrast.
-        ever: Whether it expects this ever to be true; the question is then a chance.
-        before: With --ever: before this is true.
-        since: How its intention has changed since so many episodes.
-        question: What to ask; by default the intention.
-        horizon: Of a timeline: how many steps ahead.
-        rollouts: Of a simulation or comparison: how many to play.
-        show: Of a contrast or change, visits (five maps) or parts (of the gap); of a comparison, visits, difference or endings.
-        as_of: Ask it as it was after so many episodes.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        asked: The question.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     import whatfor as wf
-    from whatfor.layouts import layout_of
-    from whatfor.pictures.files import ANIMATED, SUFFIXES, checked, save
+    from whatfor.asking import answer, check_show, is_plain_intention
+    from whatfor.pictures.files import ANIMATION_SUFFIXES, PICTURE_SUFFIXES, check_path, save
+    from whatfor.question import layout_of
 
-    path = checked(out, (*SUFFIXES, *ANIMATED))  # told before the work, not after it
-    asked = _loaded(run, as_of, cells)
-    if path.suffix.lower() in ANIMATED:
-        if action or instead or ever or since is not None or question not in (None, "intention"):
+    path = check_path(out, (*PICTURE_SUFFIXES, *ANIMATION_SUFFIXES))  # checked before the work starts
+    loaded = _load(run, asked.as_of, cells)
+    if path.suffix.lower() in ANIMATION_SUFFIXES:
+        if not is_plain_intention(asked):
             raise ValueError(
                 "a .gif shows the intentions along a greedy episode; leave out --action and other questions"
             )
-        wf.animate([asked.intention(*step) for step in asked.episode(state)], path)
+        wf.animate([loaded.intention(*step) for step in loaded.episode(asked.state)], path)
     else:
-        answer = ask(
-            asked, state, action, question,
-            instead=instead, ever=ever, before=before, since=since, horizon=horizon, rollouts=rollouts,
-        )  # fmt: skip
-        save(wf.draw(layout_of(answer, **({} if show is None else {"show": show}))), path)
-    say(f"drawn to {path}")
+        explanation = answer(loaded, asked)
+        check_show(explanation, asked.show)
+        options = {} if asked.show is None else {"show": asked.show}
+        save(wf.draw(layout_of(explanation, **options)), path)
+    print_safely(f"drawn to {path}")
 
 
 def report(
-    run: tyro.conf.Positional[str],
+    run: RunFolder,
     /,
-    out: str,
+    out: OutFile,
     episodes: int = 20,
-    states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
-    cells: str | None = None,
+    states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="STATE")] = (),
+    budget: float = 3.0,
+    cells: Cells = None,
 ) -> None:
-    """Write a page to question a saved agent with: one HTML file that opens from disk and needs no network.
+    """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
 
     Args:
         run: The folder of a saved run.
         out: The file to write, ending in .html.
         episodes: How many greedy episodes to show, each from another start.
-        states: A state to begin an episode in, instead of the starts; may be given several times.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
+        budget: The maximum size of the file in megabytes; the page lists what is left out.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
-    from whatfor.pictures.files import checked
+    from whatfor.pictures.files import check_path
 
-    checked(out, SUFFIXES)  # told before the work, not after it
-    target = write(
-        _loaded(run, None, cells),
-        out,
-        episodes=episodes,
-        states=states,
-        name=file_name(run),
-        heard=_heard("report"),
-    )
-    say(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    check_path(out, SUFFIXES)  # checked before the work starts
+    loaded = _load(run, None, cells)
+    with progress_bar("report") as on_progress:
+        target = write(
+            loaded,
+            out,
+            episodes=episodes,
+            states=states,
+            budget=budget,
+            name=file_name(run),
+            on_progress=on_progress,
+        )
+    print_safely(f"written to {target} ({target.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def explore(
-    run: tyro.conf.Positional[str],
+    run: RunFolder,
     /,
     host: str = "127.0.0.1",
-    port: int | None = None,
+    port: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = None,
     browser: bool = True,
-    cells: str | None = None,
+    cells: Cells = None,
 ) -> None:
-    """Question a saved agent on a live page: any state, any time of training.
+    """Serve a live page about a saved agent: any state, at any time in training.
 
     Args:
         run: The folder of a saved run.
-        host: Where to listen; by default only this machine can reach it.
+        host: The address to listen on; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
-        cells: Where a deep run's concepts are, which are functions and not saved: module:NAME.
+        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
-    end_once = _ending()
+    end_once = _exit_once()
     with handling_signals(end_once):
         from whatfor.explorer.server import explore as serve
 
-        serve(_loaded(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        serve(_load(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
         with suppress(OSError, ValueError):  # the output may be closed
             print(end="", flush=True)
-        end_once()  # while signals still lead there: whoever presses Ctrl-C once more interrupts nothing
+        end_once()  # while the signal handlers are still installed: another Ctrl-C interrupts nothing
 
 
-def _ending() -> Callable[..., None]:
-    """A function that ends the process, saying so once, however often a signal interrupts it with another call."""
+def _exit_once() -> Callable[..., None]:
+    """A function that exits the process and prints a message once, even if signals call it again meanwhile."""
     begun: list[bool] = []
 
     def end(*_: object) -> None:
@@ -285,45 +248,44 @@ def _ending() -> Callable[..., None]:
             begun.append(True)
             try:
                 os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-            finally:  # also where the output is closed
+            finally:  # even if the output is closed
                 os._exit(0)
 
     return end
 
 
-def _heard(what: str) -> Callable[[float], None] | None:
-    """Shows on a terminal how far something is."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda share: print(f"\r{what}: {share:.0%}", end="\n" if share >= 1.0 else "", file=sys.stderr, flush=True)
-
-
-def _loaded(run: str, as_of: int | None, cells: str | None) -> Run:
+def _load(run: str, as_of: int | None, cells: str | None) -> Run:
     import whatfor as wf
 
-    found = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
-    return found if as_of is None else found.as_of(as_of)
+    loaded = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
+    return loaded if as_of is None else loaded.as_of(as_of)
 
 
 def paper(
-    out: str | None = None,
-    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = (),
+    out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
+    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="ID")] = (),
     deep: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    preset: Literal["small", "full"] | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
-    inputs: Literal["one-hot", "raw"] | None = None,
+    preset: Annotated[
+        Literal["small", "full"] | None, tyro.conf.arg(metavar="{small,full}", help_behavior_hint="")
+    ] = None,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"] | None, tyro.conf.arg(metavar="{auto,cpu,cuda}", help_behavior_hint="")
+    ] = None,
+    inputs: Annotated[
+        Literal["one-hot", "raw"] | None, tyro.conf.arg(metavar="{one-hot,raw}", help_behavior_hint="")
+    ] = None,
     both_heads: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
-    """Make the paper's figures again, from training to picture, and check what it says of them.
+    """Reproduce the paper's figures, from training to picture, and check the paper's claims about them.
 
     Args:
         out: The folder for the pictures and their index.html: out/paper by default, or out/paper-deep.
         only: A figure's id, such as 7 or S4; may be given several times. By default all.
-        deep: The figures of deep agents (4D, 6, S11, A6) instead of tabular ones. Training takes minutes; the agents are saved beside.
+        deep: The figures of deep agents (4D, 6, S11, A6) instead of tabular ones. Training takes minutes; the agents are saved in the same folder.
         preset: With --deep: small (the default) for some minutes on a CPU, full for the paper's networks on a GPU.
-        device: With --deep: where to train; auto (the default) takes a GPU where there is one.
-        inputs: With --deep: what networks read of a state: its one-hot code (the default), or its raw numbers, as the paper's.
-        both_heads: With --deep: beside every agent, the paper's own belief network too, to compare; otherwise only where that costs little.
+        device: With --deep: the device to train on; auto (the default) uses a GPU if there is one.
+        inputs: With --deep: the networks' input: the one-hot code of a state (the default), or its raw numbers, as in the paper.
+        both_heads: With --deep: also train the paper's own belief network alongside every agent, for comparison; by default only where that costs little.
     """
     from pathlib import Path
     from shlex import quote
@@ -337,20 +299,20 @@ def paper(
             if given:
                 raise ValueError(f"--{name} is for deep agents: add --deep")
     target = Path(out or ("out/paper-deep" if deep else "out/paper"))
-    check_writable(target)  # before the work, not after it
+    check_writable(target)  # checked before the work starts
     agents = None
     if deep:
-        given_or: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
-        agents = DeepAgents(preset or "small", **given_or)
+        options: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
+        agents = DeepAgents(preset or "small", **options)
     figures = reproduce(target, only, agents=agents)
     checks = [(figure.id, check) for figure in figures for check in figure.checks]
     for id, check in checks:
         if not check.met:
-            say(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
-    say(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
-    for name, run in agents.made.items() if agents is not None else ():
+            print_safely(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
+    print_safely(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
+    for name, run in agents.runs.items() if agents is not None else ():
         state = quote(run.labels.words(run.labels.index(EXAMPLES[name])))
-        say(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
+        print_safely(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
 
 
 def main() -> None:
@@ -362,12 +324,24 @@ def _command() -> None:
     if sys.argv[1:] == ["--version"]:
         from whatfor import __version__
 
-        say(f"whatfor {__version__}")
+        print_safely(f"whatfor {__version__}")
         return
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    completion = name.startswith("--tyro-")  # needs the parsers of all commands
+    if completion or name in ("explain", "draw"):  # other commands start faster without the questions
+        from whatfor.asking import flags_type
+
+        explain.__annotations__["asked"], draw.__annotations__["asked"] = flags_type(), flags_type(drawn=True)
     commands: dict[str, Callable[..., None]] = {
         **{command.__name__: interruptible(command) for command in (train, explain, draw, report)},
-        "explore": explore,  # which says itself what signals do
+        "explore": explore,  # handles signals itself
         "paper": interruptible(paper),
     }
-
+    if name in commands:  # only its own parser: tyro cannot build those of explain and draw without the questions
+        tyro.cli(commands[name], prog=f"whatfor {name}", args=sys.argv[2:])
+        return
+    if not completion and name not in ("", "-h", "--help"):
+        close = get_close_matches(name, commands, n=1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"there is no command {name!r}; the commands are {', '.join(commands)}.{meant}")
     tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)

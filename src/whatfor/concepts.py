@@ -1,4 +1,4 @@
-"""A predicate over states and endings: something that can be true of a moment."""
+"""Concepts: predicates over states and endings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.checks import contents_of
+
 
 @dataclass(frozen=True, eq=False)
 class Concept:
-    """Where something is true: in some states, and after some ways to end. ``Labels.where`` makes them.
+    """A predicate: the states and endings of which it is true. ``Labels.where`` creates concepts.
 
     >>> one, two = Concept("left", np.array([True, False, False])), Concept("right", np.array([False, False, True]))
     >>> (one | two).name, (one | two).states.tolist(), (one & two).states.any().item()
@@ -21,7 +23,7 @@ class Concept:
 
     name: str
     states: NDArray[np.bool_]  # (S,)
-    endings: tuple[str, ...] = ()  # names as the ledger has them
+    endings: tuple[str, ...] = ()  # names of endings, as in the ledger
 
     def __or__(self, other: Concept) -> Concept:
         """True where either is."""
@@ -34,47 +36,47 @@ class Concept:
         return Concept(f"{self.name} and {other.name}", self.states & other.states, endings)
 
     def same_as(self, other: Concept) -> bool:
-        """Whether both are one and the same: by name, and true of the same moments."""
+        """Whether both have the same name, states and endings."""
         alike = self.name == other.name and set(self.endings) == set(other.endings)
         return alike and np.array_equal(self.states, other.states)
 
 
-def judged(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
-    """(S,) Where a condition holds, asked of every state's observation.
+def states_where(condition: Callable[[Any], Any], observations: Iterable[Any]) -> NDArray[np.bool_]:
+    """(S,) Whether a condition holds, for the observation of each state.
 
-    >>> judged(lambda seen: seen > 1, range(3)).tolist()
+    >>> states_where(lambda observation: observation > 1, range(3)).tolist()
     [False, False, True]
     """
     answers = []
-    for seen in observations:
-        answer = condition(seen)
+    for observation in observations:
+        answer = condition(observation)
         if not isinstance(answer, (bool, np.bool_)):
-            raise ValueError(f"the condition says {answer!r} of {seen!r}; it must say True or False")
+            raise ValueError(f"the condition returns {answer!r} for {observation!r}; it must return True or False")
         answers.append(bool(answer))
     return np.array(answers, np.bool_)
 
 
-def picked(what: Any, n_states: int) -> NDArray[np.bool_]:
+def states_in(what: Any, n_states: int) -> NDArray[np.bool_]:
     """(S,) States given as an array of True and False, or as a list, set or array of indices.
 
-    >>> picked({0, 2}, 3).tolist()
+    >>> states_in({0, 2}, 3).tolist()
     [True, False, True]
     """
-    # A tuple is refused: it may be meant as an observation.
+    # A tuple is rejected: it may be meant as an observation.
     if not isinstance(what, (list, set, frozenset, range, np.ndarray)):
         raise ValueError(
-            f"{what!r} is not understood: say it in words, or give a function of an observation, "
+            f"{what!r} is not understood: describe it in words, or give a function of an observation, "
             "an array of True and False for each state, or a list of state indices, e.g. [labels.index(observation)]"
         )
     given = np.asarray(what if isinstance(what, np.ndarray) else list(what))
     if given.dtype == np.bool_:
         if given.shape != (n_states,):
             raise ValueError(
-                f"an array of True and False has one for each of {n_states} states, not shape {given.shape}"
+                f"an array of True and False needs one value for each of {n_states} states; its shape is {given.shape}"
             )
         return given.copy()
     if given.size and not np.issubdtype(given.dtype, np.integer):
-        raise ValueError(f"states are given by their indices, whole numbers, not as {given.dtype}")
+        raise ValueError(f"state indices must be whole numbers, not {contents_of(given)}")
     outside = given[(given < 0) | (given >= n_states)]
     if outside.size:
         raise ValueError(f"state {outside.flat[0]} is out of range: there are states 0 to {n_states - 1}")

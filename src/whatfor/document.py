@@ -1,6 +1,6 @@
-"""The schema of a run's document: what a run folder may say, and what may be saved.
+"""The schema of a run's JSON document.
 
-Saving and loading use the same types. Whatever they do not allow is neither written nor read.
+Saving and loading use the same types. A document that does not fit them is neither written nor read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from whatfor.labels import MOST_AXES, Labels
+from whatfor.labels import MAX_AXES, Labels
 from whatfor.limits import check_limit
 from whatfor.text import MAX_LENGTH, UNSAFE
 
@@ -23,38 +23,38 @@ Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Bounds = list[tuple[float, float]]
-#: Values of environment options may be nested so deep.
+#: How deep the values of environment options may be nested.
 MAX_DEPTH = 8
-#: And so long, besides 8 bytes for each state of the run.
+#: How long the environment options may be, plus 8 bytes for each state of the run.
 MAX_OPTIONS_BYTES = 100_000
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of the document, with no other fields than its own."""
+    """A part of the document that allows no other fields."""
 
 
 class Open(Struct, frozen=True):
-    """A part to which a custom training loop may add fields of its own, which nothing reads."""
+    """A part to which a custom training loop may add its own fields; they are ignored."""
 
 
-# -- the world, and how to make it again -------------------------------------------------------
+# -- the world, and how to recreate it ---------------------------------------------------------
 
 
 class Binned(Strict, frozen=True):
-    """How continuous observations were put into bins."""
+    """How continuous observations are divided into bins."""
 
-    bins: Positive | Annotated[list[Positive], Meta(max_length=MOST_AXES)] | None
+    bins: Positive | Annotated[list[Positive], Meta(max_length=MAX_AXES)] | None
     bounds: Bounds | None
 
     def __post_init__(self) -> None:
         if isinstance(self.bins, list):
             check_limit("states", math.prod(self.bins), "the run's world")
         if any(not low < high for low, high in self.bounds or ()):
-            raise ValueError("each of the bounds has its low side below its high side")
+            raise ValueError("in each of its bounds, low must be less than high")
 
 
 class TableWorld(Strict, frozen=True, tag_field="kind", tag="table"):
-    """A table of transitions, which the folder holds as arrays."""
+    """A table of transitions, stored as arrays."""
 
 
 class BlackjackWorld(Strict, frozen=True, tag_field="kind", tag="blackjack"):
@@ -72,7 +72,7 @@ class CartPoleWorld(Binned, frozen=True, tag_field="kind", tag="cartpole"):
 
 
 class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
-    """An environment that ``gymnasium.make`` creates again."""
+    """An environment that ``gymnasium.make`` can recreate."""
 
     id: Text
     options: dict[str, Any]
@@ -85,7 +85,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
 
 
 class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
-    """An environment that cannot be made again without its owner, and why."""
+    """An environment that cannot be recreated from the document, and why."""
 
     why: Text
     id: Text | UnsetType = UNSET
@@ -97,12 +97,6 @@ World = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorl
 
 
 # -- the learner -------------------------------------------------------------------------------
-
-
-class ConstantSchedule(Strict, frozen=True, tag_field="kind", tag="Constant"):
-    """``learners.schedules.Constant``."""
-
-    value: float
 
 
 class LinearSchedule(Strict, frozen=True, tag_field="kind", tag="Linear"):
@@ -128,28 +122,28 @@ class VisitCountSchedule(Strict, frozen=True, tag_field="kind", tag="VisitCount"
 
 
 class OtherSchedule(Strict, frozen=True, tag_field="kind", tag="other"):
-    """A function, which a file cannot hold: only what it prints."""
+    """A custom function; a file can only store its printed form."""
 
     words: Text
 
 
-Schedule = ConstantSchedule | LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
+Schedule = LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
 
 
-class Learner(Open, frozen=True):
-    """A learner's name, and its parameters where it is one of the built-in ones."""
+class LearnerDocument(Open, frozen=True):
+    """A learner's name, and its parameters if it is built in."""
 
     name: Text
     step_size: float | Schedule | UnsetType = UNSET
     discount: Unit | UnsetType = UNSET
     exploration: float | Schedule | UnsetType = UNSET
     initial: float | UnsetType = UNSET
-    trail: Unit | UnsetType = UNSET
+    lambda_: Unit | UnsetType = UNSET
     draw: Literal["episode", "step"] | UnsetType = UNSET
 
 
-class Replay(Strict, frozen=True):
-    """``learners.replay.Replay``."""
+class ReplayDocument(Strict, frozen=True):
+    """``learners.replay.ReplayDocument``."""
 
     capacity: Positive | None
     batch: Positive
@@ -157,13 +151,13 @@ class Replay(Strict, frozen=True):
     warmup: Natural | None
 
 
-class Settings(Open, frozen=True):
-    """How a run was made. A custom training loop may leave out all of it."""
+class RunSettings(Open, frozen=True):
+    """How a run was trained. All fields are optional for a custom training loop."""
 
-    learner: Learner | UnsetType = UNSET
+    learner: LearnerDocument | UnsetType = UNSET
     seed: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     time_limit: Literal["bootstrap", "terminal"] | UnsetType = UNSET
-    replay: Replay | UnsetType | None = UNSET
+    replay: ReplayDocument | UnsetType | None = UNSET
     engine: Literal["python", "compiled"] | UnsetType = UNSET
     engine_reason: Text | UnsetType = UNSET
     max_steps: Positive | UnsetType = UNSET
@@ -176,20 +170,20 @@ class Settings(Open, frozen=True):
             check_limit("steps", self.max_steps, "an episode of this run")
 
 
-# -- what training goes on from ----------------------------------------------------------------
+# -- the state of training, to resume from -----------------------------------------------------
 
 Half = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 
 
 class Pcg64State(Strict, frozen=True):
-    """The two numbers inside NumPy's generator, of 128 bits each."""
+    """The two 128-bit numbers inside NumPy's generator."""
 
     state: Annotated[int, Meta(ge=0)]
     inc: Annotated[int, Meta(ge=0)]
 
     def __post_init__(self) -> None:
         if max(self.state, self.inc) >= 1 << 128 or self.inc % 2 == 0:
-            raise ValueError("this is no state of a random generator")
+            raise ValueError("it is not a valid state of a random generator")
 
 
 class Generator(Strict, frozen=True):
@@ -201,23 +195,23 @@ class Generator(Strict, frozen=True):
     uinteger: Half
 
 
-class Tape(Strict, frozen=True):
-    """Where the learner's random numbers stand."""
+class TapeDocument(Strict, frozen=True):
+    """The state of the learner's random generator."""
 
     tape: Generator
 
 
 class Environment(Strict, frozen=True):
-    """Where an environment's random numbers stand."""
+    """The state of an environment's random generator."""
 
     begun: bool
     generator: Generator | None
 
 
 class Snapshot(Strict, frozen=True):
-    """Where training stands; its arrays are in the folder."""
+    """The state of training; its arrays are stored separately."""
 
-    agent: Tape
+    agent: TapeDocument
     world: dict[str, Any]  # a Generator, or an Environment
     cuts: Natural
 
@@ -225,8 +219,8 @@ class Snapshot(Strict, frozen=True):
         msgspec.convert(self.world, Environment if "begun" in self.world else Generator)
 
 
-class Ledger(Strict, frozen=True):
-    """What a ledger is besides its columns."""
+class LedgerDocument(Strict, frozen=True):
+    """A ledger without its columns, which are stored as arrays."""
 
     lines: Natural
     n_tables: Positive
@@ -234,26 +228,27 @@ class Ledger(Strict, frozen=True):
     order: Literal["forwards", "backwards", "replayed"]
 
 
-class Table(Strict, frozen=True):
-    """A table of transitions, besides its arrays."""
+class TableDocument(Strict, frozen=True):
+    """A table of transitions without its arrays."""
 
     max_steps: Positive | None
 
 
 class RunDocument(Strict, frozen=True):
-    """All that a run's folder says in words."""
+    """The whole document of a run."""
 
     labels: Labels
-    settings: Settings
+    settings: RunSettings
     stopped: Text | None
-    ledger: Ledger | None
+    own_values: bool  # False: the tables were recomputed from the ledger
+    ledger: LedgerDocument | None
     snapshot: Snapshot | None
-    table: Table | None
+    table: TableDocument | None
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
 
     def __post_init__(self) -> None:
         check_limit("states", self.labels.n_states, "this run")
-        # An environment may build its states from a map in its options, so those grow with the run's states and no further.
+        # An environment may build its states from a map in its options, so the limit grows with the number of states.
         allowed = MAX_OPTIONS_BYTES + 8 * self.labels.n_states
         for world in (self.settings.world, self.settings.environment):
             if isinstance(world, GymnasiumWorld) and len(encode(world.options)) > allowed:
@@ -261,7 +256,7 @@ class RunDocument(Strict, frozen=True):
 
 
 def encode(document: dict[str, Any]) -> bytes:
-    """A document as JSON; NaN, infinite numbers and objects raise an exception, NumPy's numbers become Python's.
+    """Encode a document as JSON; NaN, infinite numbers and objects raise an exception, NumPy numbers become Python numbers.
 
     >>> encode({"step_size": np.float32(0.5)})
     b'{"step_size": 0.5}'
@@ -270,7 +265,7 @@ def encode(document: dict[str, Any]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[RunDocument, dict[str, Any]]:
-    """A document, checked, and the same as plain data; anything but a run's document raises an exception."""
+    """Decode and validate a document; also returns it as plain data."""
     plain: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
     return msgspec.convert(plain, RunDocument), plain
 

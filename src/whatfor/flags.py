@@ -1,86 +1,21 @@
-"""What the command line's flags say, and the questions they ask."""
+"""Parse the values of command-line flags."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from whatfor.explanations import Explanation
-    from whatfor.runs import Run
-
-Question = Literal[
-    "intention",
-    "contrast",
-    "outcomes",
-    "timeline",
-    "provenance",
-    "parts",
-    "simulation",
-    "comparison",
-    "change",
-    "chance",
-]
-
-Show = Literal["visits", "parts", "difference", "endings"]
-
-
-def ask(
-    run: Run,
-    state: str,
-    action: str | None,
-    question: Question | None,
-    *,
-    instead: str | None = None,
-    ever: str | None = None,
-    before: str | None = None,
-    since: int | None = None,
-    horizon: int | None = None,
-    rollouts: int | None = None,
-) -> Explanation:
-    """The answer to a question; the flags that belong to one question need not name it."""
-    implied = {"contrast": ("--instead", instead), "chance": ("--ever", ever), "change": ("--since", since)}
-    given = [(name, flag) for name, (flag, value) in implied.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"{given[0][1]} and {given[1][1]} are two questions; ask one at a time")
-    if before is not None and ever is None:
-        raise ValueError('--before needs --ever: say what should come first, e.g. --ever "passenger aboard"')
-    if given and question not in (None, given[0][0]):
-        raise ValueError(f"{given[0][1]} asks for a {given[0][0]}; it does not go with --question {question}")
-    asked = given[0][0] if given else question or "intention"
-    if asked == "contrast":
-        return run.contrast(state, action, instead)
-    if asked == "chance":
-        if ever is None:
-            raise ValueError('--question chance needs --ever: say of what, e.g. --ever "passenger aboard"')
-        return run.chance(state, action, of=ever, before=before)
-    if asked == "change":
-        if since is None:
-            raise ValueError("--question change needs --since: after how many episodes to look, e.g. --since 1000")
-        return run.change(state, action, since=since)
-    options: dict[str, Any] = {}
-    for flag, value, questions in (
-        ("horizon", horizon, ("timeline",)),
-        ("rollouts", rollouts, ("simulation", "comparison")),
-    ):
-        if value is not None:
-            if asked not in questions:
-                raise ValueError(f"--{flag} is for --question {' or '.join(questions)}, not for {asked}")
-            options[flag] = value
-    answer: Explanation = getattr(run, asked)(state, action, **options)
-    return answer
+from typing import Any
 
 
 def step_size_in(text: str) -> Any:
-    """A step size as a flag says it."""
+    """Parse --step-size."""
     from whatfor.learners import visit_count
 
     return visit_count() if text == "visit-count" else _number("--step-size", text, 'a number or "visit-count"')
 
 
 def exploration_in(text: str) -> Any:
-    """A schedule of exploration as a flag says it."""
+    """Parse --exploration: a number or a schedule."""
     from whatfor.learners import exponential, linear
 
     found = re.fullmatch(r"\s*(linear|exponential)\s*\(([^()]*)\)\s*", text)
@@ -96,15 +31,15 @@ def exploration_in(text: str) -> Any:
     return exponential(parts[0], parts[1], decay=parts[2])
 
 
-def _number(flag: str, text: str, wanted: str) -> float:
+def _number(flag: str, text: str, expected: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{flag} takes {wanted}, not {text!r}") from None
+        raise ValueError(f"{flag} takes {expected}, not {text!r}") from None
 
 
 def option_in(text: str) -> tuple[str, Any]:
-    """An option of an environment: its name, and its value as JSON or as it stands."""
+    """Parse an option of an environment: its name, and its value as JSON or else as text."""
     import json
 
     name, equals, value = text.partition("=")
@@ -117,32 +52,32 @@ def option_in(text: str) -> tuple[str, Any]:
 
 
 def environment_in(id: str, options: Sequence[str]) -> Any:
-    """The environment that an id names, created with its options; an error in creating it is one line."""
-    from whatfor.worlds.gymnasium import made
+    """Create a Gymnasium environment; an error becomes one line."""
+    from whatfor.worlds.making import make_env
 
     given = dict(option_in(text) for text in options)
     try:
-        return made(id, given)
+        return make_env(id, given)
     except Exception as error:
         flags = " with" + "".join(f" --option {text}" for text in options) if options else ""
         raise ValueError(f"{id} cannot be created{flags}: {type(error).__name__}: {error}") from error
 
 
 def concepts_in(text: str) -> Any:
-    """What a module names: the concepts of a deep run, and its endings among them; modules of the present folder are found, too."""
+    """Import the concepts and endings of a deep run from ``module:NAME``; the current folder is searched too."""
     import importlib
     import os
     import sys
 
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
-        raise ValueError(f"--cells takes module:NAME, where a dictionary of concepts and endings is, not {text!r}")
+        raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")
     sys.path.insert(0, os.getcwd())
     try:
         found = getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"--cells {text}: there is no module {error.name!r}; start where it is, or install it"
+            f"--cells {text}: there is no module {error.name!r}; run the command in its folder, or install it"
         ) from None
     except AttributeError:
         raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None

@@ -1,8 +1,8 @@
-"""A folder of JSON, npz and safetensors files, replaced all at once through one atomic manifest. Never pickle.
+"""A folder of JSON, npz and safetensors files, replaced atomically through one manifest. Pickle is never used.
 
-A save takes the folder's lock, notes in a journal which files it is about to write, writes them under new names, and
-replaces ``manifest.json`` in one step. Until then the folder is what it was; afterwards the files of the earlier run
-are deleted. Readers take no lock: where the manifest changes under them, they read again.
+A save takes the folder's lock, records in a journal which files it will write, writes them under new names, and
+replaces ``manifest.json`` in one step. Until then the folder is unchanged; afterwards the files of the earlier run
+are deleted. Readers take no lock: if the manifest changes while they read, they read again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,34 +20,41 @@ from typing import IO, Any, NamedTuple
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from whatfor.files import open_regular
 from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
 from whatfor.text import one_line
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
-PART = f".{MANIFEST}.part"
-#: A file of a run: what it holds, and random digits.
+MANIFEST_PART = f".{MANIFEST}.part"
+#: The name of a file of a run: its part, and random digits.
 RUN_FILE = re.compile(r"(run|arrays|ledger|belief)-[0-9a-f]{16}\.(json|npz|safetensors)")
-#: Manifests and journals are short; documents hold names and settings.
+#: Limits on the length of manifests and journals, and of documents.
 MAX_MANIFEST_BYTES, MAX_DOCUMENT_BYTES = 1 << 20, 1 << 28
-#: Characters of an error's message.
+#: The most characters in an error message.
 MAX_MESSAGE = 1_000
-#: How long a save waits for another one, in seconds.
-PATIENCE = 30.0
-#: How often a reader starts again when the run is replaced while it reads.
+#: How many seconds a save waits for another save to finish.
+LOCK_SECONDS = 30.0
+#: How often a reader tries again when the run is replaced while it reads.
 MAX_READS = 50
 
 
 class FolderError(ValueError):
-    """A run folder that cannot be read or written, and why: one line, however much a damaged file makes it say."""
+    """A run folder cannot be read or written; the message is one line.
+
+    >>> from whatfor import load
+    >>> load("no/such/folder")
+    Traceback (most recent call last):
+    whatfor.folder.FolderError: there is no run at no/such/folder: no such folder
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message, MAX_MESSAGE))
 
 
 class Contents(NamedTuple):
-    """What a folder holds, each part under its name."""
+    """The contents of a folder, by name."""
 
     documents: dict[str, bytes]  # JSON
     arrays: dict[str, dict[str, NDArray[Any]]]
@@ -56,16 +62,16 @@ class Contents(NamedTuple):
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> Path:
-    """Put a run into a folder, all or nothing: whatever happens, the folder holds the earlier run or the new one."""
+    """Write a run to a folder atomically: after a failure, the folder still contains the earlier run."""
     folder = Path(path)
     if "\0" in str(folder):
-        raise FolderError(f"{str(folder)!r} is no name for a folder; choose another")
+        raise FolderError(f"{str(folder)!r} is not a valid folder name; choose another")
     try:
         holds_run(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with _lock(folder):
             _replace_run(folder, contents)
-    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
+    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
         earlier = "; the run saved there before is untouched" if os.path.exists(folder / MANIFEST) else ""
         why = getattr(error, "strerror", None) or error
         raise FolderError(
@@ -75,7 +81,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> Path:
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a folder holds a run; raises ``FolderError`` where it holds anything else, so that no run can go there."""
+    """Whether a folder contains a run; raises ``FolderError`` if it contains anything else."""
     if not folder.exists():
         return False
     if not folder.is_dir():
@@ -89,12 +95,14 @@ def holds_run(folder: Path) -> bool:
         return True
     others = [name for name in names if not _is_ours(name)]
     if others:
-        raise FolderError(f"{folder} holds other things ({others[0]}, ...) and no run; choose an empty or a new folder")
+        raise FolderError(
+            f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty or a new folder"
+        )
     return False
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """What a folder holds, after checking that it is what was written."""
+    """Read a folder, and check that its files are unchanged."""
     folder = Path(path)
     for attempt in range(MAX_READS):
         try:
@@ -104,28 +112,28 @@ def read(path: str | os.PathLike[str]) -> Contents:
             except (FolderError, OSError):
                 if _manifest(folder) == manifest:
                     raise
-                time.sleep(0.002 * attempt)  # a save has replaced the run meanwhile
+                time.sleep(0.002 * attempt)  # a save has replaced the run in the meantime
         except OSError as error:
             raise FolderError(f"{folder} cannot be read: {error.strerror or error}") from error
         except MemoryError:
-            raise FolderError(f"{folder} holds more than fits into memory") from None
-    raise FolderError(f"{folder} is being saved again and again; load it when that is done")
+            raise FolderError(f"{folder} does not fit into memory") from None
+    raise FolderError(f"{folder} is being replaced again and again; load it when the saves are finished")
 
 
 # -- writing -----------------------------------------------------------------------------------
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other save is at work in a folder."""
+def _lock(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, so that only one save writes at a time."""
     if (folder / LOCK).is_symlink() or ((folder / LOCK).exists() and not (folder / LOCK).is_file()):
-        raise FolderError(f"{folder / LOCK} is not a plain file: delete it, or choose another folder")
-    lock = FileLock(folder / LOCK, timeout=PATIENCE)
+        raise FolderError(f"{folder / LOCK} is not a regular file: delete it, or choose another folder")
+    lock = FileLock(folder / LOCK, timeout=LOCK_SECONDS)
     try:
         lock.acquire()
     except Timeout:
         raise FolderError(
-            f"another save to {folder} has been going on for {PATIENCE:g} seconds; wait for it to end, or choose another folder"
+            f"another save to {folder} has not finished after {LOCK_SECONDS:g} seconds; wait for it, or choose another folder"
         ) from None
     try:
         yield
@@ -135,23 +143,23 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _replace_run(folder: Path, contents: Contents) -> None:
     """Write the new files, switch the manifest over to them, and delete the earlier ones."""
-    holds_run(folder)  # again, now that no other save is at work
+    holds_run(folder)  # checked again, now under the lock
     before = _files_of(folder)
-    _remove(folder, _journaled(folder) - before)  # an earlier save was killed
+    _remove(folder, _journal_files(folder) - before)  # an earlier save was killed
     writers = _writers(contents)
     names = {name: f"{name}-{os.urandom(8).hex()}.{ending}" for name, (ending, _) in writers.items()}
     switched = b""
     try:
-        _write_file(folder / JOURNAL, _dumped(sorted({*names.values(), *before})))
+        _write_file(folder / JOURNAL, _to_json(sorted({*names.values(), *before})))
         files = {name: _write_entry(folder / names[name], write) for name, (_, write) in writers.items()}
-        switched = _dumped({"format": FORMAT, "files": files})
-        _write_file(folder / PART, switched)
-        os.replace(folder / PART, folder / MANIFEST)
+        switched = _to_json({"format": FORMAT, "files": files})
+        _write_file(folder / MANIFEST_PART, switched)
+        os.replace(folder / MANIFEST_PART, folder / MANIFEST)
         _flush_folder(folder)
     except BaseException:
         manifest = folder / MANIFEST
         if not (manifest.is_file() and manifest.read_bytes() == switched):  # Ctrl-C may come just after the switch
-            _remove(folder, {*names.values(), PART})
+            _remove(folder, {*names.values(), MANIFEST_PART})
             _remove(folder, {JOURNAL})
         raise
     if _remove(folder, before):  # else the next save tries again
@@ -159,7 +167,7 @@ def _replace_run(folder: Path, contents: Contents) -> None:
 
 
 def _writers(contents: Contents) -> dict[str, tuple[str, Callable[[IO[bytes]], Any]]]:
-    """By name, the ending of each file, and the function that writes it."""
+    """For each name, the suffix of its file and the function that writes it."""
     writers: dict[str, tuple[str, Callable[[IO[bytes]], Any]]] = {}
     for name, document in contents.documents.items():
         writers[name] = "json", lambda file, data=document: file.write(data)  # type: ignore[misc]
@@ -171,7 +179,7 @@ def _writers(contents: Contents) -> dict[str, tuple[str, Callable[[IO[bytes]], A
 
 
 def _write_entry(file: Path, write: Callable[[IO[bytes]], Any]) -> dict[str, Any]:
-    """Write one file; what the manifest says of it."""
+    """Write one file; returns its entry in the manifest."""
     with file.open("xb+") as opened:
         write(opened)
         _flush(opened)
@@ -181,21 +189,21 @@ def _write_entry(file: Path, write: Callable[[IO[bytes]], Any]) -> dict[str, Any
 def _write_file(file: Path, data: bytes) -> None:
     if os.path.lexists(file):
         file.unlink()
-    with file.open("xb") as opened:  # never through a link or into a pipe that was put there
+    with file.open("xb") as opened:  # fails on a planted link or pipe
         opened.write(data)
         _flush(opened)
 
 
 def _files_of(folder: Path) -> set[str]:
-    """The files that a folder's manifest names; none without a manifest."""
+    """The files in a folder's manifest; empty without a manifest."""
     if not (folder / MANIFEST).exists():
         return set()
     entries = _manifest(folder)["files"].values()
     return _names_in([entry.get("file") for entry in entries if isinstance(entry, dict)])
 
 
-def _journaled(folder: Path) -> set[str]:
-    """The files named by the journal of a save that was killed; one that is cut off was killed before it wrote any."""
+def _journal_files(folder: Path) -> set[str]:
+    """The files in the journal of a save that was killed; a truncated journal means that none were written."""
     try:
         return _names_in(json.loads(_read_file(folder / JOURNAL, MAX_MANIFEST_BYTES)))
     except (FolderError, OSError, ValueError, RecursionError):
@@ -203,13 +211,13 @@ def _journaled(folder: Path) -> set[str]:
 
 
 def _names_in(data: Any) -> set[str]:
-    """The names of run files in a list; anything else in it is left alone."""
+    """The names of run files in a list; anything else is ignored."""
     items = data if isinstance(data, list) else []
     return {name for name in items if isinstance(name, str) and RUN_FILE.fullmatch(name)}
 
 
 def _remove(folder: Path, names: set[str]) -> bool:
-    """Delete files; False where one could not be."""
+    """Delete files; False if one could not be deleted."""
     for name in names:
         with suppress(OSError):
             (folder / name).unlink(missing_ok=True)
@@ -217,19 +225,19 @@ def _remove(folder: Path, names: set[str]) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    return name in (JOURNAL, LOCK, PART) or RUN_FILE.fullmatch(name) is not None
+    return name in (JOURNAL, LOCK, MANIFEST_PART) or RUN_FILE.fullmatch(name) is not None
 
 
 # -- reading -----------------------------------------------------------------------------------
 
 
 def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
-    """What a manifest names."""
+    """Read the files in a manifest."""
     if manifest["format"] != FORMAT:
         newer = manifest["format"] > FORMAT
         raise FolderError(
             f"{folder} was written by {'a newer' if newer else 'an older'} whatfor (format {manifest['format']}, this one reads {FORMAT}): "
-            + ("pip install --upgrade whatfor" if newer else "train it again")
+            + ("update whatfor" if newer else "train it again")
         )
     entries = manifest["files"]
     for name, entry in entries.items():
@@ -237,7 +245,7 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
         if not isinstance(named, str) or not RUN_FILE.fullmatch(named) or not named.startswith(f"{name}-"):
             raise FolderError(f"{folder / MANIFEST} names {named!r} for its {name}, which is not a file of a run")
         if type(entry.get("bytes")) is not int or entry["bytes"] < 0:
-            raise FolderError(f"{folder / MANIFEST} does not say how long {named} is")
+            raise FolderError(f"{folder / MANIFEST} does not give the length of {named}")
     try:
         check_limit("bytes", sum(entry["bytes"] for entry in entries.values()), f"the run at {folder}")
     except ValueError as error:
@@ -245,14 +253,14 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
     contents = Contents({}, {}, {})
     for name, entry in entries.items():
         file = folder / entry["file"]
-        with _opened(file) as opened:
+        with _open(file) as opened:
             _check_unchanged(file, opened, entry)
             if file.suffix == ".npz":
                 contents.arrays[name] = _arrays(file, opened)
             elif file.suffix == ".json":
                 if entry["bytes"] > MAX_DOCUMENT_BYTES:
                     raise FolderError(
-                        f"{file} is {entry['bytes']:,} bytes long; a document has at most {MAX_DOCUMENT_BYTES:,}"
+                        f"{file} is {entry['bytes']:,} bytes long; the limit for a document is {MAX_DOCUMENT_BYTES:,}"
                     )
                 contents.documents[name] = opened.read()
             else:
@@ -284,36 +292,30 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _read_file(file: Path, limit: int) -> bytes:
-    with _opened(file) as opened:
+    with _open(file) as opened:
         data = opened.read(limit + 1)
     if len(data) > limit:
         raise FolderError(f"{file} is longer than {limit:,} bytes")
     return data
 
 
-def _opened(file: Path) -> IO[bytes]:
-    """A file opened for reading; links, pipes and devices are refused, so that nothing blocks or leads elsewhere."""
+def _open(file: Path) -> IO[bytes]:
+    """Open a file for reading; links, pipes and devices are rejected."""
     try:
-        handle = os.open(
-            file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        return open_regular(file)
     except FileNotFoundError:
         raise FolderError(f"{file.parent} is incomplete: {file.name} is missing") from None
     except OSError as error:
         raise FolderError(f"{file} cannot be read: {error.strerror or error}") from error
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise FolderError(f"{file} cannot be read: it is not a regular file")
-    return os.fdopen(handle, "rb")
 
 
 def _check_unchanged(file: Path, opened: IO[bytes], entry: dict[str, Any]) -> None:
-    """Raise ``FolderError`` unless a file is what the manifest says."""
+    """Raise ``FolderError`` unless a file has the length and checksum in the manifest."""
     size = os.fstat(opened.fileno()).st_size
     if size != entry["bytes"]:
-        raise FolderError(f"{file} is {size} bytes long instead of {entry['bytes']}: it was cut off or changed")
+        raise FolderError(f"{file} is {size} bytes long instead of {entry['bytes']}: it was truncated or changed")
     if _digest(opened) != entry.get("sha256"):
-        raise FolderError(f"{file} is not what was saved (its checksum differs)")
+        raise FolderError(f"{file} has changed since it was saved: its checksum differs")
     opened.seek(0)
 
 
@@ -324,7 +326,7 @@ def _arrays(file: Path, opened: IO[bytes]) -> dict[str, NDArray[Any]]:
         raise FolderError(f"{file} cannot be read: {error or type(error).__name__}") from error
 
 
-def _dumped(data: Any) -> bytes:
+def _to_json(data: Any) -> bytes:
     return json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -339,7 +341,7 @@ def _flush(file: IO[bytes]) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    with suppress(OSError):  # the run is saved either way; not every system can flush a folder
+    with suppress(OSError):  # some systems cannot flush a folder
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -1,36 +1,48 @@
-"""What happened episode by episode, and how well the greedy policy does."""
+"""Episodes, the history of training, and evaluations of the greedy policy."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.text import count
+
 
 @dataclass(frozen=True)
 class History:
-    """One entry an episode begun."""
+    """Returns and lengths of all episodes of training, with an unfinished last one."""
 
-    returns: NDArray[np.float64]  # (episodes,) rewards summed up, not discounted
+    returns: NDArray[np.float64]  # (episodes,) sums of rewards, not discounted
     lengths: NDArray[np.int64]  # (episodes,) steps
 
     def __len__(self) -> int:
         return len(self.returns)
 
     def followed_by(self, later: History) -> History:
-        """Both, one after the other."""
+        """This history with ``later`` appended."""
         return History(np.concatenate([self.returns, later.returns]), np.concatenate([self.lengths, later.lengths]))
 
 
 @dataclass(frozen=True)
-class Played:
+class Episode:
     """One episode of the greedy policy."""
 
-    steps: list[tuple[Any, int]]  # what the world shows, and the action
+    steps: list[tuple[Any, int]]  # observation and action
     rewards: list[float]
-    ending: str  # "timed out" by its limit, "cut" where it was not played to its end
+    ending: str  # name of the ending; "timed out": time limit, "cut": not played to its end
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, step: int) -> tuple[Any, int]:
+        return self.steps[step]
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, returns: NDArray[np.float64], lengths: NDArray[np.int64]) -> Evaluation:
-        """With the interval that so many episodes allow."""
+        """The evaluation of some episodes, with the interval for their mean."""
         mean, n = float(returns.mean()), len(returns)
         if n < 2 or returns.std() == 0.0:
             return cls(returns, lengths, mean if n > 1 else -np.inf, mean if n > 1 else np.inf)
@@ -59,4 +71,6 @@ class Evaluation:
         return cls(returns, lengths, mean - half, mean + half)
 
     def __str__(self) -> str:
-        return f"mean return {self.mean:.4g} (95 % interval {self.low:.4g} to {self.high:.4g}) over {len(self.returns)} episodes"
+        n = len(self.returns)
+        interval = f" (95 % interval {self.low:.4g} to {self.high:.4g})" if n > 1 else ""  # one episode has no spread
+        return f"mean return {self.mean:.4g}{interval} over {count(n, 'episode')}"

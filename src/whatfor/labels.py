@@ -1,4 +1,4 @@
-"""The names and axes of states and actions: observation <-> index <-> words."""
+"""Labels: the names and axes of states and actions; observation <-> index <-> words."""
 
 from __future__ import annotations
 
@@ -8,121 +8,31 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.axes import Axis, Ending, Mark, Milestone
 from whatfor.checks import whole
-from whatfor.concepts import Concept, judged, picked
+from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
-from whatfor.parsing import AxisWords, StateParser, numbers_in
-from whatfor.text import check_plain, shortened
+from whatfor.reading import Reader
+from whatfor.text import check_plain, count
 
-#: Labels of so few states can always be made: those of whatfor's own worlds are, on import, whatever the limit.
-BUILT_IN = 1_000
-#: NumPy finds places in arrays of no more.
-MOST_AXES = 63
-#: The names of the two endings every world has.
+__all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
+
+#: Labels with up to this many states ignore the limit on states: the built-in ones are created on import.
+MAX_BUILT_IN_STATES = 1_000
+#: ``np.ravel_multi_index`` supports no more.
+MAX_AXES = 63
+#: The names of the two endings that every world has.
 ENDINGS = ("timed out", "terminated")
-#: The action of an ending that goes by another condition than action and reward.
+#: The action of an ending that is not recognised by action and reward.
 NO_ACTION = -1
-#: What ``Labels.observed`` may be: what the world shows.
-OBSERVED = ("index", "tuple", "array", "bins")
-#: Axes that the pictures of a kind of world rely on, each with its size (None: any).
-KIND_AXES: dict[str, dict[str, int | None]] = {
-    "taxi": {"row": 5, "column": 5, "passenger": 5, "destination": 4},
-    "blackjack": {"player": 32, "dealer": 11, "ace": 2},
-    "cartpole": {"cart": None, "speed": None, "pole": None, "swing": None},
-}
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One number that a state is made of."""
-
-    name: str
-    size: int
-    values: tuple[str, ...] = ()  # words of each value; none: the number itself
-    start: int = 0  # the observation's smallest value
-    edges: tuple[float, ...] = ()  # size + 1 edges of the bins, for a continuous quantity
-
-    def __post_init__(self) -> None:
-        for text in (self.name, *self.values):
-            check_plain("a name of an axis or of its values", text)
-        whole(f"the size of axis {self.name!r}", self.size, 1)
-        whole(f"the start of axis {self.name!r}", self.start)
-        if self.values and len(self.values) != self.size:
-            raise ValueError(
-                f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
-            )
-        if self.edges and not (
-            len(self.edges) == self.size + 1
-            and all(map(math.isfinite, self.edges))
-            and all(low < high for low, high in pairwise(self.edges))
-        ):
-            raise ValueError(
-                f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
-            )
-
-    def word(self, at: int) -> str:
-        """The value in words."""
-        return self.values[at] if self.values else str(at + self.start)
-
-
-@dataclass(frozen=True)
-class Ending:
-    """A name for how episodes end, by the last action and its reward (None: any)."""
-
-    name: str
-    action: int | None = None
-    reward: float | None = None
-    said: str = ""  # what the agent does then, with {axis} of the last state in it: "deliver at {destination}"
-    bad: bool = False  # nobody would act for its sake
-
-    def __post_init__(self) -> None:
-        check_plain("an ending's name", self.name)
-        check_plain(f"what ending {self.name!r} says", self.said)
-        if self.action is not None:
-            whole(f"the action of ending {self.name!r}", self.action)
-        if self.reward is not None and not math.isfinite(self.reward):
-            raise ValueError(
-                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
-            )
-
-    def fits(self, action: int, reward: float) -> bool:
-        """Whether an episode that ended so has this name."""
-        return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
-
-
-@dataclass(frozen=True)
-class Milestone:
-    """Something worth a word on the way: an axis comes to a value."""
-
-    axis: str
-    value: str
-    said: str  # what the agent does then, with {axis} of the state before in it
-
-    def __post_init__(self) -> None:
-        for text in (self.axis, self.value, self.said):
-            check_plain("a word of a milestone", text)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A letter for a state that is something special, for maps."""
-
-    state: int
-    letter: str
-    name: str  # what it is: "hole"
-    closed: bool = False  # nobody ever acts here, so that it has no experience is nothing to learn
-
-    def __post_init__(self) -> None:
-        whole("the state of a mark", self.state)
-        for text in (self.letter, self.name):
-            check_plain("the letter and the name of a mark", text)
+#: The kinds of observation that ``Labels.observed`` may be.
+OBSERVATION_KINDS = ("index", "tuple", "array", "bins")
 
 
 @dataclass(frozen=True)
@@ -136,46 +46,42 @@ class Labels:
 
     axes: tuple[Axis, ...]
     actions: tuple[str, ...]
-    template: str = ""  # words with {axis} in them; by default "axis value, axis value"
+    template: str = ""  # words with {axis} for the values; by default "axis value, axis value"
     endings: tuple[Ending, ...] = ()
-    kind: str = ""  # what the states are of, for pictures: "taxi", "blackjack", "cartpole", "grid"
-    observed: str = "index"  # what the world shows: "index", "tuple", "array" or "bins"
-    verbs: tuple[str, ...] = ()  # what "it" does by each action: "moves south"; by default "takes" and its name
+    kind: str = ""  # the kind of world, for pictures: "taxi", "blackjack", "cartpole", "grid"
+    observed: str = "index"  # the kind of observation: "index", "tuple", "array" or "bins"
+    verbs: tuple[str, ...] = ()  # a verb phrase for each action: "moves south"; by default "takes" and its name
     milestones: tuple[Milestone, ...] = ()
     marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
-        if len(self.axes) > MOST_AXES:
-            raise ValueError(f"there are {len(self.axes):,} axes; a world has at most {MOST_AXES}")
+        if len(self.axes) > MAX_AXES:
+            raise ValueError(f"there are {len(self.axes):,} axes; the limit is {MAX_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
-        if self.n_states > BUILT_IN:
+        if self.n_states > MAX_BUILT_IN_STATES:
             check_limit("states", self.n_states, "this world")
-        if self.observed not in OBSERVED:
-            raise ValueError(f"observed is one of {', '.join(OBSERVED)}, not {self.observed!r}")
+        if self.observed not in OBSERVATION_KINDS:
+            raise ValueError(f"observed is one of {', '.join(OBSERVATION_KINDS)}, not {self.observed!r}")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):
-            raise ValueError("bins have edges: give them to each axis, Axis(name, size, edges=(...))")
+            raise ValueError("bins need edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
         for ending in self.endings:
             if ending.action is not None and not NO_ACTION <= ending.action < len(self.actions):
-                raise ValueError(f"ending {ending.name!r} is of action {ending.action}; there are {len(self.actions)}")
+                raise ValueError(
+                    f"ending {ending.name!r} has action {ending.action}; the actions are 0 to {len(self.actions) - 1}"
+                )
         for milestone in self.milestones:
             if milestone.axis not in names:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
         for mark in self.marks:
-            self.checked(mark.state)
-        wanted = KIND_AXES.get(self.kind)
-        if wanted is not None and not (
-            names == [*wanted]
-            and all(size in (None, axis.size) for axis, size in zip(self.axes, wanted.values(), strict=True))
-        ):
-            raise ValueError(f"labels of kind {self.kind!r} have the axes {', '.join(wanted)} of that world")
+            self.check_state(mark.state)
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -193,12 +99,12 @@ class Labels:
 
     @cached_property
     def n_states(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return math.prod(self.shape)
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are."""
+        """The number of actions."""
         return len(self.actions)
 
     @cached_property
@@ -206,81 +112,85 @@ class Labels:
         return self.template or ", ".join(f"{axis.name} {{{axis.name}}}" for axis in self.axes)
 
     def values(self, index: int) -> tuple[int, ...]:
-        """The state as one number an axis, each counted from 0."""
-        return tuple(int(at) for at in np.unravel_index(self.checked(index), self.shape))
+        """The position of a state on each axis, counted from 0."""
+        return tuple(int(at) for at in np.unravel_index(self.check_state(index), self.shape))
+
+    def last_step(self, state: int, action: int, reward: float) -> str:
+        """A name for an ending that has none: its last step."""
+        return f"{self.actions[action]} in {self.words(state)} ({reward:+g})"
 
     def words(self, index: int) -> str:
         """The state in words."""
-        return self._filled(self._template, index)
+        return self._fill(self._template, index)
 
-    def _filled(self, text: str, index: int) -> str:
-        """A text with the words of a state in the place of its {axes}."""
+    def _fill(self, text: str, index: int) -> str:
+        """Replace each {axis} in a text by the state's word for it."""
         words = {axis.name: axis.word(at) for axis, at in zip(self.axes, self.values(index), strict=True)}
         return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
 
-    def doing(self, action: int) -> str:
-        """What "it" does by an action: "moves south"."""
+    def action_phrase(self, action: int) -> str:
+        """A verb phrase for an action: "moves south"."""
         return self.verbs[action] if self.verbs else f"takes {self.actions[action]!r}"
 
-    def reached(self, state: int, following: int) -> str | None:
-        """What worth a word happens between two states, if anything does."""
+    def milestone_phrase(self, state: int, following: int) -> str | None:
+        """The phrase of the milestone between two consecutive states, or None."""
         before, after = self.values(state), self.values(following)
         for milestone in self.milestones:
             at = [axis.name for axis in self.axes].index(milestone.axis)
             axis = self.axes[at]
             if axis.word(after[at]) == milestone.value != axis.word(before[at]):
-                return self._filled(milestone.said, state)
+                return self._fill(milestone.phrase, state)
         return None
 
     def ending_is_bad(self, name: str) -> bool:
-        """Whether nobody would act for the sake of an ending."""
+        """Whether an ending is never a goal."""
         return any(ending.bad for ending in self.endings if ending.name == name)
 
-    def ending_said(self, name: str, state: int) -> str:
-        """What the agent does when an episode ends so in a state: "deliver at R"."""
-        said = next((ending.said for ending in self.endings if ending.name == name and ending.said), None)
-        if said is not None:
-            return self._filled(said, state)
-        return {"timed out": "run out of time", "terminated": "be done"}.get(name, f"end with {name!r}")
+    def ending_phrase(self, name: str, state: int) -> str:
+        """A phrase for an ending in a state: "deliver at R"."""
+        phrase = next((ending.phrase for ending in self.endings if ending.name == name and ending.phrase), None)
+        if phrase is not None:
+            return self._fill(phrase, state)
+        return {"timed out": "run out of time", "terminated": "terminate"}.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
-        """The observation that stands for a state; for bins, their middle."""
+        """The observation of a state; for bins, their midpoints."""
         at = self.values(index)
         if self.observed == "bins":
             return np.array([(axis.edges[i] + axis.edges[i + 1]) / 2 for axis, i in zip(self.axes, at, strict=True)])
         if self.observed == "index":
             return int(index) + (self.axes[0].start if len(self.axes) == 1 else 0)
-        seen = tuple(i + axis.start for axis, i in zip(self.axes, at, strict=True))
-        return np.array(seen) if self.observed == "array" else seen
+        values = tuple(i + axis.start for axis, i in zip(self.axes, at, strict=True))
+        return np.array(values) if self.observed == "array" else values
 
     def index(self, observation: Any) -> int:
-        """The index of a state given as observation, as values by axis, in words, or as an index.
+        """The index of a state given as an observation, as one value per axis, in words, or as an index.
 
-        A whole number is what the world shows: an index, but for a ``Discrete`` space that does not start at 0.
+        A whole number is an observation: the index, except in a ``Discrete`` space that does not start at 0.
 
         >>> Labels((Axis("row", 2), Axis("column", 3)), ("go",), observed="tuple").index("row 1, column 2")
         5
         """
         if isinstance(observation, str):
-            return self._parsed(observation)
+            return self._reader.state(observation)
         if np.ndim(observation) == 0:
             if isinstance(observation, (bool, np.bool_)):
-                raise ValueError(f"{observation!r} is not a state. {self._example()}")
+                raise ValueError(f"{observation!r} is not a state. {self.example()}")
             self._whole([observation])
             start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
             if start and not start <= observation < start + self.n_states:
                 raise ValueError(
-                    f"state {observation} is out of range: the world shows {start} to {start + self.n_states - 1}"
+                    f"state {observation} is out of range: observations are {start} to {start + self.n_states - 1}"
                 )
-            return self.checked(int(observation) - start)
+            return self.check_state(int(observation) - start)
         numbers = list(np.asarray(observation).ravel())
         if len(numbers) != len(self.axes):
             raise ValueError(
-                f"{observation!r} has {len(numbers)} numbers, a state has {len(self.axes)}: {self._example()}"
+                f"{observation!r} has {count(len(numbers), 'number')}; a state has {len(self.axes)}. {self.example()}"
             )
         if self.observed == "bins":
             if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
-                raise ValueError(f"{observation!r} holds something that is not a number. {self._example()}")
+                raise ValueError(f"{observation!r} contains something that is not a number. {self.example()}")
             return int(self.indices(np.array([numbers]))[0])
         self._whole(numbers)
         at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
@@ -292,7 +202,7 @@ class Labels:
         return int(np.ravel_multi_index(at, self.shape))
 
     def indices(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """(B,) The indices of many continuous observations (B, ...), by the edges of the axes.
+        """(B,) The indices of continuous observations (B, ...), from the edges of the axes.
 
         >>> Labels((Axis("x", 2, edges=(0.0, 1.0, 2.0)),), ("go",), observed="bins").indices(np.array([[0.5], [9.0]])).tolist()
         [0, 1]
@@ -300,7 +210,7 @@ class Labels:
         flat = np.asarray(observations).reshape(len(observations), -1)
         if flat.shape[1] != len(self.axes):
             raise ValueError(
-                f"an observation has {flat.shape[1]} numbers, a state has {len(self.axes)}: {self._example()}"
+                f"an observation has {count(flat.shape[1], 'number')}; a state has {len(self.axes)}. {self.example()}"
             )
         bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
         return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
@@ -314,27 +224,31 @@ class Labels:
             if action.strip().lower() not in names:
                 raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
             return names.index(action.strip().lower())
-        index = int(action) if isinstance(action, str) else whole("an action's index", action)
+        try:
+            index = int(action) if isinstance(action, str) else whole("action", action)
+        except ValueError:
+            choices = ", ".join(repr(name) for name in self.actions)
+            raise ValueError(f"action must be an integer or one of {choices}, not {action!r}") from None
         if not 0 <= index < self.n_actions:
             numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
         return index
 
     def ending(self, action: int, reward: float) -> str | None:
-        """The name of an episode's end, where there is one."""
+        """The name of an episode's ending, or None."""
         return next((ending.name for ending in self.endings if ending.fits(action, reward)), None)
 
     @cached_property
     def ending_names(self) -> tuple[str, ...]:
-        """The names of endings, each once."""
+        """The distinct names of endings."""
         return tuple(dict.fromkeys(ending.name for ending in self.endings))
 
     def where(self, what: Any, *, endings: Sequence[str] = ()) -> Concept:
-        """Where something is true.
+        """Create a concept: the states or endings of which something is true.
 
-        ``what``: words that say some of the axes ("passenger aboard"), the name of an ending ("delivered", "timed
-        out"; "terminated" is any end by the world), a function of an observation that says True or False, an array
-        of True and False for each state, or a list or set of state indices. ``endings``: names besides the labels' own.
+        ``what``: words about some of the axes ("passenger aboard"), the name of an ending ("delivered", "timed out";
+        "terminated" is any ending but the time limit), a function of an observation that returns True or False, an
+        array of True and False for each state, or a list or set of state indices. ``endings``: further names of endings.
 
         >>> labels = Labels((Axis("row", 2), Axis("column", 3)), ("go",), endings=(Ending("fell"),))
         >>> labels.where("row 1").states.tolist()
@@ -348,88 +262,53 @@ class Labels:
             names = tuple(dict.fromkeys([*ENDINGS, *self.ending_names, *endings]))
             found = next((name for name in names if name.lower() == what.strip().lower()), None)
             if found is None:
-                return Concept(what.strip(), self._region(what, names))
+                return Concept(what.strip(), self._reader.states(what, names))
             ends = names[1:] if found == ENDINGS[1] else (found,)
             return Concept(found, np.zeros(self.n_states, np.bool_), ends)
         if callable(what):
             name = getattr(what, "__name__", "<lambda>")
-            seen = (self.observation(state) for state in range(self.n_states))
-            return Concept("the condition" if name == "<lambda>" else name, judged(what, seen))
-        return Concept("the given states", picked(what, self.n_states))
-
-    def _region(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
-        """(S,) The states of which a text is true; every piece of it must be understood."""
-        words, rest = self._parser.read(text)
-        unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
-        if unread or not words:
-            said = shortened(text)
-            what = (
-                f"{shortened(' '.join(unread))!r} in {said!r} is not understood" if unread else f"{said!r} says nothing"
-            )
-            axes = "; ".join(self._choices(axis) for axis in self.axes)
-            raise ValueError(f"{what}. Say where: {axes}; or how it ends: {', '.join(endings)}")
-        states = np.zeros(self.shape, np.bool_)
-        at = [self._found(i, words[i]) if i in words else slice(None) for i in range(len(self.axes))]
-        states[tuple(at)] = True
-        return states.ravel()
+            observations = (self.observation(state) for state in range(self.n_states))
+            return Concept("the condition" if name == "<lambda>" else name, states_where(what, observations))
+        return Concept("the given states", states_in(what, self.n_states))
 
     def _whole(self, numbers: Sequence[Any]) -> None:
-        """Refuse what is no whole number; text is read as floats, so a float with a whole value is one."""
+        """Reject numbers that are not whole; floats with a whole value pass, since text is parsed to floats."""
         for number in numbers:
             if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
-                raise ValueError(f"{number!r} is not a state. {self._example()}")
+                raise ValueError(f"{number!r} is not a state. {self.example()}")
             if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
-                raise ValueError(f"{number} is not a whole number. {self._example()}")
+                raise ValueError(f"{number} is not a whole number. {self.example()}")
 
-    def checked(self, index: int) -> int:
-        """The index itself, if there is such a state."""
+    def check_state(self, index: int) -> int:
+        """Validate and return the index of a state."""
         index = whole("a state's index", index)
         if not 0 <= index < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
         return index
 
-    def _parsed(self, text: str) -> int:
-        """Words as ``words`` writes them, "axis=value" pairs, numbers in brackets, or a plain number."""
-        numbers = numbers_in(text)
-        if numbers:
-            return self.index(numbers if len(numbers) > 1 else numbers[0])
-        words, _ = self._parser.read(text)
-        at = {i: self._found(i, words[i]) for i in range(len(self.axes)) if i in words}
-        for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
-            if i not in at:
-                said = shortened(text)
-                raise ValueError(f"{said!r} does not say the {axis.name}; {self._choices(axis)}. {self._example()}")
-        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.shape))
-
-    def _found(self, at: int, word: str) -> int:
-        """The value of an axis that a word means."""
-        axis, value = self.axes[at], self._parser.axes[at].find(word)
-        if value is None:
-            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {self._choices(axis)}. {self._example()}")
-        return value
-
     @cached_property
-    def _parser(self) -> StateParser:
-        axes = [AxisWords(axis.name, axis.size, axis.values, axis.start) for axis in self.axes]
-        return StateParser(axes, self._template)
+    def _reader(self) -> Reader:
+        return Reader(self, self._template)
 
-    def _choices(self, axis: Axis) -> str:
-        words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
-        return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")
-
-    def _example(self) -> str:
+    def example(self) -> str:
+        """A hint how to write a state."""
         some = self.n_states * 2 // 3
-        ways = dict.fromkeys([repr(self.words(some)), str(self.observation(some))])
+        observation = self.observation(some)
+        if isinstance(observation, np.ndarray):
+            observation = [float(f"{x:.6g}") if self.observed == "bins" else int(x) for x in observation]
+        ways = dict.fromkeys([repr(self.words(some)), str(observation)])
         return f"Write it like this: {' or '.join(ways)}"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.generic.item)  # NumPy's numbers as Python's
+        """The labels as JSON-compatible data."""
+        data: dict[str, Any] = msgspec.to_builtins(
+            self, enc_hook=np.generic.item
+        )  # NumPy numbers become Python numbers
         return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Labels:
-        """The labels that ``to_json`` wrote.
+        """Create labels from the output of ``to_json``.
 
         >>> Labels.from_json(Labels.plain(3, 2).to_json()) == Labels.plain(3, 2)
         True
@@ -437,4 +316,4 @@ class Labels:
         try:
             return msgspec.convert(data, cls)
         except msgspec.ValidationError as error:
-            raise ValueError(f"these are no labels: {error}") from None
+            raise ValueError(f"these are not labels: {error}") from None

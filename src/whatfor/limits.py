@@ -1,27 +1,29 @@
-"""Limits on what a file or a question may use; each can be raised with an environment variable."""
+"""Limits on the resources that a file or a question may use; environment variables raise them."""
 
 from __future__ import annotations
 
 import os
 
-#: By name, the largest number allowed. ``WHATFOR_MAX_STATES=20000000`` raises the limit on states.
+#: The largest number allowed, by name. ``WHATFOR_MAX_STATES=20000000`` raises the limit on states.
 DEFAULTS = {
-    "bytes": 8 << 30,  # of the files of one run
+    "bytes": 8 << 30,  # in the files of one run
     "states": 10_000_000,  # of one environment or run
     "steps": 50_000_000,  # played to answer one question, or allowed in one episode
     "rollouts": 1_000_000,  # played to answer one question
     "seconds": 60,  # for one answer of the live explorer
 }
-#: No limit has more; Python reads some thousands, and then refuses.
+#: The longest an episode or a rollout may get where no time limit applies.
+MAX_EPISODE_STEPS = 10_000
+#: The most digits that a limit may have. Python itself fails on some thousands.
 MAX_DIGITS = 30
 
 
 class LimitError(ValueError):
-    """Something is above a limit, or the limit itself cannot be read; the message says what to set."""
+    """A number is above its limit, or the limit cannot be parsed; the message names the variable to set."""
 
 
 def limit(name: str) -> int:
-    """The largest number allowed, by default or as the environment variable says.
+    """The largest number allowed: the environment variable, or the default.
 
     >>> limit("rollouts")
     1000000
@@ -37,7 +39,7 @@ def limit(name: str) -> int:
 
 
 def check_limit(name: str, number: int, what: str) -> None:
-    """Raise ``LimitError``, a ``ValueError``, where a number is above its limit; the message says how to raise the limit.
+    """Raise ``LimitError`` if a number is above its limit.
 
     >>> check_limit("rollouts", 3_000_000, "this simulation")
     Traceback (most recent call last):

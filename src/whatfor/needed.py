@@ -1,4 +1,4 @@
-"""What parts of the library need beyond it, and how to install that."""
+"""Checks that optional dependencies are installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 def need(module: str, name: str, extra: str) -> None:
-    """Say how to install a package where it is missing."""
+    """Raise ``ImportError`` with the install command if a package is missing."""
     try:
         import_module(module)
     except ImportError as error:
@@ -14,26 +14,26 @@ def need(module: str, name: str, extra: str) -> None:
 
 
 def need_matplotlib() -> None:
-    """For pictures."""
+    """Matplotlib draws the pictures."""
     need("matplotlib", "Matplotlib", "plot")
 
 
 def need_torch() -> None:
-    """For belief networks."""
+    """PyTorch runs the belief networks."""
     need("torch", "PyTorch", "deep")
 
 
 def need_sb3() -> None:
-    """For the agents that they learn beside."""
+    """Stable-Baselines3 trains the deep agents."""
     need("stable_baselines3", "Stable-Baselines3", "deep")
 
 
 def need_safetensors() -> None:
-    """For keeping them."""
+    """safetensors stores the networks."""
     need("safetensors", "safetensors", "deep")
 
 
 def need_server() -> None:
-    """For the live explorer."""
+    """Starlette and uvicorn serve the live explorer."""
     need("starlette", "Starlette", "explore")
     need("uvicorn", "uvicorn", "explore")

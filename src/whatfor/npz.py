@@ -1,7 +1,7 @@
-"""Groups of arrays in one file: NumPy's npz, with none of its freedoms when it is read.
+"""Groups of arrays in NumPy's npz format, read strictly.
 
-NumPy reads compressed members, pickles and headers that promise more than the file holds. A run has none of these,
-so they are refused, and reading takes no more memory than the file is long.
+NumPy accepts compressed members, pickles, and headers that claim more data than the file contains. A run has none of
+these, so they are rejected, and reading needs no more memory than the size of the file.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: No group of a run has more arrays.
+#: The most arrays in a group.
 MAX_ARRAYS = 64
 ENCRYPTED = 0x1
-CHUNK = 1 << 18
+READ_BYTES = 1 << 18
 
 
 def write_arrays(file: IO[bytes], arrays: dict[str, NDArray[Any]]) -> None:
@@ -35,7 +35,7 @@ def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         if len({member.filename for member in members}) < len(members) or len(members) > MAX_ARRAYS:
-            raise ValueError("it lists an array twice, or more arrays than a run has")
+            raise ValueError("it contains an array twice, or more arrays than a run has")
         size = file.seek(0, 2)
         if sum(member.file_size for member in members) > size:
             raise ValueError("its arrays are larger than the file")
@@ -48,21 +48,21 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         raise ValueError(f"{name!r} is compressed or encrypted; a run's arrays are neither")
     with archive.open(member) as stored:
         if np.lib.format.read_magic(stored) != (1, 0):
-            raise ValueError(f"{name!r} has a header of another version than a run's arrays")
+            raise ValueError(f"{name!r} has an unsupported header version")
         shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stored)
         if dtype.hasobject:
             raise ValueError(
-                f"{name!r} contains a pickle, which can run code when it is read; a run never does, so it is refused"
+                f"{name!r} contains a pickle, which can run code when it is read; a run never does, so it is rejected"
             )
         if by_columns or dtype.kind not in "biuf" or min(shape, default=0) < 0:
             raise ValueError(f"{name!r} is {dtype} of shape {shape}; a run's arrays are plain numbers in C order")
         if int(np.prod(shape, dtype=object)) * dtype.itemsize != member.file_size - stored.tell():
-            raise ValueError(f"{name!r} does not hold as many numbers as its header says")
+            raise ValueError(f"{name!r} does not contain as many numbers as its header claims")
         array: NDArray[Any] = np.empty(shape, dtype)
         into, at = array.reshape(-1).view(np.uint8).data, 0
-        while chunk := stored.read(CHUNK):
+        while chunk := stored.read(READ_BYTES):
             into[at : at + len(chunk)] = chunk
             at += len(chunk)
         if at < len(into):
-            raise ValueError(f"{name!r} is cut off")
+            raise ValueError(f"{name!r} is truncated")
     return array

@@ -1,4 +1,4 @@
-"""Words about a state, read axis by axis in time linear in the text."""
+"""Parse texts about states, axis by axis, in time linear in the text."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from whatfor.vocabulary import PART, Vocabulary, ends
+from whatfor.vocabulary import WORD_CHARACTER, Vocabulary, ends
 
 # Possessive only after single characters: before Python 3.11.5, possessive groups match wrongly.
 _NUMBER = r"-?\d++(?:\.\d++)?(?:[eE][-+]?\d++)?"
 _NUMBERS = re.compile(rf"[\s(\[]*+({_NUMBER}(?:[\s,]++{_NUMBER})*)[\s)\]]*+")
-_INTEGER = re.compile(rf"-?[0-9]++(?!{PART})")
+_INTEGER = re.compile(rf"-?[0-9]++(?!{WORD_CHARACTER})")
 _BEFORE = re.compile(r"[^\w.-]")
-#: What may stand between a name and its value: "row 1", "row=1", "row: 1", "passenger at Y".
+#: The separators between a name and its value: "row 1", "row=1", "row: 1", "passenger at Y".
 _BETWEEN = "(?P<before> ?(?P<sign>[=:]?) ?(?P<at>at )?)"
 
 
 def numbers_in(text: str) -> list[float]:
-    """The numbers of a text that consists of numbers, in brackets or not; else an empty list.
+    """The numbers of a text that consists only of numbers, in brackets or not; otherwise an empty list.
 
     >>> numbers_in("[0.5, -1e-3]"), numbers_in("row 1")
     ([0.5, -0.001], [])
@@ -29,17 +29,17 @@ def numbers_in(text: str) -> list[float]:
     return [float(part) for part in re.split(r"[\s,]+", found[1])] if found else []
 
 
-def folded(text: str) -> str:
+def normalized(text: str) -> str:
     """A text in lower case with single spaces.
 
-    >>> folded("  Taxi at\\tROW 0 ")
+    >>> normalized("  Taxi at\\tROW 0 ")
     'taxi at row 0'
     """
     return " ".join(text.lower().split())
 
 
 class AxisWords:
-    """The words of one axis: its name, and what means one of its values.
+    """The words of one axis: its name and the words for its values.
 
     >>> passenger = AxisWords("passenger", 3, ("at R", "at G", "aboard"), start=0)
     >>> passenger.find("At G"), passenger.find("g"), passenger.find("2"), passenger.find("nowhere")
@@ -47,10 +47,10 @@ class AxisWords:
     """
 
     def __init__(self, name: str, size: int, values: Sequence[str], start: int) -> None:
-        self.name, self.size, self.start = folded(name), size, start
-        self.names = [folded(value) for value in values]
+        self.name, self.size, self.start = normalized(name), size, start
+        self.names = [normalized(value) for value in values]
         self._values: dict[str, int] = {}
-        self._last: dict[str, int | None] = {}  # by the last word of a value; None: several values end so
+        self._last: dict[str, int | None] = {}  # by the last word of a value; None: several values share it
         for at, value in enumerate(self.names):
             self._values.setdefault(value, at)
             for word in value.split()[-1:]:
@@ -58,57 +58,57 @@ class AxisWords:
 
     def find(self, word: str) -> int | None:
         """The value that a word means, or None."""
-        wanted = folded(word)
-        if wanted in self._values:
-            return self._values[wanted]
-        if (at := self._last.get(wanted)) is not None:  # "Y" for "at Y"
+        word = normalized(word)
+        if word in self._values:
+            return self._values[word]
+        if (at := self._last.get(word)) is not None:  # "Y" for "at Y"
             return at
         try:
-            at = int(wanted) - self.start
+            at = int(word) - self.start
         except ValueError:
             return None
         return at if 0 <= at < self.size else None
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """All words that mean a value, but for numbers."""
+        """All words that mean a value, except numbers."""
         return frozenset(word for word in {*self._values, *self._last} if word and self.find(word) is not None)
 
 
 @dataclass
 class Reading:
-    """What a text says: by axis a word, and which parts of it have been read."""
+    """A text in the course of parsing: the words found for each axis, and which characters have been read."""
 
     text: str
     words: dict[int, str]
-    taken: bytearray  # for each character, 1 where it has been read
+    used: bytearray  # for each character, 1 if it has been read
 
     def take(self, axis: int, word: str, begin: int, end: int) -> None:
-        """Note what is said of an axis, and where."""
+        """Assign a word to an axis, and mark its characters as read."""
         self.words[axis] = word
-        self.taken[begin:end] = b"\1" * (end - begin)
+        self.used[begin:end] = b"\1" * (end - begin)
 
     def free(self, begin: int, end: int) -> bool:
-        """Whether a part has not been read yet."""
-        return self.taken.find(1, begin, end) < 0
+        """Whether no character of a range has been read yet."""
+        return self.used.find(1, begin, end) < 0
 
     def holds(self, word: str, at: int) -> bool:
-        """Whether a word stands here by itself: not within a longer one, and not read yet."""
-        opens = at == 0 or self.taken[at - 1] or _BEFORE.match(self.text, at - 1)
+        """Whether an unread whole word is at this position."""
+        opens = at == 0 or self.used[at - 1] or _BEFORE.match(self.text, at - 1)
         return bool(opens) and ends(self.text, at + len(word)) and self.free(at, at + len(word))
 
     def rest(self) -> str:
-        """What has not been read, with ";" in the place of what has."""
+        """The unread parts of the text, joined by ";"."""
         parts, at = [], 0
-        while (begin := self.taken.find(1, at)) >= 0:
-            end = self.taken.find(0, begin)
+        while (begin := self.used.find(1, at)) >= 0:
+            end = self.used.find(0, begin)
             parts.append(self.text[at:begin])
             at = end if end >= 0 else len(self.text)
         return ";".join([*parts, self.text[at:]])
 
 
 class StateParser:
-    """Reads what a text says of each axis: as the template has it, or in any order.
+    """Finds the value of each axis in a text that follows the template, or has the values in any order.
 
     >>> taxi = StateParser([AxisWords("row", 5, (), 0), AxisWords("column", 5, (), 0)], "taxi at row {row}, column {column}")
     >>> taxi.read("Taxi at row 1, column 3"), taxi.read("column=3 please")
@@ -119,10 +119,10 @@ class StateParser:
         self.axes = axes
         names = {axis.name: i for i, axis in reversed(list(enumerate(axes)))}
         places = "|".join(re.escape(f"{{{name}}}") for name in names)
-        parts = re.split(f"({places})", folded(template)) if names else [folded(template)]
+        parts = re.split(f"({places})", normalized(template)) if names else [normalized(template)]
         self._literals = parts[::2]
         self._places = [names[part[1:-1]] for part in parts[1::2]]  # the axis after each literal but the last
-        #: By axis, what introduces its value: what stands before it in the template, and its name.
+        #: For each axis, the words that introduce its value: those before it in the template, and its name.
         self._leads: list[list[str]] = [[axis.name] if axis.name else [] for axis in axes]
         for literal, i in zip(self._literals, self._places, strict=False):
             lead = re.split("[{}]", literal)[-1].strip(" ,;:")
@@ -130,13 +130,13 @@ class StateParser:
                 self._leads[i].insert(0, lead)
 
     def read(self, text: str) -> tuple[dict[int, str], str]:
-        """By axis, what a text says of it; and what of the text was not read."""
-        text = folded(text)
+        """The word for each axis in a text, and the rest of the text."""
+        text = normalized(text)
         words = self._by_template(text)
         return (words, "") if words is not None else self._in_any_order(text)
 
     def _by_template(self, text: str) -> dict[int, str] | None:
-        """Values between the literal parts of the template, each as short as possible; None: it does not match."""
+        """The values between the literal parts of the template, each as short as possible; None: no match."""
         first, *others = self._literals
         if not others:
             return {} if text == first else None
@@ -155,7 +155,7 @@ class StateParser:
         return words
 
     def _in_any_order(self, text: str) -> tuple[dict[int, str], str]:
-        """Each part of the text is read once, so that nothing is said of two axes."""
+        """Each part of the text is read once, so that no word counts for two axes."""
         reading = Reading(text, {}, bytearray(len(text)))
         scan = self._vocabulary.scan(text)
         for i, axis in enumerate(self.axes):  # a name and a value
@@ -173,14 +173,14 @@ class StateParser:
                 if at >= 0:
                     reading.take(self._owners[word], word, at, at + len(word))
         rest = reading.rest()
-        for i, axis in enumerate(self.axes):  # a name and what is not a value, for the error
+        for i, axis in enumerate(self.axes):  # a name and a wrong value, for the error message
             if i not in reading.words and axis.name and (wrong := self._wrong[i].search(rest)):
                 reading.words[i] = wrong[1]
                 rest = f"{rest[: wrong.start()]};{rest[wrong.end() :]}"
         return reading.words, rest
 
     def _introduced(self, text: str, axis: int) -> Iterator[tuple[int, int]]:
-        """From left to right, where a name of an axis begins, and where its value may begin."""
+        """From left to right, the positions where a name of an axis begins, and where its value may begin."""
         patterns = self._introductions[axis]
         hits = [pattern.search(text) for pattern in patterns]
         while begins := [hit.start() for hit in hits if hit]:
@@ -190,22 +190,22 @@ class StateParser:
                 if hit is not None and hit.start() == begin:
                     hits[k] = pattern.search(text, begin + 1)
                     yield begin, hit.end("before")
-                    if hit["at"]:  # it may belong to the value
+                    if hit["at"]:  # "at" may belong to the value
                         yield begin, hit.start("at")
                     if hit["sign"]:
                         yield begin, hit.start("sign")
 
     @cached_property
     def _introductions(self) -> list[list[re.Pattern[str]]]:
-        """By axis, for each of its names a pattern of where it stands before what may be a value.
+        """For each axis, a pattern per name that matches the name before a possible value.
 
-        The name comes first in the pattern, so that it is searched for fast.
+        The pattern starts with the name, which makes the search fast.
         """
         found = []
         for axis, leads in zip(self.axes, self._leads, strict=True):
             first = "".join(sorted({word[0] for word in axis.known}))
             value = rf"(?={_BETWEEN}[{re.escape(first)}0-9-])"
-            found.append([re.compile(f"{_at_the_start(name)}{value}") for name in leads])
+            found.append([re.compile(f"{_word_start(name)}{value}") for name in leads])
         return found
 
     @cached_property
@@ -214,7 +214,7 @@ class StateParser:
 
     @cached_property
     def _owners(self) -> dict[str, int]:
-        """By value, the axis that alone has it. A number needs the name of its axis."""
+        """For each value that only one axis has, that axis. Numbers are left out: they need the name of their axis."""
         owners: dict[str, set[int]] = defaultdict(set)
         for i, axis in enumerate(self.axes):
             for value in axis.names:
@@ -224,10 +224,10 @@ class StateParser:
 
     @cached_property
     def _wrong(self) -> list[re.Pattern[str]]:
-        """By axis, its name and any word."""
-        return [re.compile(rf"{_at_the_start(axis.name)} ?[=:]? ?([^ ,;=]+)") for axis in self.axes]
+        """For each axis, a pattern of its name and any word."""
+        return [re.compile(rf"{_word_start(axis.name)} ?[=:]? ?([^ ,;=]+)") for axis in self.axes]
 
 
-def _at_the_start(name: str) -> str:
-    """A pattern of a name that does not begin within a word."""
+def _word_start(name: str) -> str:
+    """A pattern of a name at the start of a word."""
     return rf"{re.escape(name)}(?<!\w{re.escape(name)})"

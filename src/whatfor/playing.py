@@ -1,48 +1,247 @@
-"""One episode of a greedy policy, to look at step by step."""
+"""Playing: rollouts, evaluation and episodes of an agent's greedy policy, in its world or a given environment."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whatfor.beliefs.protocol import Seeing
-from whatfor.beliefs.simulated import LONGEST
-from whatfor.history import Played
-from whatfor.kernels.recursion import ending_place
+from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.protocol import Beliefs, ObservationAgent
+from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
+from whatfor.beliefs.situation import Situation
+from whatfor.checks import whole
+from whatfor.history import Episode, Evaluation
+from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
-from whatfor.worlds.entering import Enter, entering_observation
+from whatfor.learners.agent import TabularAgent
+from whatfor.learners.protocol import Learner
+from whatfor.learners.q_learning import QLearning
+from whatfor.ledger import Ledger
+from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.training.places import place_of, remake_env, remake_place
+from whatfor.training.session import Place, Session, Snapshot
+from whatfor.worlds.adapter import Enter
+from whatfor.worlds.gymnasium import time_limit
+from whatfor.worlds.making import make_env
+from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
+from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.world import World
 
-#: An episode that was not played to its end.
+#: Rollouts end where the discount of a step is below this.
+MIN_DISCOUNT = 1e-6
+#: The ending of an episode that was not played to its end.
 CUT = "cut"
 
 
-def first_of(rollouts: Rollouts, labels: Labels, *, limit_ends: bool) -> Played:
-    """The first of some rollouts; ``limit_ends``: whether one that was cut ran out of time, or only out of what matters."""
+@dataclass(frozen=True)
+class Origin:
+    """The origin of a run: what is needed to resume it and to play its policy."""
+
+    place: Place | None = None  # the world it was trained in
+    env: Any = None  # the environment of an agent that acts on observations
+    table: World | None = None  # the world of a loaded run, if it is a table
+    learner: Learner | None = None
+    snapshot: Snapshot | None = None  # to resume from; None: the run cannot be resumed
+    own_values: bool = True  # False: the values were recomputed from the ledger
+
+
+def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S, A) Action probabilities of the greedy policy; ties are shared equally.
+
+    >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    values = np.where(np.isnan(values), -np.inf, values)  # a network may have diverged
+    best = values == values.max(axis=1, keepdims=True)
+    chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
+    return chances
+
+
+class Playing:
+    """Plays a greedy policy of a table or a network in its environment."""
+
+    def __init__(
+        self,
+        labels: Labels,
+        values: NDArray[np.float64],  # (S, A)
+        settings: Mapping[str, Any],
+        *,
+        beliefs: Beliefs | None,
+        ledger: Ledger | None,
+        origin: Origin,
+    ) -> None:
+        self.labels, self.values, self.settings = labels, values, settings
+        self.beliefs, self.ledger, self.origin = beliefs, ledger, origin
+        self._place, self._env = origin.place, origin.env
+
+    @property
+    def agent(self) -> ObservationAgent | None:
+        """The agent itself, if it acts on observations; None: it acts on its table of values."""
+        return None if self.beliefs is None else self.beliefs.actor
+
+    @property
+    def plays_network(self) -> bool:
+        """Whether the network itself must be played: states do not determine its observations, or the world is unknown."""
+        return self.agent is not None and not (self.agent.whole and "world" in self.settings)
+
+    @property
+    def limit_is_terminal(self) -> bool:
+        """Whether it was trained with its time limit as terminal."""
+        return self.settings.get("time_limit") == "terminal"
+
+    @property
+    def discount(self) -> float:
+        """The discount of training."""
+        learner = self.settings.get("learner", {})
+        if "discount" in learner:
+            return float(learner["discount"])
+        if self.ledger is None:
+            raise ValueError("the discount of this run is unknown: it has no ledger, and its settings have no discount")
+        discounts = np.unique(self.ledger.lines.discount)
+        if len(discounts) != 1:
+            raise ValueError("this run was trained with several discounts, so its policy cannot be played with one")
+        return float(discounts[0])
+
+    # -- worlds ----------------------------------------------------------------------------
+
+    def environment(self, env: Any = None) -> Any:
+        """The environment for a network: the given one, the one of its training, or a new one like it."""
+        if env is not None:
+            return make_env(env) if isinstance(env, str) else env
+        if self._env is None:
+            remade = remake_env(self.settings.get("environment", {}))
+            if self.agent is not None:
+                self.agent.check_env(remade)
+            self._env = remade
+        return self._env
+
+    def place(self, env: Any = None) -> Place:
+        """The world of training, created again if necessary, or the given environment."""
+        if env is None and self._place is not None:
+            return self._place
+        if "world" not in self.settings and env is None:
+            raise ValueError("this run was built from a custom training loop and has no environment: pass it as env=")
+        world = self.settings.get("world", {})
+        engine = (
+            "auto" if self.agent is not None else self.settings.get("engine", "auto")
+        )  # not the engine of a network
+        limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
+        try:
+            if env is None:
+                place = remake_place(world, self.origin.table, **limits)
+            else:
+                place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), **limits)
+        except (TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ValueError(f"the run's settings do not describe a world: {type(error).__name__} {error}") from error
+        if (place.labels.n_states, place.labels.n_actions) != self.values.shape:
+            raise ValueError(
+                f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
+                f"this world {place.labels.n_states} and {place.labels.n_actions}"
+            )
+        if env is None:
+            self._place = place
+        return place
+
+    @property
+    def current_origin(self) -> Origin:
+        """The origin, with the place and environment created since."""
+        return replace(self.origin, place=self._place, env=self._env)
+
+    @property
+    def known_world(self) -> World | None:
+        """The world as arrays, if it has been created or loaded."""
+        return self.origin.table if self._place is None else self._place.world
+
+    # -- futures ---------------------------------------------------------------------------
+
+    def simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy."""
+        more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
+        if self.plays_network:
+            assert self.beliefs is not None
+            scale = float(self.settings.get("reward_scale", 1.0))
+            return SimulatedBeliefs(self.environment(env), self.beliefs, **more, reward_scale=scale)
+        place = self.place(env)
+        longest = place.max_steps
+        if (
+            not self.limit_is_terminal and self.discount < 1.0
+        ):  # training bootstrapped at the limit, so rollouts go beyond it
+            longest = max(
+                longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3))))
+            )
+        world = place.env if place.world is None or (enter and place.env is not None) else place.world
+        return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=longest, **more)
+
+    def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
+        """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
+        world, ledger = self.place(env).world, self.ledger
+        if world is None or world.arrays.kind != TABLE:
+            return None
+        if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
+            return None
+        exact = ExactBeliefs(world, greedy_policy(self.values), discount=self.discount)
+        return exact if exact.has_finite_visits(state, action) else None
+
+    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
+        """Returns of the greedy policy over whole episodes."""
+        if whole("episodes", episodes) < 1:
+            raise ValueError(f"episodes is {episodes}; play at least one")
+        check_limit("rollouts", episodes, "this evaluation")
+        seed = whole("seed", seed, 0)
+        if self.plays_network:
+            played = self._play_network(env, episodes, seed)
+            return Evaluation.of(np.add.reduceat(played.reward, played.first[:-1]), played.lengths)
+        place = self.place(env)
+        rule = QLearning().rule(self.labels.n_states, self.labels.n_actions, None, recording=False)
+        agent = TabularAgent(rule._replace(learning=False), None, np.random.default_rng([seed, 2]))
+        agent.memory.values[:] = self.values.ravel()
+        session = Session(place, QLearning(), agent, place.stepper(seed), None, time_out_ends=True)
+        greedy, error = session.play(np.zeros(episodes))
+        if error is not None:
+            raise error
+        return Evaluation.of(greedy.returns, greedy.lengths)
+
+    def _play_network(self, env: Any, episodes: int, seed: int) -> Rollouts:
+        """Play whole episodes with the network."""
+        assert self.agent is not None
+        place, dice = self.environment(env), np.random.default_rng([seed, 2])
+        limit = time_limit(place) or MAX_EPISODE_STEPS
+        return AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
+
+    def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
+        """One episode of a network; ``at=None``: from the start of an episode."""
+        assert self.agent is not None
+        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
+        return play_episode(player, self.environment(env))
+
+    def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
+        """One greedy episode of a table."""
+        simulated = self.simulated(env, 1, seed, enter)
+        return first_episode(simulated.rollouts(at, action), simulated.labels, limit_is_terminal=self.limit_is_terminal)
+
+
+def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool) -> Episode:
+    """The first rollout as an episode; a truncated one is "timed out" with ``limit_is_terminal``, else "cut"."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-    names = [ENDINGS[0] if limit_ends else CUT, ENDINGS[1], *labels.ending_names]
+    names = [ENDINGS[0] if limit_is_terminal else CUT, ENDINGS[1], *labels.ending_names]
     steps = [(labels.observation(state), action) for state, action in pairs]
-    return Played(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
+    return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 
 
-def watched(agent: Seeing, env: Any, start: int | None, *, seed: int, enter: Enter | None) -> Played:
-    """An episode with the very observations that a network acted on; ``start=None``: as the environment begins it."""
-    dice, ending = np.random.default_rng([seed, 2]), None
-    shown, _ = env.reset(seed=int(dice.integers(2**31)))
-    if start is not None:
-        (enter or entering_observation(env))(env, start, dice)
-        shown = agent.situation(start).observation
-    steps: list[tuple[Any, int]] = []
-    rewards: list[float] = []
-    while ending is None and len(steps) < LONGEST:
-        action = int(agent.act(np.asarray(shown)[None])[0])
-        steps.append((np.asarray(shown), action))
-        shown, reward, terminated, truncated, _ = env.step(action)
-        rewards.append(float(reward))
-        if terminated:
-            ending = agent.ended(shown, action, float(reward)) or ENDINGS[1]
-        elif truncated:
-            ending = ENDINGS[0]
-    return Played(steps, rewards, ending or CUT)
+def play_episode(player: AgentPlayer, env: Any) -> Episode:
+    """Play one episode, with the observations that the agent acted on."""
+    steps = list(play(player, [env], rollouts=1, max_steps=MAX_EPISODE_STEPS))
+    cut = len(steps) == MAX_EPISODE_STEPS and steps[-1].ending == TIMED_OUT
+    names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]
+    return Episode(
+        [(np.asarray(one.observation), one.action) for one in steps],
+        [one.reward for one in steps],
+        CUT if cut else names[ending_place(steps[-1].ending)],
+    )

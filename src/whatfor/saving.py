@@ -1,7 +1,7 @@
-"""A run on disk: what goes into its folder, and what is checked when it comes back.
+"""Save runs to disk, load them, and validate both.
 
-Compiled code reads what is loaded without checking it again, so no number out of range is let in. A run is checked by
-the same code before it is saved: what could not be loaded is not written.
+Compiled code reads loaded arrays without checks, so numbers out of range are rejected here. The same code checks a run
+before it is saved: a run that could not be loaded is not written.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import document, folder
-from whatfor.beliefs.protocol import Seeing
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
-from whatfor.kernels.recursion import GOES_ON, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
-from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TABLE
+from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
+from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
+from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.store import VARYING
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
@@ -32,27 +32,34 @@ Group = dict[str, NDArray[Any]]
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a folder; a network goes into it as safetensors."""
+    """Write a run to a folder; a network is stored as safetensors."""
     contents = _contents_of(run)
     try:
         _run_of(contents)
-    except Exception as error:  # nothing was written: the folder holds what it held
+    except Exception as error:  # nothing was written: the folder is unchanged
         raise FolderError(f"this run cannot be saved: {_sentence(error)}") from error
     folder.write(path, contents)
 
 
 def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
-    """The run that was saved in a folder; its files are checked first, and no code in them is run.
+    """Load a run from a folder. Its files are validated, and no code in them is executed.
 
-    ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model itself, where its
-    network cannot be rebuilt from its description.
+    ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network
+    cannot be rebuilt from its description.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> run = Run(labels=Labels.plain(1, 2), values=[[0.5, 1.0]])
+    >>> with TemporaryDirectory() as path:
+    ...     run.save(path)
+    ...     load(path).values.tolist()
+    [[0.5, 1.0]]
     """
     contents = folder.read(path)
     try:
         run, network = _run_of(contents)
-    except Exception as error:  # whatever a forged file makes NumPy or msgspec raise
-        wrong = "loaded" if isinstance(_cause(error), LimitError) else "a run that whatfor wrote"
-        raise FolderError(f"{path} is not {wrong}: {_sentence(error)}") from error
+    except Exception as error:  # a forged file can make NumPy or msgspec raise any error
+        wrong = "was not loaded" if isinstance(_cause(error), LimitError) else "is not a run that whatfor wrote"
+        raise FolderError(f"{path} {wrong}: {_sentence(error)}") from error
     if network is not None:
         from whatfor.needed import need_safetensors, need_sb3, need_torch
 
@@ -61,69 +68,81 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         need_safetensors()
         from whatfor.deep.loading import network_in
 
-        network_in(run, network, contents.tensors, cells=cells, agent=agent)
+        return network_in(run, network, contents.tensors, cells=cells, agent=agent)
     return run
 
 
 def _cause(error: Exception) -> BaseException:
-    """The limit behind an error of msgspec's own, or the error."""
+    """The ``LimitError`` behind an error of msgspec, or the error itself."""
     return error.__cause__ if isinstance(error.__cause__, LimitError) else error
 
 
 def _sentence(error: Exception) -> str:
-    """What an error says, on one line."""
+    """An error's message on one line."""
     if isinstance(error, KeyError) and error.args:
         return f"it has no {error.args[0]}"
     return " ".join(str(_cause(error)).split()) or type(error).__name__
 
 
 def _contents_of(run: Run) -> Contents:
-    """What a folder holds of a run."""
+    """The document, arrays and tensors of a run."""
+    if run.agent is None and run.playing.beliefs is not None:
+        name = type(run.playing.beliefs).__name__
+        raise FolderError(
+            f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
+        )
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
-    said: dict[str, Any] = {
+    data: dict[str, Any] = {
         "labels": run.labels.to_json(),
         "settings": run.settings,
         "stopped": run.stopped,
+        "own_values": run.origin.own_values,
         "ledger": None,
         "snapshot": None,
         "table": None,
     }
-    if run._snapshot is not None:
-        held, said["snapshot"] = run._snapshot
-        arrays |= {f"snapshot_{name}": array for name, array in held.items()}
-    world = run._place.world if run._place is not None else run._table
+    if run.origin.snapshot is not None:
+        snapshot, data["snapshot"] = run.origin.snapshot
+        arrays |= {f"snapshot_{name}": array for name, array in snapshot.items()}
+    world = run.playing.known_world
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
         arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
-        said["table"] = {"max_steps": world.max_steps}
+        data["table"] = {"max_steps": world.max_steps}
     groups = {"arrays": arrays}
     if run.ledger is not None:
-        said["ledger"], groups["ledger"] = _ledger_out(run.ledger)
+        data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
     tensors: dict[str, bytes] = {}
-    if isinstance(run._beliefs, Seeing):
+    if run.agent is not None:
         from whatfor.needed import need_safetensors
 
         need_safetensors()
         from whatfor.deep.saving import network_out
 
-        said["network"], tensors = network_out(run)
+        data["network"], tensors = network_out(run)
     try:
-        return Contents({"run": document.encode(said)}, groups, tensors)
+        return Contents({"run": document.encode(data)}, groups, tensors)
     except (TypeError, ValueError) as error:
         raise FolderError(
-            f"this run cannot be saved: {error}. Its settings may hold finite numbers, text, lists and dictionaries"
+            f"this run cannot be saved: {error}. Its settings may contain finite numbers, text, lists and dictionaries"
         ) from error
 
 
 def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
-    """The run that a folder holds, and what it says of a network; raises an exception where anything in it is wrong."""
+    """Rebuild and validate a run; also returns the document of its network."""
     stored, plain = document.decode(contents.documents["run"])
     labels, arrays = stored.labels, contents.arrays["arrays"]
     tables = _finite("tables", _array(arrays, "tables", np.float64, 3))
     if tables.shape[1:] != (labels.n_states, labels.n_actions) or len(tables) < 1:
-        raise ValueError(f"its tables have shape {tables.shape}, which its labels do not")
+        raise ValueError(f"its tables have shape {tables.shape}, which does not fit its labels")
     ledger = None if stored.ledger is None else _ledger_in(stored.ledger, contents.arrays["ledger"], labels)
     returns = _finite("returns", _array(arrays, "returns", np.float64, 1))
     lengths = _within("lengths", _array(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
+    snapshot, table = None, None
+    if stored.snapshot is not None:
+        saved = {name.removeprefix("snapshot_"): one for name, one in arrays.items() if name.startswith("snapshot_")}
+        snapshot = (_snapshot_in(saved, labels, tables, ledger), plain["snapshot"])
+    if stored.table is not None:
+        table = _table_in(arrays, labels, stored.table.max_steps)
     run = Run(
         labels=labels,
         values=tables,
@@ -131,12 +150,8 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         history=History(returns, lengths),
         settings=plain["settings"],
         stopped=stored.stopped,
+        origin=Origin(table=table, snapshot=snapshot, own_values=stored.own_values),
     )
-    if stored.snapshot is not None:
-        held = {name.removeprefix("snapshot_"): array for name, array in arrays.items() if name.startswith("snapshot_")}
-        run._snapshot = (_snapshot_in(held, run), plain["snapshot"])
-    if stored.table is not None:
-        run._table = _table_in(arrays, labels, stored.table.max_steps)
     return run, stored.network
 
 
@@ -145,7 +160,7 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
 
 def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     n, lines = len(ledger), ledger.lines
-    columns: Group = {**lines._asdict(), "breaks": ledger.breaks}
+    columns: Group = {**lines._asdict(), "breaks": ledger.breaks, "finals": ledger.finals}
     if ledger.order == "replayed":
         columns["origin"] = ledger.origins.astype(np.int32)
     if ledger.initial is not None:
@@ -158,7 +173,7 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     }, columns
 
 
-def _ledger_in(stored: document.Ledger, columns: Group, labels: Labels) -> Ledger:
+def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) -> Ledger:
     check_limit("states", stored.n_tables * labels.n_states, "its ledger")
     if len({*ENDINGS, *stored.endings}) < len(ENDINGS) + len(stored.endings):
         raise ValueError("two of its endings have the same name")
@@ -179,50 +194,62 @@ def _ledger_in(stored: document.Ledger, columns: Group, labels: Labels) -> Ledge
     for name in VARYING:
         column = _array(columns, name, np.float64, 1)
         if len(column) not in (1, n) or not ((column >= 0) & (column <= 1)).all():
-            raise ValueError(f"the ledger's {name} has wrong numbers")
+            raise ValueError(f"the ledger's {name} has the wrong length or numbers outside 0 to 1")
         setattr(store, name, column)
     store.breaks = _within("breaks", _array(columns, "breaks", np.int64, 2), 0, 2**62)
     store.n_breaks = len(store.breaks)
     if store.breaks.shape[1] != 2 or (np.diff(store.breaks, axis=0) < 0).any():
         raise ValueError("the ledger's episodes are out of order")
     if len(store.breaks) and store.breaks[-1, 0] > n:
-        raise ValueError("an episode of the ledger starts behind its end")
+        raise ValueError("an episode of the ledger starts after the ledger's end")
     if store.replayed:
         store.origin = _within("origin", _array(columns, "origin", np.int32, 1, n), 0, 2**31)
     store.used = n
+    finals = _array(columns, "finals", np.int64, 2)
+    if finals.shape[1] != 2:
+        raise ValueError("the ledger's final states are out of order")
+    _within("finals", finals[:, 0], 0, 2**31 if store.replayed else n)
+    _within("finals", finals[:, 1], 0, labels.n_states)
+    store.add_finals(finals)
     ledger.freeze()
     return ledger
 
 
-# -- what training goes on from --------------------------------------------------------------
+# -- the state of training, to resume from ---------------------------------------------------
 
 
-def _snapshot_in(held: Group, run: Run) -> Group:
-    pairs, n_states = run.labels.n_states * run.labels.n_actions, run.labels.n_states
-    cells, names = run.tables.size, len(ENDINGS) + len(run.labels.ending_names)
-    counters = _array(held, "counters", np.int64, 1, N_COUNTERS)
-    stored = len(_array(held, "pair", np.int32, 1))
-    ledger = run.ledger
+def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledger: Ledger | None) -> Group:
+    pairs, n_states = labels.n_states * labels.n_actions, labels.n_states
+    cells, names = tables.size, len(ENDINGS) + len(labels.ending_names)
+    counters = _array(saved, "counters", np.int64, 1, N_COUNTERS)
+    stored = len(_array(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
     fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
-    if not fits or not stored <= counters[EXPERIENCES] < 2**62 or counters[CURSOR] < 0 or counters[TABLE] not in (0, 1):
+    if (
+        not fits
+        or not stored <= counters[EXPERIENCES] < 2**62
+        or counters[CURSOR] < 0
+        or counters[ACTIVE_TABLE] not in (0, 1)
+    ):
         raise ValueError("the saved learner does not fit its ledger")
     if ledger is not None:
-        if tuple(ledger.endings[len(ENDINGS) : names]) != run.labels.ending_names:
+        if tuple(ledger.endings[len(ENDINGS) : names]) != labels.ending_names:
             raise ValueError("the endings of its ledger are not those of its labels")
-        if ledger.n_tables != len(run.tables):
-            raise ValueError("its ledger is of another number of tables than its learner")
-    tries = _within("tries", _array(held, "tries", np.int64, 1), 0, 2**62)
+        if ledger.n_tables != len(tables):
+            raise ValueError("its ledger and its learner have different numbers of tables")
+    tries = _within("tries", _array(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
     return {
-        "values": _finite("values", _array(held, "values", np.float64, 1, cells)),
+        "values": _finite("values", _array(saved, "values", np.float64, 1, cells)),
         "tries": tries,
         "counters": counters,
-        "pair": _within("pair", held["pair"], 0, pairs),
-        "next_state": _within("next_state", _array(held, "next_state", np.int32, 1, stored), 0, n_states),
-        "reward": _finite("reward", _array(held, "reward", np.float64, 1, stored)),
-        "ending": _within("ending", _array(held, "ending", np.int32, 1, stored), ending_place(names - 1), GOES_ON + 1),
+        "pair": _within("pair", saved["pair"], 0, pairs),
+        "next_state": _within("next_state", _array(saved, "next_state", np.int32, 1, stored), 0, n_states),
+        "reward": _finite("reward", _array(saved, "reward", np.float64, 1, stored)),
+        "ending": _within(
+            "ending", _array(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1
+        ),
     }
 
 
@@ -244,7 +271,7 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
             "ending",
             _array(arrays, "table_ending", np.int32, 1, len(chance)),
             ending_place(len(ENDINGS) + len(labels.ending_names) - 1),
-            GOES_ON + 1,
+            NOT_ENDED + 1,
         ),
         start,
         guide_to(start),
@@ -252,13 +279,13 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
 
 
-# -- numbers that may be let in --------------------------------------------------------------
+# -- validation of arrays --------------------------------------------------------------------
 
 
 def _array(group: Group, name: str, dtype: Any, ndim: int, length: int | None = None) -> NDArray[Any]:
     array = group[name]
     if array.dtype != dtype or array.ndim != ndim or (length is not None and len(array) != length):
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, which is not what a run holds")
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, unlike any run's")
     return np.ascontiguousarray(array)
 
 
@@ -273,16 +300,16 @@ def _within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]
 def _finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if not np.isfinite(array).all():
         raise ValueError(
-            f"{name} holds NaN or infinite numbers: its learning has diverged, so there is nothing to explain. "
+            f"{name} contains NaN or infinite numbers: training has diverged, so there is nothing to explain. "
             "Train again with smaller rewards or a smaller step size"
         )
     return array
 
 
 def _check_summed(name: str, summed: NDArray[np.float64], first: NDArray[np.int64]) -> None:
-    """Raise ``ValueError`` unless chances, summed up from each of ``first`` on, rise to 1."""
+    """Raise ``ValueError`` unless the cumulative probabilities that start at each of ``first`` rise to 1."""
     rising = np.diff(summed, prepend=0.0) >= 0.0
     rising[first] = summed[first] >= 0.0
     last = summed[np.append(first[1:], len(summed)) - 1]
     if not rising.all() or not np.allclose(last, 1.0, atol=1e-6):
-        raise ValueError(f"the saved world's chances ({name}) are negative or do not sum to 1")
+        raise ValueError(f"the saved world's probabilities ({name}) are negative or do not sum to 1")

@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do for a while."""
+"""Temporary handlers for Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ P = ParamSpec("P")
 
 
 def interruptible(command: Callable[P, None]) -> Callable[P, None]:
-    """A command that Ctrl-C interrupts with an exception, where it would end the process until now."""
+    """Wrap a command so that Ctrl-C raises ``KeyboardInterrupt`` again after ``__main__`` has turned that off."""
 
     @wraps(command)
-    def begun(*args: P.args, **kwargs: P.kwargs) -> None:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         command(*args, **kwargs)
 
-    return begun
+    return wrapper
 
 
 @contextmanager
 def handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call a function on Ctrl-C and SIGTERM, and put back what they did before; only the main thread may do that.
+    """Call a function on Ctrl-C and SIGTERM, and restore the previous handlers; for the main thread only.
 
-    >>> with handling_signals(lambda *_: print("asked to end")):
+    >>> with handling_signals(lambda *_: print("stopping")):
     ...     signal.raise_signal(signal.SIGTERM)
-    asked to end
+    stopping
     """
     before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -1,4 +1,4 @@
-"""What the command line writes: text that a terminal shows and does not act on, in any encoding, also into a closed pipe."""
+"""Safe output of the command line: no control characters, any encoding, closed pipes."""
 
 from __future__ import annotations
 
@@ -6,67 +6,88 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from whatfor.text import printable
 
 
-def say(text: object) -> None:
+def print_safely(text: object) -> None:
     """Print a text; control characters are written as escapes.
 
-    >>> say("\\x1b[2Jgone")
+    >>> print_safely("\\x1b[2Jgone")
     \\x1b[2Jgone
     """
     print(printable(str(text)))
 
 
-def complain(text: object) -> None:
+def print_error(text: object) -> None:
     """Print a message to the error output."""
     if sys.stderr is not None:
         print(f"whatfor: {printable(str(text))}", file=sys.stderr)
 
 
+@contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[str, float], None] | None]:
+    """Show a progress bar; yields a function of a description and the share that is done, or None without a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(name),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda doing, share: bar.update(task, description=doing, completed=share)
+
+
 def run_command(command: Callable[[], None]) -> None:
-    """Run a command; what goes wrong with words and files gets one line and exit status 2, not a traceback."""
+    """Run a command; errors of the user and of files give one line and exit status 2 instead of a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # "?" for a character that the encoding lacks
-    warnings.showwarning = lambda message, *_, **__: complain(message)
+    warnings.showwarning = lambda message, *_, **__: print_error(message)
     try:
         try:
             command()
         finally:
             _flush()
-    except BrokenPipeError:  # the reader of the output has gone, as head does
+    except BrokenPipeError:  # the reader closed the pipe, as head does
         sys.exit(1)
     except KeyboardInterrupt:
-        complain("interrupted")
+        print_error("interrupted")
         sys.exit(130)
     except OSError as error:
-        complain(describe(error))
+        print_error(describe(error))
         sys.exit(2)
     except Exception as error:
         if not isinstance(error, ValueError | ImportError) and not type(error).__module__.startswith("gymnasium"):
             raise
-        complain(error)
+        print_error(error)
         sys.exit(2)
 
 
 def describe(error: OSError) -> str:
-    """What went wrong with a file, and what to do about it.
+    """A message about a file error, with advice.
 
     >>> describe(PermissionError(13, "Permission denied", "out/why.png"))
-    'out/why.png cannot be read or written: Permission denied. Choose another place, or change who may use this one'
+    'out/why.png cannot be read or written: Permission denied. Choose another path, or change its permissions'
     """
     if error.filename is None:
         return f"the output could not be written: {error.strerror or error}"
     place = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-    advice = "change who may use this one" if isinstance(error, PermissionError) else "free some space"
-    return f"{place} cannot be read or written: {error.strerror}. Choose another place, or {advice}"
+    advice = "change its permissions" if isinstance(error, PermissionError) else "free some space"
+    return f"{place} cannot be read or written: {error.strerror}. Choose another path, or {advice}"
 
 
 def _flush() -> None:
-    """Write what is still buffered; where that fails, drop it, so that Python does not try again at exit."""
+    """Flush the output; on failure drop it, so that Python does not try again at exit."""
     if sys.stdout is None:
         return
     try:

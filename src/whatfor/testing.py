@@ -1,4 +1,8 @@
-"""The contracts as public checks, for learners and beliefs of somebody else's making."""
+"""Public checks of the learner and belief contracts, for third-party classes.
+
+>>> from whatfor import QLearning
+>>> check_learner(QLearning())  # raises AssertionError if the learner breaks the contract
+"""
 
 from __future__ import annotations
 
@@ -12,18 +16,18 @@ from whatfor.beliefs.protocol import Beliefs
 from whatfor.learners.protocol import Agent, Learner
 from whatfor.learners.schedules import explorations
 from whatfor.ledger import Ledger
-from whatfor.training.loop import Plan, Played, play_python
+from whatfor.training.loop import Plan, Progress, play_python
 from whatfor.worlds.steppers import WorldStepper
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
-STATES, ACTIONS, EPISODES, LIMIT = 5, 3, 40, 8
+N_STATES, N_ACTIONS, N_EPISODES, MAX_EPISODE_LENGTH = 5, 3, 40, 8
 #: Identities hold to this, relative to the sum of |weight * reward|.
 EXACT = 1e-12
 
 
-def random_world(seed: int, *, states: int = STATES, actions: int = ACTIONS, noisy: bool = True) -> World:
-    """A small random world; ``noisy``: the reward is drawn, else a function of state and action.
+def random_world(seed: int, *, states: int = N_STATES, actions: int = N_ACTIONS, noisy: bool = True) -> World:
+    """A small random world; with ``noisy=False``, the reward is a function of state and action.
 
     >>> random_world(0).labels.n_states
     5
@@ -41,18 +45,18 @@ def random_world(seed: int, *, states: int = STATES, actions: int = ACTIONS, noi
 
 
 def check_learner(learner: Any, *, seed: int = 0) -> None:
-    """Raise ``AssertionError``, with what to change, unless a learner keeps the contract.
+    """Raise ``AssertionError``, with advice, unless a learner keeps the contract.
 
-    It trains on a small random world and compares the tables with what the ledger says of them.
+    It trains on a small random world and compares the agent's tables with the values recomputed from the ledger.
 
     >>> from whatfor.learners import QLearning
     >>> check_learner(QLearning())
     """
     lacking = [name for name in ("discount", "exploration", "n_tables", "order", "start") if not hasattr(learner, name)]
     assert not lacking, f"a learner needs {', '.join(lacking)}: see whatfor.learners.Learner"
-    agent, ledger, played = _trained(learner, seed)
+    agent, ledger, played = _train(learner, seed)
     assert ledger is not None
-    shape = (learner.n_tables, STATES, ACTIONS)
+    shape = (learner.n_tables, N_STATES, N_ACTIONS)
     assert np.shape(agent.tables) == shape, (
         f"agent.tables has shape {np.shape(agent.tables)}; it must be {shape}: (tables, states, actions)"
     )
@@ -60,73 +64,75 @@ def check_learner(learner: Any, *, seed: int = 0) -> None:
     audit = Audit(ledger, values=agent.tables)
     scale = max(1.0, float(np.abs(agent.tables).max()))
     assert audit.residual <= EXACT * scale, (
-        f"the recorded updates make other values than the agent's own (off by {audit.residual:.2g}): "
+        f"the recorded updates give other values than the agent's own (off by {audit.residual:.2g}): "
         "record each update with the step size, discount and bootstrap cell that were used, in the order of use"
     )
     assert ledger.n_episodes == len(played.lengths), (
-        f"{len(played.lengths)} episodes were played, the ledger tells of {ledger.n_episodes}: after a truncation that is "
+        f"{len(played.lengths)} episodes were played, but the ledger has {ledger.n_episodes}: after a truncation that is "
         "bootstrapped through, call ledger.new_episode()"
     )
     assert not ledger.timed_out.any(), "a truncation that should be bootstrapped through was recorded as an end"
-    limited, limited_ledger, limited_played = _trained(learner, seed, time_out_ends=True)
+    limited, limited_ledger, limited_played = _train(learner, seed, time_out_ends=True)
     assert limited_ledger is not None
     assert limited_ledger.timed_out.sum() == limited_played.cuts, (
-        f"{limited_played.cuts} episodes were cut by a limit that counts as an end, {limited_ledger.timed_out.sum()} were recorded so: "
+        f"{limited_played.cuts} episodes ended at a time limit that counts as an end, but {limited_ledger.timed_out.sum()} were recorded as such: "
         "bootstrap from transition.following (None: an end), and record ending=transition.ending"
     )
     residual = Audit(limited_ledger, values=limited.tables).residual
     assert residual <= EXACT * scale, (
-        f"with a time limit as an end, the updates make other values (off by {residual:.2g})"
+        f"with a time limit as an end, the recorded updates give other values than the agent's own (off by {residual:.2g})"
     )
-    again, _, _ = _trained(learner, seed)
+    again, _, _ = _train(learner, seed)
     assert np.array_equal(again.tables, agent.tables), (
-        "two runs with one seed differ: draw only from the generator that start() is given"
+        "two runs with the same seed differ: draw only from the generator that is passed to start()"
     )
-    silent, _, _ = _trained(learner, seed, record=False)
+    silent, _, _ = _train(learner, seed, record=False)
     assert np.array_equal(silent.tables, agent.tables), (
-        "recording changes what is learned: start(ledger=None) must learn the same"
+        "recording changes what is learned: start(ledger=None) must learn the same values"
     )
 
 
-def _trained(
+def _train(
     learner: Learner, seed: int, record: bool = True, time_out_ends: bool = False
-) -> tuple[Agent, Ledger | None, Played]:
+) -> tuple[Agent, Ledger | None, Progress]:
     ledger = None
     if record:
         ledger = Ledger(
-            STATES, ACTIONS, n_tables=learner.n_tables, initial=getattr(learner, "initial", None), order=learner.order
+            N_STATES,
+            N_ACTIONS,
+            n_tables=learner.n_tables,
+            initial=getattr(learner, "initial", None),
+            order=learner.order,
         )
-    agent = learner.start(STATES, ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
-    epsilons = explorations(learner.exploration, 0, EPISODES)
-    played = Played.nothing(EPISODES)
+    agent = learner.start(N_STATES, N_ACTIONS, ledger=ledger, generator=np.random.default_rng(seed))
+    epsilons = explorations(learner.exploration, 0, N_EPISODES)
+    played = Progress.empty(N_EPISODES)
     stepper = _Checking(random_world(seed), seed)
-    play_python(stepper, agent, Plan(epsilons, LIMIT, time_out_ends), played, lambda: None)
+    play_python(stepper, agent, Plan(epsilons, MAX_EPISODE_LENGTH, time_out_ends), played, lambda: None)
     settle: Callable[[], None] = getattr(agent, "settle", lambda: None)
     settle()
     return agent, ledger, played
 
 
 class _Checking(WorldStepper):
-    """A world that looks at the actions it is given."""
+    """A stepper that validates the actions."""
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
-        """As any step, after a look at the action."""
+        """Validate the action and take the step."""
         assert isinstance(action, (int, np.integer)), f"the agent chose {action!r}; an action is an int"
-        assert 0 <= action < ACTIONS, f"the agent chose action {action}; there are 0 to {ACTIONS - 1}"
+        assert 0 <= action < N_ACTIONS, f"the agent chose action {action}; there are 0 to {N_ACTIONS - 1}"
         return super().step(action)
 
 
 def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: float | None = EXACT) -> None:
     """Raise ``AssertionError`` unless beliefs keep the contract, for every state and action.
 
-    ``tolerance``: how far earnings may be from the value, relative to the largest value; None for
-    beliefs whose values do not come from their earnings alone.
+    ``tolerance``: the largest difference between the sum of earnings and the value, relative to the largest value;
+    None for beliefs whose values do not come from their earnings alone.
 
     >>> check_beliefs(Audit(Ledger(n_states=2, n_actions=1)), 2, 1)
     """
-    assert isinstance(beliefs, Beliefs), (
-        "beliefs need visits(state, action), earnings(state, action) and value(state, action)"
-    )
+    assert isinstance(beliefs, Beliefs), "beliefs are a subclass of whatfor.beliefs.Beliefs, with row(at, action)"
     values = np.array([[beliefs.value(s, a) for a in range(n_actions)] for s in range(n_states)])
     assert np.isfinite(values).all(), "a value is not finite"
     for s in range(n_states):
@@ -145,4 +151,6 @@ def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: flo
                     f"earnings({s}, {a}) sum to {earnings.sum():.6g}, the value is {values[s, a]:.6g}"
                 )
             visits += 1.0
-            assert not np.array_equal(beliefs.visits(s, a), visits), "visits() hands out its own array; return a copy"
+            assert not np.array_equal(beliefs.visits(s, a), visits), (
+                "visits() returns its internal array; return a copy"
+            )

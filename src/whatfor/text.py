@@ -1,14 +1,14 @@
-"""Plain text: what names may contain, and how any text is made safe to print."""
+"""Plain text: which characters names may contain, safe printing, and the format of numbers."""
 
 from __future__ import annotations
 
 import os
 import re
 
-#: Characters that a terminal or a page would act on instead of showing: control characters, line separators,
-#: marks that change the direction of writing, and halves of surrogate pairs.
+#: Characters that a terminal or a page would interpret instead of showing: control characters, line separators,
+#: marks that change the writing direction, and unpaired surrogates.
 UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
-#: The longest name.
+#: The most characters in a name.
 MAX_LENGTH = 10_000
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _UNSAFE_IN_LINES = re.compile(f"(?![\n\t])[{UNSAFE}]")
@@ -37,7 +37,7 @@ def check_plain(what: str, text: object) -> None:
 
 
 def printable(text: str) -> str:
-    """A text with every unsafe character written as an escape; lines and tabs stay.
+    """A text with every unsafe character escaped; newlines and tabs stay.
 
     >>> printable("\\x1b[31mred")
     '\\\\x1b[31mred'
@@ -46,7 +46,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, length: int | None = None) -> str:
-    """The same on one line, at most so long.
+    """A printable text on one line, shortened to ``length`` characters.
 
     >>> one_line("it failed:\\n  twice"), one_line("again and again", 8)
     ('it failed: twice', 'again...')
@@ -65,9 +65,47 @@ def shortened(text: str, length: int = 200) -> str:
 
 
 def file_name(path: str | os.PathLike[str]) -> str:
-    """The last part of a path as one line of text, whatever encoding the system uses for names of files.
+    """The last part of a path as one line of text, whatever the file system's encoding.
 
     >>> file_name("runs/taxi"), file_name(os.fsdecode("runs/p\u00f6nk".encode()))
     ('taxi', 'p\u00f6nk')
     """
     return one_line(os.fsencode(os.path.basename(os.path.realpath(path))).decode("utf-8", "replace"))
+
+
+def count(number: int, what: str) -> str:
+    """A number with its noun in the singular or plural.
+
+    >>> count(1, "time"), count(1234, "time")
+    ('1 time', '1,234 times')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, in the form that all texts use; only exact shares print as 0 % or 100 %.
+
+    >>> percent(0.678), percent(0.0312), percent(0.0003), percent(0.9996), percent(1.0), percent(0.0)
+    ('68 %', '3.1 %', '< 0.1 %', '> 99 %', '100 %', '0 %')
+    """
+    number = 100.0 * share
+    if abs(number) < 1e-9:
+        return "0 %"
+    if 0.0 < number < 0.05:
+        return "< 0.1 %"
+    if 99.5 <= number < 100.0 - 1e-9:  # a sum of shares may miss 100 by a rounding error
+        return "> 99 %"
+    return f"{number:.0f} %" if abs(number) >= 9.95 else f"{number:.1f}".removesuffix(".0") + " %"
+
+
+def amount(number: float, *, signed: bool = False) -> str:
+    """A value with at most four significant digits.
+
+    >>> amount(15.28412), amount(-0.00123456), amount(20.0), amount(123456.7), amount(2.5, signed=True), amount(0.0, signed=True)
+    ('15.28', '-0.001235', '20', '123,457', '+2.5', '0')
+    """
+    number += 0.0  # no minus before 0
+    sign = "+" if signed and number else ""
+    if abs(number) >= 9_999.5:
+        return f"{number:{sign},.0f}"
+    return f"{number:{sign}.4g}"

@@ -1,4 +1,4 @@
-"""Vocabulary: finds known words of several tokens in a text, in one pass however the words overlap."""
+"""Vocabulary: finds known multi-token words in a text in one pass, even if they overlap."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-#: What a word consists of, and so what must not follow it: "3" is not found in "3.5", "4" not in "4°".
-PART = r"[\w.°]"
-_PART = re.compile(PART)
+#: A character of a word, which must not follow a match: "3" is not found in "3.5", nor "4" in "4°".
+WORD_CHARACTER = r"[\w.°]"
+_WORD_CHARACTER = re.compile(WORD_CHARACTER)
 _TOKEN = re.compile(r"[\w.]++°?|.", re.DOTALL)
-_JOINED = re.compile(rf"(?<=[\w.]){PART}")
+_JOINED = re.compile(rf"(?<=[\w.]){WORD_CHARACTER}")
 
 
 class Vocabulary:
-    """An Aho-Corasick automaton over tokens. It reads from right to left, so that its state says what begins at a place.
+    """An Aho-Corasick automaton over tokens. It reads from right to left, so its state gives the words that begin at a position.
 
     >>> scan = Vocabulary(["no", "ace", "usable ace", "no usable ace"]).scan("no usable ace")
     >>> scan.words_at(0), scan.words_at(3), scan.places()["ace"]
@@ -37,7 +37,7 @@ class Vocabulary:
         self._link()
 
     def _link(self) -> None:
-        """From each node: to the longest shorter match (``_fail``), and to the longest shorter word (``_shorter``)."""
+        """Link each node to the longest shorter match (``_fail``) and to the longest shorter word (``_shorter``)."""
         self._fail = [0] * len(self._next)
         self._shorter = [0] * len(self._next)
         waiting = deque(self._next[0].values())
@@ -56,7 +56,7 @@ class Vocabulary:
         return self._next[node].get(token, 0)
 
     def scan(self, text: str) -> Scan:
-        """Where the words are in a text."""
+        """Find the words in a text."""
         nodes: dict[int, int] = {}
         node, at, following, fail = 0, len(text), self._next, self._fail
         for token in reversed(_TOKEN.findall(text)):
@@ -67,7 +67,7 @@ class Vocabulary:
         return Scan(self, text, nodes)
 
     def chain(self, node: int) -> Iterator[str]:
-        """The words that a state has read, the longest first."""
+        """The words that end in a state, the longest first."""
         node = node if self._word[node] else self._shorter[node]
         while node:
             yield self._word[node]
@@ -75,13 +75,13 @@ class Vocabulary:
 
 
 class Scan:
-    """The words of a vocabulary in one text, by where they begin; ``nodes`` are from right to left."""
+    """The words of a vocabulary in one text, by their first character; ``nodes`` are ordered from right to left."""
 
     def __init__(self, vocabulary: Vocabulary, text: str, nodes: dict[int, int]) -> None:
         self._vocabulary, self._text, self._nodes = vocabulary, text, nodes
 
     def words_at(self, at: int) -> list[str]:
-        """The words that begin at a place and end there as whole words, the longest first."""
+        """The whole words that begin at a position, the longest first."""
         node = self._nodes.get(at, 0)
         if not node and _JOINED.match(self._text, at):  # within a token, as in "row3": the rest of it counts as one
             rest = _TOKEN.match(self._text, at)
@@ -89,7 +89,7 @@ class Scan:
         return [word for word in self._vocabulary.chain(node) if ends(self._text, at + len(word))] if node else []
 
     def places(self) -> dict[str, list[int]]:
-        """By word, where it begins, from left to right; what follows it is not looked at."""
+        """For each word, the positions where it begins, from left to right; it may be part of a longer word."""
         by_node: dict[int, list[int]] = defaultdict(list)
         for at, node in self._nodes.items():
             by_node[node].append(at)
@@ -101,9 +101,9 @@ class Scan:
 
 
 def ends(text: str, at: int) -> bool:
-    """Whether a word that stops here is a whole one.
+    """Whether a word that ends at a position is a whole word.
 
     >>> ends("row 3, column 4.5", 5), ends("row 3, column 4.5", 15)
     (True, False)
     """
-    return _PART.match(text, at) is None
+    return _WORD_CHARACTER.match(text, at) is None

@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import gymnasium as gym
 from stable_baselines3 import DQN
 
-from whatfor.deep import BeliefCallback, Sizes
+from whatfor.deep import BeliefCallback, BeliefSettings, Sizes
 from whatfor.runs import Run
 
 #: Concepts of CartPole, of all three kinds.
 CONCEPTS: dict[str, Any] = {
-    "pole left": lambda seen: seen[2] < 0.0,
+    "pole left": lambda obs: obs[2] < 0.0,
     "cart": (
-        lambda seen: "left" if seen[0] < -0.1 else "right" if seen[0] > 0.1 else "middle",
+        lambda obs: "left" if obs[0] < -0.1 else "right" if obs[0] > 0.1 else "middle",
         ("left", "middle", "right"),
     ),
-    "swing": (lambda seen: seen[3], (-0.5, 0.5)),
+    "swing": (lambda obs: obs[3], (-0.5, 0.5)),
 }
 ENDINGS: dict[str, Any] = {
-    "fell left": lambda seen: seen[2] < -0.2,
-    "fell right": lambda seen: seen[2] > 0.2,
+    "fell left": lambda obs: obs[2] < -0.2,
+    "fell right": lambda obs: obs[2] > 0.2,
 }
 ALL = CONCEPTS | ENDINGS
-SMALL = Sizes(joint=(32,))
+SMALL = BeliefSettings(sizes=Sizes(joint=(32,)))
 
 
-def learned(env: Any, cells: Any = None, *, steps: int = 600, seed: int = 0, **more: Any) -> tuple[DQN, BeliefCallback]:
-    beside = BeliefCallback(cells, sizes=SMALL, seed=seed, **more)
+def train_agent(
+    env: Any, cells: Any = None, *, steps: int = 600, seed: int = 0, **more: Any
+) -> tuple[DQN, BeliefCallback]:
+    """Train a small DQN, with a belief network alongside it."""
+    callback = BeliefCallback(cells, settings=replace(SMALL, seed=seed), **more)
     model = DQN(
         "MlpPolicy", env, seed=seed, device="cpu", learning_starts=100, train_freq=2, target_update_interval=100,
         batch_size=16, buffer_size=2_000, gamma=0.9, policy_kwargs={"net_arch": [16]},
     )  # fmt: skip
-    model.learn(steps, callback=beside)
-    return model, beside
+    model.learn(steps, callback=callback)
+    return model, callback
 
 
 @cache
 def lake() -> Run:
-    """FrozenLake without ice: countable, and known exactly."""
-    return learned(gym.make("FrozenLake-v1", is_slippery=False), steps=1_500)[1].run
+    """FrozenLake that is not slippery: countable observations, and exact beliefs are known."""
+    return train_agent(gym.make("FrozenLake-v1", is_slippery=False), steps=1_500)[1].run
 
 
 @cache
 def cart() -> tuple[DQN, Run]:
-    """CartPole over concepts."""
-    model, beside = learned("CartPole-v1", CONCEPTS, endings=ENDINGS)
-    return model, beside.run
+    """CartPole, with concepts as cells."""
+    model, callback = train_agent("CartPole-v1", CONCEPTS, endings=ENDINGS)
+    return model, callback.run

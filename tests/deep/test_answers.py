@@ -1,4 +1,4 @@
-"""Deep runs answer like any run, and say how far they can be trusted."""
+"""The answers of deep runs, and the quality that they report."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
-from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, learned
+from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, train_agent
 
 import whatfor as wf
-from whatfor.deep import BeliefCallback, learn_after
+from whatfor.deep import BeliefCallback, BeliefSettings, learn_after
 from whatfor.explanations import Intention, Trust
-from whatfor.explanations.phrases import Plan
-from whatfor.layouts import layout_of
+from whatfor.explanations.phrases import Expectation
+from whatfor.question import layout_of
 from whatfor.testing import check_beliefs
+from whatfor.text import amount
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 
 
-def test_a_countable_deep_run_answers_everything_but_the_ledgers_questions() -> None:
+def test_a_countable_deep_run_answers_all_questions_that_need_no_ledger() -> None:
     run = lake()
     why = run.intention(0)
     assert why.value == pytest.approx(run.values[0].max())
@@ -36,16 +37,16 @@ def test_a_countable_deep_run_answers_everything_but_the_ledgers_questions() -> 
     assert comparison.verdict == "unjudged"
     assert run.simulation(0, rollouts=5).rollouts == 5
     check_beliefs(run.beliefs, 16, 4, tolerance=None)
-    for ask in ("provenance", "timeline", "parts"):
-        with pytest.raises(ValueError, match="needs the ledger of a tabular run; a network keeps none"):
-            getattr(run, ask)(0)
-    for told in (why, contrast, comparison, run.outcomes(0)):
-        assert json.dumps(told.to_json(), allow_nan=False)
-        assert told.to_json()["trust"]["grade"] == run.trust.grade  # type: ignore[union-attr]
-        layout_of(told)
+    for question in ("provenance", "timeline", "parts"):
+        with pytest.raises(ValueError, match="needs the ledger of a tabular run, and a network has none"):
+            getattr(run, question)(0)
+    for answer in (why, contrast, comparison, run.outcomes(0)):
+        assert json.dumps(answer.to_json(), allow_nan=False)
+        assert answer.to_json()["trust"]["grade"] == run.trust.grade  # type: ignore[union-attr]
+        layout_of(answer)
 
 
-def test_a_run_over_concepts_is_asked_by_observation_and_by_words() -> None:
+def test_a_run_over_concepts_accepts_observations_and_words() -> None:
     model, run = cart()
     why = run.intention(UPRIGHT)
     own = model.q_net(model.policy.obs_to_tensor(UPRIGHT[None])[0]).detach().numpy()[0]
@@ -53,80 +54,81 @@ def test_a_run_over_concepts_is_asked_by_observation_and_by_words() -> None:
     assert run.labels.words(why.state) == "not pole left; cart middle; swing -0.5 to 0.5"
     other = run.intention(UPRIGHT + np.float32([0.0, 0.4, 0.0, 0.0]))
     assert other.state == why.state  # the same cell
-    assert not np.array_equal(other.visits, why.visits)  # seen with other eyes
+    assert not np.array_equal(other.visits, why.visits)  # the network reads the observation, not the cell
     assert run.intention(run.labels.words(why.state)).state == why.state
     assert set(run.outcomes(UPRIGHT).chances) == {"terminated", *ENDINGS}
 
 
-def test_simulation_plays_the_network_itself_from_the_very_observation() -> None:
+def test_simulation_plays_the_network_from_the_exact_observation() -> None:
     model, run = cart()
-    played = run.simulation(UPRIGHT, rollouts=3)
+    simulation = run.simulation(UPRIGHT, rollouts=3)
     env, total = gym.make("CartPole-v1"), 0.0
     env.reset(seed=0)
     env.unwrapped.state = np.array(UPRIGHT, np.float64)  # type: ignore[attr-defined]
-    seen, steps, over = UPRIGHT, 0, False
-    while not over:
-        action = int(model.predict(seen, deterministic=True)[0])
-        seen, reward, terminated, truncated, _ = env.step(action)
-        total, steps, over = total + 0.9**steps * float(reward), steps + 1, terminated or truncated
-    assert played.length == steps
-    assert played.value == pytest.approx(total)
+    observation, steps, done = UPRIGHT, 0, False
+    while not done:
+        action = int(model.predict(observation, deterministic=True)[0])
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total, steps, done = total + 0.9**steps * float(reward), steps + 1, terminated or truncated
+    assert simulation.length == steps
+    assert simulation.value == pytest.approx(total)
     assert len(run.episode(UPRIGHT)) == steps
     assert run.evaluate(episodes=3).lengths.min() >= 1
     assert run.comparison(UPRIGHT, rollouts=3).exact is None
 
 
-def test_two_observations_of_one_cell_are_played_apart() -> None:
+def test_two_observations_of_one_cell_are_simulated_separately() -> None:
     _, run = cart()
     beliefs = wf.SimulatedBeliefs("CartPole-v1", run.beliefs, discount=0.9, rollouts=2)
     leaning = np.array([0.0, 0.0, 0.2, 0.0], np.float32)
-    one, two = run.beliefs.situation(UPRIGHT), run.beliefs.situation(leaning)  # type: ignore[attr-defined]
-    assert one == two
+    one, two = run.situation(UPRIGHT), run.situation(leaning)
+    assert one.index == two.index
+    assert one != two
     assert beliefs.value(one, 0) != beliefs.value(two, 0)
 
 
-def test_asking_does_not_move_the_agent() -> None:
+def test_questions_do_not_change_the_training() -> None:
     weights = []
-    for asks in (False, True):
-        model, beside = learned("CartPole-v1", CONCEPTS, steps=300)
-        if asks:
-            beside.run.simulation(UPRIGHT, rollouts=3)
-            beside.run.evaluate(episodes=2)
-        model.learn(300, callback=beside, reset_num_timesteps=False)
+    for questions in (False, True):
+        model, callback = train_agent("CartPole-v1", CONCEPTS, steps=300)
+        if questions:
+            callback.run.simulation(UPRIGHT, rollouts=3)
+            callback.run.evaluate(episodes=2)
+        model.learn(300, callback=callback, reset_num_timesteps=False)
         weights.append([p.detach().clone() for p in model.q_net.parameters()])
     assert all((a == b).all() for a, b in zip(*weights, strict=True))
 
 
-def test_a_run_stays_what_it_was_when_it_was_taken() -> None:
-    model, beside = learned("CartPole-v1", CONCEPTS, steps=300)
-    run = beside.run
+def test_a_run_does_not_change_with_further_training() -> None:
+    model, callback = train_agent("CartPole-v1", CONCEPTS, steps=300)
+    run = callback.run
     before = run.intention(UPRIGHT).to_json()
-    assert beside.run is run  # nothing was learned since
-    model.learn(300, callback=beside, reset_num_timesteps=False)
+    assert callback.run is run  # no update since
+    model.learn(300, callback=callback, reset_num_timesteps=False)
     assert run.intention(UPRIGHT).to_json() == before
-    assert beside.run.intention(UPRIGHT).to_json() != before
+    assert callback.run.intention(UPRIGHT).to_json() != before
 
 
 def test_a_callback_belongs_to_one_agent() -> None:
-    _, beside = learned("CartPole-v1", CONCEPTS, steps=200)
+    _, callback = train_agent("CartPole-v1", CONCEPTS, steps=200)
     from stable_baselines3 import DQN
 
-    with pytest.raises(ValueError, match="has learned beside another agent"):
-        DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beside)
+    with pytest.raises(ValueError, match="was trained alongside another agent"):
+        DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=callback)
 
 
-def test_what_is_judged_is_spread_over_all_experience() -> None:
+def test_checked_pairs_are_spread_over_the_replay_buffer() -> None:
     from stable_baselines3 import DQN
     from stable_baselines3.common.env_util import make_vec_env
 
-    beside = BeliefCallback(CONCEPTS, sizes=SMALL)
+    callback = BeliefCallback(CONCEPTS, settings=SMALL)
     model = DQN("MlpPolicy", make_vec_env("CartPole-v1", n_envs=4, seed=0), seed=0, device="cpu", learning_starts=100)
-    model.learn(800, callback=beside)
-    seen, _ = beside.visited(40)
-    assert len(seen) == 40
+    model.learn(800, callback=callback)
+    observations, _ = callback.visited(40)
+    assert len(observations) == 40
     assert model.replay_buffer is not None
     last = model.replay_buffer.observations[model.replay_buffer.pos - 1]
-    assert (seen[-4:] == last).all()
+    assert (observations[-4:] == last).all()
 
 
 def test_bad_observations_are_refused() -> None:
@@ -135,83 +137,82 @@ def test_bad_observations_are_refused() -> None:
         run.intention(np.full(4, np.nan, np.float32))
 
 
-def test_an_observation_of_another_shape_is_no_cell() -> None:
+def test_an_observation_of_another_shape_is_refused() -> None:
     _, run = cart()
     for wrong in (np.zeros(3), (0, 0, 0), np.zeros((2, 4))):
         with pytest.raises(ValueError, match=r"an observation has the shape \(4,\)"):
             run.intention(wrong)
 
 
-def test_a_pair_that_no_batch_held_is_a_guess_and_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, callback = learned("FrozenLake-v1", steps=130)
+def test_an_answer_about_a_pair_without_samples_is_called_a_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, callback = train_agent("FrozenLake-v1", steps=130)
     run = callback.run
-    state, action = (int(at) for at in np.argwhere(run.beliefs.tried()[:15] == 0)[0])  # type: ignore[attr-defined]
-    told = run.comparison(state, action, rollouts=10)
-    assert told.verdict == "unjudged"
-    assert "it expects nothing" not in str(told)
-    assert f"{told.measures[0].believed:.3f} believed" in str(told)
+    state, action = (int(at) for at in np.argwhere(run.beliefs.tries[:15] == 0)[0])  # type: ignore[attr-defined]
+    comparison = run.comparison(state, action, rollouts=10)
+    assert comparison.verdict == "unjudged"
+    assert "it expects nothing" not in str(comparison)
+    assert f"value: estimated {amount(comparison.measures[0].believed)}, true" in str(comparison)
     contrast = run.contrast(state, action)
-    assert f"{run.labels.actions[action].capitalize()} was in no batch it learned from here" in str(contrast)
+    assert f"{run.labels.actions[action]!r} was in none of its training batches here" in str(contrast)
     assert run.trust is not None
     assert run.trust.grade == "poor"
-    monkeypatch.setattr(
-        Intention, "plan", lambda _: Plan("to reach the goal", reason=True)
-    )  # a reason, had it earned trust
+    reason = Expectation("to reach the goal", reason=True)  # with a poor grade, not stated as one
+    monkeypatch.setattr(Intention, "expectation", lambda _: reason)
     first = contrast.sentences()[0]
-    assert first.endswith("; if its belief network were to be trusted, it expects to reach the goal.")
+    assert first.endswith("by an unreliable estimate, it expects to reach the goal.")
     assert "because" not in first
 
 
-def test_an_environment_that_renders_is_known_all_the_same() -> None:
-    """Stable-Baselines3 makes them so, from an id."""
-    _, callback = learned("FrozenLake-v1")
+def test_an_environment_that_renders_has_exact_beliefs_too() -> None:
+    """Stable-Baselines3 sets a render mode when it creates an environment from an id."""
+    _, callback = train_agent("FrozenLake-v1")
     trust = callback.run.trust
     assert trust is not None
     assert trust.distance is not None
 
 
-def test_visits_that_tell_another_story_than_earnings_are_told() -> None:
-    told = Trust.of(
+def test_visits_that_disagree_with_earnings_lower_the_grade() -> None:
+    trust = Trust.of(
         lake().labels, np.arange(9.0), np.arange(9.0), by_visits=7.0, distance=0.0, states=1, updates=1, discount=1.0
     )
-    assert told.grade == "poor"
-    assert "visits times mean rewards 7 (87.5%)" in str(told)
-    assert replace(told, by_visits=0.1).grade == "close"
+    assert trust.grade == "poor"
+    assert "visits times mean rewards 7 (88 %)" in str(trust)
+    assert replace(trust, by_visits=0.1).grade == "close"
     run = lake()
     belief = run.beliefs
     assert run.trust is not None
-    pairs = [(s, a) for s, a in np.argwhere(belief.tried() > 0)]  # type: ignore[attr-defined]
-    apart = [abs((belief.visits(s, a) * belief.rewards()).sum() - run.values[s, a]) for s, a in pairs]  # type: ignore[attr-defined]
-    assert min(apart) <= run.trust.by_visits <= max(apart)  # type: ignore[operator]
+    pairs = [(s, a) for s, a in np.argwhere(belief.tries > 0)]  # type: ignore[attr-defined]
+    gaps = [abs((belief.visits(s, a) * belief.rewards()).sum() - run.values[s, a]) for s, a in pairs]  # type: ignore[attr-defined]
+    assert min(gaps) <= run.trust.by_visits <= max(gaps)  # type: ignore[operator]
 
 
-def test_an_environment_that_cannot_be_entered_says_what_to_pass() -> None:
-    _, beside = learned(gym.wrappers.RescaleObservation(gym.make("MountainCar-v0"), np.float32(-1), np.float32(1)), {"left": lambda seen: seen[0] < 0}, steps=200)  # fmt: skip
+def test_the_error_for_an_environment_whose_state_cannot_be_set_names_the_parameter() -> None:
+    _, callback = train_agent(gym.wrappers.RescaleObservation(gym.make("MountainCar-v0"), np.float32(-1), np.float32(1)), {"left": lambda obs: obs[0] < 0}, steps=200)  # fmt: skip
     with pytest.raises(ValueError, match="pass enter="):
-        beside.run.simulation(np.zeros(2, np.float32), rollouts=2)
+        callback.run.simulation(np.zeros(2, np.float32), rollouts=2)
 
 
-def test_sentences_hedge_by_how_far_beliefs_can_be_trusted() -> None:
+def test_sentences_are_hedged_by_grade() -> None:
     run = lake()
     assert run.trust is not None
     close = replace(run.trust, correlation=0.99, residual=0.001, value_range=1.0, distance=0.1, impossible=0.0)
-    said = {}
+    texts = {}
     for name, trust in {
         "close": close,
         "rough": replace(close, distance=None),
         "poor": replace(close, correlation=0.1),
     }.items():
         assert trust.grade == name
-        said[name] = str(replace(run.intention(0), trust=trust))
-    assert "roughly, it expects" in said["rough"]
-    assert "how far visits are off is not known here" in said["rough"]
-    assert "if its belief network were to be trusted" in said["poor"]
-    assert "Not to be relied on" in said["poor"]
-    assert "roughly" not in said["close"]
-    assert "visits are 10% off the exact ones" in said["close"]
+        texts[name] = str(replace(run.intention(0), trust=trust))
+    assert "roughly, it expects" in texts["rough"]
+    assert "visit error not checked; run.comparison() checks it" in texts["rough"]
+    assert "by an unreliable estimate, it expects" in texts["poor"]
+    assert "Unreliable: over" in texts["poor"]
+    assert "roughly" not in texts["close"]
+    assert "relative L1 distance between its visits and the exact ones: 10 %" in texts["close"]
 
 
-def test_a_small_gap_to_q_does_not_make_visits_right() -> None:
+def test_earnings_that_match_q_do_not_make_up_for_wrong_visits() -> None:
     trust = Trust.of(
         wf.Labels.plain(2, 1), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]),
         distance=1.36, states=2, updates=5, discount=1.0,
@@ -221,26 +222,26 @@ def test_a_small_gap_to_q_does_not_make_visits_right() -> None:
     assert trust.grade == "poor"
 
 
-def test_values_that_no_rewards_could_bring_are_told() -> None:
+def test_values_out_of_reach_of_the_rewards_are_reported() -> None:
     trust = replace(lake().trust, impossible=0.4, distance=0.1, correlation=1.0, residual=0.0)  # type: ignore[type-var]
     assert trust.grade == "poor"
-    assert any("40.0% of its values lie beyond" in line for line in trust.sentences())
+    assert any("40 % of its values cannot be reached by the rewards" in line for line in trust.sentences())
 
 
 def test_trust_measures_the_distance_to_exact_visits() -> None:
     run = lake()
     assert run.trust is not None
-    exact = wf.ExactBeliefs(run._placed().world, run.policy, discount=0.9)
-    tried = run.beliefs.tried().any(axis=1)  # type: ignore[attr-defined]
-    apart = []
+    exact = wf.ExactBeliefs(run.playing.place().world, run.policy, discount=0.9)
+    tried = run.beliefs.tries.any(axis=1)  # type: ignore[attr-defined]
+    distances = []
     for state in np.flatnonzero(tried).tolist():
         best = int(run.policy[state].argmax())
         true = exact.visits(state, best)
-        apart.append(np.abs(run.beliefs.visits(state, best) - true).sum() / true.sum())
-    assert run.trust.distance == pytest.approx(np.mean(apart))
+        distances.append(np.abs(run.beliefs.visits(state, best) - true).sum() / true.sum())
+    assert run.trust.distance == pytest.approx(np.mean(distances))
 
 
-def test_an_agent_explained_after_training_is_labelled_so() -> None:
+def test_answers_learned_after_training_say_so() -> None:
     model, _ = cart()
     before = [p.clone() for p in model.q_net.parameters()]
     run = learn_after(model, CONCEPTS, endings=ENDINGS, steps=300, updates=50)
@@ -252,8 +253,8 @@ def test_an_agent_explained_after_training_is_labelled_so() -> None:
 
 @pytest.mark.long
 def test_beliefs_learned_after_training_are_close_to_the_exact_ones() -> None:
-    model, _ = learned(gym.make("FrozenLake-v1", is_slippery=True), steps=400)
-    run = learn_after(model, steps=3_000, updates=2_500, exploration=0.3, learning_rate=3e-3)
+    model, _ = train_agent(gym.make("FrozenLake-v1", is_slippery=True), steps=400)
+    run = learn_after(model, steps=3_000, updates=2_500, settings=BeliefSettings(exploration=0.3, learning_rate=3e-3))
     assert run.trust is not None
     assert run.trust.distance is not None
     assert run.trust.distance < 0.25
@@ -261,6 +262,6 @@ def test_beliefs_learned_after_training_are_close_to_the_exact_ones() -> None:
 
 def test_two_deep_runs_can_be_compared() -> None:
     one = lake()
-    other = learned(gym.make("FrozenLake-v1", is_slippery=False), steps=300, seed=1)[1].run
+    other = train_agent(gym.make("FrozenLake-v1", is_slippery=False), steps=300, seed=1)[1].run
     change = one.change(0, since=other)
     assert change.gap == pytest.approx(one.intention(0).value - other.intention(0).value)

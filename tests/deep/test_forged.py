@@ -1,4 +1,4 @@
-"""The folder of a deep run that was changed or forged: it is refused in one line, and before it takes memory."""
+"""Forged documents of deep runs are refused with an error of one line, before they allocate memory."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ import pytest
 import torch
 from safetensors.torch import load as tensors_from
 from safetensors.torch import save as tensors_to
-from small_agents import ALL, cart, lake, learned
+from small_agents import ALL, cart, lake, train_agent
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
-from test_keeping import BOUNDS
+from test_deep_saving import BOUNDS
 
 import whatfor as wf
 from test_forgeries import contents, forge, forge_document, spots
 from whatfor.deep import BeliefCallback, Bins, Clusters
-from whatfor.deep.parts import AGAIN
+from whatfor.deep.checking import ADVICE
 
-#: Stands for: leave it out.
-GONE = object()
+#: The value that deletes a field.
+DELETE = object()
 
 
 @cache
 def carts(kind: str) -> wf.Run:
+    """A run of CartPole over a kind of cells, or with normalised observations."""
     if kind == "normalised":
-        beside = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+        callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
         vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0))
         DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]}).learn(
-            200, callback=beside
+            200, callback=callback
         )
-        return beside.run
+        return callback.run
     cells = {"bins": Bins((3, 3, 6, 3), bounds=BOUNDS), "clusters": Clusters(5)}[kind]
-    return learned("CartPole-v1", cells, steps=200)[1].run
+    return train_agent("CartPole-v1", cells, steps=200)[1].run
 
 
 @pytest.fixture
@@ -49,23 +50,23 @@ def deep(tmp_path: Path) -> Path:
 
 
 def put(document: Any, path: str, value: Any) -> None:
-    """Change one place of a document, "settings.agent.layers"."""
-    *way, last = path.split(".")
-    for name in way:
+    """Set one field of a document, by a path such as "settings.agent.layers"."""
+    *parents, last = path.split(".")
+    for name in parents:
         document = document[name]
-    if value is GONE:
+    if value is DELETE:
         del document[last]
     else:
         document[last] = value
 
 
-def check_refused(folder: Path, message: str) -> None:
-    """One sentence: what cannot be read, why, and what to do."""
+def check_rejected(folder: Path, message: str) -> None:
+    """The error is one line: what cannot be read, why, and what to do."""
     with pytest.raises(wf.FolderError, match=message) as refused:
         wf.load(folder)
-    said = str(refused.value)
-    assert "\n" not in said
-    assert said.count(AGAIN) == 1
+    text = str(refused.value)
+    assert "\n" not in text
+    assert text.count(ADVICE) == 1
 
 
 def forge_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
@@ -77,17 +78,17 @@ def forge_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], obje
 FORGERIES: list[tuple[str, Any, str]] = [
     ("network.new", 1, "unknown field `new`"),
     ("network.settings", 5, "got `int` at `network.settings`"),
-    ("network.cells", GONE, "belief network cannot be read: object missing required field `cells`"),
+    ("network.cells", DELETE, "belief network cannot be read: object missing required field `cells`"),
     ("network.cells", 3, "got `int` at `network.cells`"),
     ("network.cells", "bins", r"not of bins of Discrete\(16\)"),
     ("network.cells", "clusters", "its cells has the tensors none, not centres, examples, spread"),
     ("network.cells", "x", "invalid enum value 'x' at `network.cells`"),
-    ("network.endings", GONE, "missing required field `endings`"),
-    ("network.endings", ["x"], r"its endings are \['x'\], and its labels name"),
+    ("network.endings", DELETE, "missing required field `endings`"),
+    ("network.endings", ["x"], r"its endings are \['x'\]; its labels name"),
     ("network.endings", [3], r"got `int` at `network.endings\[0\]`"),
     ("network.settings.discount", "x", "expected `float`, got `str` at `network.settings.discount`"),
     ("network.settings.discount", 1.5, "expected `float` <= 1.0"),
-    ("network.settings.loss", GONE, "missing required field `loss`"),
+    ("network.settings.loss", DELETE, "missing required field `loss`"),
     ("network.settings.head", "x", "invalid enum value 'x'"),
     ("network.settings.head", [], "expected `str`, got `array`"),
     ("network.settings.reads", "x", "invalid enum value 'x'"),
@@ -113,7 +114,7 @@ FORGERIES: list[tuple[str, Any, str]] = [
     ("network.space.n", -3, "expected `int` >= 1"),
     ("network.space.n", 17, "belief network cannot be read: its online.joint.0.weight is"),
     ("network.space.start", 2**63 - 1, "more than an int64 holds"),
-    ("network.space.start", 1, "its observations start at 1, where its agent's start at 0"),
+    ("network.space.start", 1, "its observations start at 1, those of its agent must start at 0"),
     ("network.space", {"kind": "box"}, "its space has the tensors none, not high, low"),
     ("network.space", {"kind": "multidiscrete"}, "its space has the tensors none, not nvec, start"),
     ("network.normaliser", {"clip": 1.0}, "its normaliser has the tensors none, not mean, scale"),
@@ -127,34 +128,34 @@ FORGERIES: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), FORGERIES)
-def test_a_forged_document_is_refused_in_one_sentence(deep: Path, path: str, value: Any, message: str) -> None:
+def test_a_forged_document_is_refused(deep: Path, path: str, value: Any, message: str) -> None:
     forge_document(deep, lambda document: put(document, path, value))
-    check_refused(deep, message)
+    check_rejected(deep, message)
 
 
-def test_the_command_line_says_it_in_one_line(deep: Path, tmp_path: Path, whatfor: Any) -> None:
-    forge_document(deep, lambda document: put(document, "network.cells", GONE))
+def test_the_command_line_prints_the_error_in_one_line(deep: Path, tmp_path: Path, whatfor: Any) -> None:
+    forge_document(deep, lambda document: put(document, "network.cells", DELETE))
     code, out, err = whatfor("report", deep, "--out", tmp_path / "page.html")
     assert (code, out) == (2, "")
     assert (
         err
-        == f"whatfor: the belief network cannot be read: object missing required field `cells` at `network`; {AGAIN}\n"
+        == f"whatfor: the belief network cannot be read: object missing required field `cells` at `network`; {ADVICE}\n"
     )
 
 
 def test_labels_that_do_not_fit_the_cells_are_refused(tmp_path: Path) -> None:
     carts("bins").save(tmp_path)
     forge_document(tmp_path, lambda document: put(document, "network.cells", "states"))
-    check_refused(tmp_path, "not countable")
+    check_rejected(tmp_path, "not countable")
     carts("bins").save(tmp_path)
     forge_document(tmp_path, lambda document: document["labels"]["axes"][0].update(edges=[0.0]))
     with pytest.raises(wf.FolderError, match=r"not of bins|edges"):
         wf.load(tmp_path)
 
 
-def refusal(folder: Path, given: dict[str, Any]) -> ValueError | None:
+def refusal(folder: Path, options: dict[str, Any]) -> ValueError | None:
     try:
-        wf.load(folder, **given)
+        wf.load(folder, **options)
     except ValueError as error:
         return error
     return None
@@ -162,29 +163,29 @@ def refusal(folder: Path, given: dict[str, Any]) -> ValueError | None:
 
 @pytest.mark.parametrize("kind", ["lake", "bins", "clusters", "concepts"])
 def test_a_document_changed_anywhere_is_refused_or_harmless(tmp_path: Path, kind: str) -> None:
-    """Wrong values in every place of the network's document: nothing but FolderError ever comes out."""
+    """Wrong values in every field of the network's document raise FolderError and no other error."""
     run = {"lake": lake, "concepts": lambda: cart()[1]}.get(kind, lambda: carts(kind))()
     run.save(tmp_path)
-    given: dict[str, Any] = {"cells": ALL} if kind == "concepts" else {}
+    options: dict[str, Any] = {"cells": ALL} if kind == "concepts" else {}
     original = json.loads(contents(tmp_path, "run"))
-    wrong: list[Any] = [None, -1, 10**12, "x", [], {}, 1.5, True, float("nan"), [[1]], GONE]
-    dice, refusals = np.random.default_rng(0), 0
+    wrong: list[Any] = [None, -1, 10**12, "x", [], {}, 1.5, True, float("nan"), [[1]], DELETE]
+    rng, refusals = np.random.default_rng(0), 0
     places = [("network", *path) for path in spots(original["network"])]
     for path in places:
         document = json.loads(json.dumps(original))
         spot = document
         for key in path[:-1]:
             spot = spot[key]
-        value = wrong[dice.integers(len(wrong))]
-        if value is GONE:
+        value = wrong[rng.integers(len(wrong))]
+        if value is DELETE:
             del spot[path[-1]]
         else:
             spot[path[-1]] = value
         forge(tmp_path, "run", json.dumps(document).encode())
-        error = refusal(tmp_path, given)
+        error = refusal(tmp_path, options)
         refusals += isinstance(error, wf.FolderError)
         assert "\n" not in str(error)
-        if not isinstance(error, wf.FolderError | None):  # what somebody would have to give again
+        if not isinstance(error, wf.FolderError | None):  # an argument is missing, which the error names
             assert "Pass the agent, wf.load(path, agent=model)" in str(error) or "pass them again" in str(error)
     assert refusals > len(places) / 2
 
@@ -192,8 +193,8 @@ def test_a_document_changed_anywhere_is_refused_or_harmless(tmp_path: Path, kind
 # -- memory ------------------------------------------------------------------------------------
 
 
-class Small:
-    """Python allocates little within."""
+class LittleMemory:
+    """A context in which Python may allocate little."""
 
     def __enter__(self) -> None:
         tracemalloc.start()
@@ -206,14 +207,14 @@ class Small:
 
 @pytest.fixture
 def no_large_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch's memory is not traced, so watch what its layers are made of."""
-    made = torch.nn.Linear.__init__
+    """PyTorch's memory is not traced, so check the size of its layers."""
+    init = torch.nn.Linear.__init__
 
-    def watched(self: Any, *arguments: Any, **options: Any) -> None:
-        made(self, *arguments, **options)
+    def checked_init(self: Any, *arguments: Any, **options: Any) -> None:
+        init(self, *arguments, **options)
         assert self.weight.device.type == "meta" or self.weight.numel() < 1e6
 
-    monkeypatch.setattr(torch.nn.Linear, "__init__", watched)
+    monkeypatch.setattr(torch.nn.Linear, "__init__", checked_init)
 
 
 @pytest.mark.usefixtures("no_large_layers")
@@ -230,15 +231,15 @@ def no_large_layers(monkeypatch: pytest.MonkeyPatch) -> None:
         ("network.space", {"kind": "multibinary", "n": [2**32, 2**32]}),
     ],
 )
-def test_no_network_is_made_that_the_files_do_not_hold(deep: Path, path: str, value: Any) -> None:
+def test_no_network_is_built_whose_weights_are_not_in_the_file(deep: Path, path: str, value: Any) -> None:
     forge_document(deep, lambda document: put(document, path, value))
-    with Small():
-        check_refused(deep, "cannot be read")
+    with LittleMemory():
+        check_rejected(deep, "cannot be read")
 
 
 @pytest.mark.usefixtures("no_large_layers")
-@pytest.mark.parametrize("agent", [None, lambda seen: np.zeros((len(seen), 2))], ids=["its agent", "its beliefs"])
-def test_a_larger_space_is_refused_where_cells_do_not_count_it(tmp_path: Path, agent: Any) -> None:
+@pytest.mark.parametrize("agent", [None, lambda obs: np.zeros((len(obs), 2))], ids=["saved agent", "agent="])
+def test_a_larger_space_is_refused_by_the_shapes_of_weights(tmp_path: Path, agent: Any) -> None:
     cart()[1].save(tmp_path)
     large = {"kind": "discrete", "n": 10**9, "start": 0}
     forge_document(tmp_path, lambda document: put(document, "network.space", large))

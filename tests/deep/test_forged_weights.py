@@ -1,4 +1,4 @@
-"""Forged weights of a deep run: no pickle is opened, every tensor is checked, and absurd numbers are named."""
+"""Forged weights of deep runs: nothing is unpickled, every tensor is checked, and overflows are reported."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import torch
 from small_agents import lake
-from test_forged import carts, check_refused, deep, forge_tensors
-from test_keeping import UPRIGHT, Bomb
+from test_deep_saving import UPRIGHT, Bomb
+from test_forged import carts, check_rejected, deep, forge_tensors
 
 import whatfor as wf
 from test_forgeries import contents, forge, manifest
-from whatfor.layouts import layout_of
+from whatfor.question import layout_of
 
 __all__ = ["deep"]  # the fixture
 
@@ -31,19 +31,21 @@ SOURCES = Path(wf.__file__).parent
 def test_nothing_is_unpickled() -> None:  # attack 5
     """A forged file of PyTorch's own format crashes PyTorch; so no module reads one, nor any other pickle."""
     calls = re.compile(r"torch\.load\b|DQN\.load\b|load_from_zip_file|pickle\.loads?\b|Unpickler\b|allow_pickle=True")
-    found = [f"{file.name}: {call}" for file in SOURCES.rglob("*.py") for call in calls.findall(file.read_text())]
-    assert found == ["jit.py: pickle.loads"]  # the compile cache, which only this user can write
+    calls_by_file = [
+        f"{file.name}: {call}" for file in SOURCES.rglob("*.py") for call in calls.findall(file.read_text())
+    ]
+    assert calls_by_file == ["jit.py: pickle.loads"]  # the compile cache, which only this user can write
 
 
 def agent_zip(policy: bytes) -> bytes:
-    """An agent as Stable-Baselines3 writes it, which earlier versions saved in a folder."""
+    """An agent as Stable-Baselines3 saves it; earlier versions of whatfor put one into the folder."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as packed:
         packed.writestr("policy.pth", policy)
     return file.getvalue()
 
 
-def saved_by_torch(what: Any) -> bytes:
+def torch_bytes(what: Any) -> bytes:
     file = io.BytesIO()
     torch.save(what, file)
     return file.getvalue()
@@ -54,18 +56,18 @@ def saved_by_torch(what: Any) -> bytes:
 def test_an_agents_zip_is_not_opened(  # attack 5
     deep: Path, tmp_path: Path, policy: str, listed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is refused where the manifest lists it, and ignored where it only lies in the folder."""
+    """It is refused if the manifest lists it, and ignored otherwise."""
     bomb = Bomb(tmp_path / "ran")
-    data = agent_zip(pickle.dumps(bomb) if policy == "pickle" else saved_by_torch(bomb))
-    read: list[str] = []
+    data = agent_zip(pickle.dumps(bomb) if policy == "pickle" else torch_bytes(bomb))
+    opened: list[str] = []
     open_member = zipfile.ZipFile.open
 
-    def watched(self: Any, name: Any, *more: Any, **options: Any) -> Any:
-        read.append(getattr(name, "filename", name))
+    def recorded_open(self: Any, name: Any, *more: Any, **options: Any) -> Any:
+        opened.append(getattr(name, "filename", name))
         return open_member(self, name, *more, **options)
 
-    monkeypatch.setattr(zipfile.ZipFile, "open", watched)
-    monkeypatch.setattr(torch, "load", lambda *_, **__: read.append("torch.load"))
+    monkeypatch.setattr(zipfile.ZipFile, "open", recorded_open)
+    monkeypatch.setattr(torch, "load", lambda *_, **__: opened.append("torch.load"))
     name = "agent-0123456789abcdef.zip"
     (deep / name).write_bytes(data)
     if listed:
@@ -77,7 +79,7 @@ def test_an_agents_zip_is_not_opened(  # attack 5
             wf.load(deep)
     else:
         assert str(wf.load(deep).intention(0)) == str(lake().intention(0))
-    assert not {"policy.pth", "torch.load"} & set(read)
+    assert not {"policy.pth", "torch.load"} & set(opened)
     assert not (tmp_path / "ran").exists()
 
 
@@ -86,11 +88,15 @@ def test_an_agents_zip_is_not_opened(  # attack 5
     [
         ("count", torch.zeros(1, dtype=torch.float64), r"its count is torch.float64 of the shape \(1,\)"),
         ("count", torch.zeros(64), "its count is torch.float32"),
-        ("count", torch.full((64,), 1e300, dtype=torch.float64), "counts updates .* by numbers that cannot be"),
-        ("count", torch.full((64,), -1.0, dtype=torch.float64), "counts updates .* by numbers that cannot be"),
-        ("count", torch.full((64,), 0.5, dtype=torch.float64), "counts updates .* by numbers that cannot be"),
-        ("brought", torch.full((2, 64), -1.0, dtype=torch.float64), "sums up rewards by numbers that cannot be"),
-        ("brought", None, "its brought is missing"),
+        ("count", torch.full((64,), 1e300, dtype=torch.float64), "counts of samples or sums of rewards are impossible"),
+        ("count", torch.full((64,), -1.0, dtype=torch.float64), "counts of samples or sums of rewards are impossible"),
+        ("count", torch.full((64,), 0.5, dtype=torch.float64), "counts of samples or sums of rewards are impossible"),
+        (
+            "rewards",
+            torch.full((2, 64), -1.0, dtype=torch.float64),
+            "counts of samples or sums of rewards are impossible",
+        ),
+        ("rewards", None, "its rewards is missing"),
         ("online.visits.weight", torch.zeros(3, 3), "its online.visits.weight is"),
         ("online.visits.bias", torch.full((64,), torch.nan), "NaN or infinite"),
         ("online.visits.bias", torch.zeros(64, dtype=torch.complex64), "its online.visits.bias is torch.complex64"),
@@ -109,7 +115,7 @@ def test_an_agents_zip_is_not_opened(  # attack 5
 )
 def test_forged_tensors_are_refused(deep: Path, name: str, tensor: torch.Tensor | None, message: str) -> None:
     forge_tensors(deep, lambda tensors: tensors.pop(name, None) if tensor is None else tensors.update({name: tensor}))
-    check_refused(deep, message)
+    check_rejected(deep, message)
 
 
 @pytest.mark.parametrize(
@@ -119,16 +125,16 @@ def test_forged_tensors_are_refused(deep: Path, name: str, tensor: torch.Tensor 
         ("clusters", "cells.spread", torch.full((4,), 1e-300, dtype=torch.float64), "cannot be read: overflow"),
         ("clusters", "cells.centres", torch.ones(1, 1).double(), "do not fit"),
         ("clusters", "cells.centres", None, "its cells has the tensors examples, spread, not"),
-        ("bins", "space.low", torch.full((4,), 9.0), "lie between numbers that cannot be"),
-        ("bins", "space.low", torch.full((4,), torch.nan), "lie between numbers that cannot be"),
-        ("bins", "space.low", torch.zeros(4).double(), "lie between numbers that cannot be"),
+        ("bins", "space.low", torch.full((4,), 9.0), "has impossible bounds"),
+        ("bins", "space.low", torch.full((4,), torch.nan), "has impossible bounds"),
+        ("bins", "space.low", torch.zeros(4).double(), "has impossible bounds"),
         ("bins", "example_cells", torch.tensor([1, 0]), "its examples do not fit its cells"),
         ("bins", "example_cells", torch.tensor([0, 10**9]), "its examples do not fit its cells"),
         ("bins", "example_cells", torch.tensor([[0]]), "its examples do not fit its cells"),
         ("bins", "examples", torch.zeros(1, 4), r"its examples have the shape \(1, 4\)"),
-        ("normalised", "normaliser.scale", torch.zeros(4).double(), "normalised by numbers that cannot be"),
-        ("normalised", "normaliser.scale", torch.ones(3).double(), "normalised by numbers that cannot be"),
-        ("normalised", "normaliser.mean", torch.ones(4), "normalised by numbers that cannot be"),
+        ("normalised", "normaliser.scale", torch.zeros(4).double(), "normalised by impossible numbers"),
+        ("normalised", "normaliser.scale", torch.ones(3).double(), "normalised by impossible numbers"),
+        ("normalised", "normaliser.mean", torch.ones(4), "normalised by impossible numbers"),
     ],
 )  # fmt: skip
 def test_forged_arrays_are_refused(
@@ -136,13 +142,13 @@ def test_forged_arrays_are_refused(
 ) -> None:
     carts(kind).save(tmp_path)
     forge_tensors(tmp_path, lambda tensors: tensors.pop(name) if tensor is None else tensors.update({name: tensor}))
-    check_refused(tmp_path, message)
+    check_rejected(tmp_path, message)
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"\xff" * 8, (2**40).to_bytes(8, "little") + b"{}"])
-def test_a_file_that_is_no_safetensors_is_refused(deep: Path, data: bytes) -> None:
+def test_a_file_that_is_not_safetensors_is_refused(deep: Path, data: bytes) -> None:
     forge(deep, "belief", data)
-    check_refused(deep, "the belief network cannot be read")
+    check_rejected(deep, "the belief network cannot be read")
 
 
 def test_two_tensors_of_one_name_are_refused(deep: Path) -> None:
@@ -150,21 +156,21 @@ def test_two_tensors_of_one_name_are_refused(deep: Path) -> None:
     size = int.from_bytes(data[:8], "little")
     header = data[8 : 8 + size].rstrip()
     count = json.dumps(json.loads(header)["count"])
-    twice = header[:-1] + f',"count":{count}}}'.encode()
-    forge(deep, "belief", len(twice).to_bytes(8, "little") + twice + data[8 + size :])
-    check_refused(deep, "two of its tensors have the same name")
+    forged = header[:-1] + f',"count":{count}}}'.encode()
+    forge(deep, "belief", len(forged).to_bytes(8, "little") + forged + data[8 + size :])
+    check_rejected(deep, "two of its tensors have the same name")
 
 
 def ask_everything(run: wf.Run, state: Any) -> list[str]:
-    """What a run answers, or why it does not."""
+    """The answers to all questions, or the errors."""
 
     def answer(ask: Callable[[], Any]) -> str:
         try:
-            found = ask()
+            result = ask()
         except ValueError as error:
             return str(error)
-        layout_of(found)
-        return json.dumps(found.to_json(), allow_nan=False) + str(found)
+        layout_of(result)
+        return json.dumps(result.to_json(), allow_nan=False) + str(result)
 
     questions: list[Callable[[], Any]] = [
         lambda: run.intention(state),
@@ -180,12 +186,12 @@ def ask_everything(run: wf.Run, state: Any) -> list[str]:
     ("kind", "name", "value", "message"),
     [
         ("lake", "online.", 3e38, "the belief network's answer .* is not finite"),
-        ("lake", "brought", 1e308, "the belief network's answer .* is not finite"),
+        ("lake", "rewards", 1e308, "the belief network's answer .* is not finite"),
         ("lake", "agent.", 3e38, "the agent's values .* are NaN or infinite"),
         ("normalised", "normaliser.scale", 1e-320, "cannot be normalised"),
     ],
 )
-def test_finite_numbers_that_make_infinite_answers_are_named(
+def test_finite_weights_that_lead_to_infinite_answers_are_reported(
     tmp_path: Path, kind: str, name: str, value: float, message: str
 ) -> None:
     (lake() if kind == "lake" else carts(kind)).save(tmp_path)
@@ -197,7 +203,7 @@ def test_finite_numbers_that_make_infinite_answers_are_named(
     assert re.search(message, answer), answer[:500]
 
 
-def test_an_observation_far_from_every_cluster_is_named(tmp_path: Path) -> None:
+def test_an_observation_too_far_from_every_cluster_is_refused(tmp_path: Path) -> None:
     carts("clusters").save(tmp_path)
     forge_tensors(tmp_path, lambda tensors: tensors["cells.spread"].fill_(1e-150))
     with pytest.raises(ValueError, match="too far from every cluster"):

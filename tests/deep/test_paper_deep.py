@@ -1,22 +1,22 @@
-"""The paper's deep figures: no check is met by agents that learned from one batch; what is saved answers as before."""
+"""The paper's deep figures: a barely trained agent meets no check, a perfect one meets all; agents are saved and loaded."""
 
 import importlib
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import whatfor as wf
-from whatfor.beliefs import ExactBeliefs, value_iteration
-from whatfor.beliefs.protocol import Seeing, Situation
+from whatfor.beliefs import ExactBeliefs, Situation, value_iteration
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.paper import DEEP_FIGURES, FIGURES, DeepAgents, reproduce
-from whatfor.paper.deep import distance, job_left, on_the_way
-from whatfor.paper.taxi import START, back_after
+from whatfor.paper.deep import distance, is_unfinished, states_on_route
+from whatfor.paper.taxi import TAXI_START, back_after
 
-STATES = {"taxi": START, "cartpole": 79}
+STATES = {"taxi": TAXI_START, "cartpole": 79}
 
 
 @pytest.fixture(scope="module")
@@ -25,27 +25,27 @@ def untrained():
 
 
 @pytest.mark.parametrize("id", DEEP_FIGURES)
-def test_no_check_is_met_by_an_agent_that_learned_from_one_batch(untrained, id):
+def test_no_check_is_met_by_an_agent_trained_on_one_batch(untrained, id):
     figure = DEEP_FIGURES[id](untrained)
     assert figure.id == id
-    assert figure.says
+    assert figure.claim
     assert figure.checks
     assert "Deviations: " in figure.note
     assert [check for check in figure.checks if check.met] == []
     assert untrained.taxi.beliefs.updates == 1
 
 
-def test_both_heads_learned_beside_the_same_agent(untrained):
+def test_both_heads_are_trained_alongside_the_same_agent(untrained):
     for ours, papers in (
         (untrained.taxi, untrained.taxi_regression),
         (untrained.cartpole, untrained.cartpole_regression),
     ):
         assert np.array_equal(ours.values, papers.values)
         assert (ours.beliefs.settings.head, papers.beliefs.settings.head) == ("faithful", "regression")
-        assert np.array_equal(ours.beliefs.tried(), papers.beliefs.tried())
+        assert np.array_equal(ours.beliefs.tries, papers.beliefs.tries)
 
 
-def test_the_papers_head_is_left_out_where_it_costs_much():
+def test_the_papers_head_is_left_out_by_default():
     agents = DeepAgents(trained=False, device="cpu")
     assert agents.taxi_regression is None
     checks = DEEP_FIGURES["6"](agents).checks
@@ -54,115 +54,115 @@ def test_the_papers_head_is_left_out_where_it_costs_much():
 
 @pytest.mark.parametrize("inputs", ["one-hot", "raw"])
 @pytest.mark.parametrize("name", ["taxi", "cartpole"])
-def test_a_saved_agent_answers_the_same_number_by_number(tmp_path, name, inputs):
+def test_a_loaded_agent_gives_the_same_answers(tmp_path, name, inputs):
     agents = DeepAgents(trained=False, device="cpu", inputs=inputs)
     run, state = getattr(agents, name), STATES[name]
-    space = run.beliefs.cells.space
+    space = run.beliefs.partition.space
     assert (space.shape == ()) == (inputs == "one-hot")
     agents.save(tmp_path)
-    again = wf.load(tmp_path / name)
-    assert isinstance(again.beliefs, BeliefNetwork)
-    assert np.array_equal(again.values, run.values)
-    assert again.trust == run.trust
+    loaded = wf.load(tmp_path / name)
+    assert isinstance(loaded.beliefs, BeliefNetwork)
+    assert np.array_equal(loaded.values, run.values)
+    assert loaded.trust == run.trust
     for question in ("intention", "contrast", "outcomes", "simulation", "comparison"):
-        assert getattr(again, question)(state).to_json() == getattr(run, question)(state).to_json(), question
-    assert np.array_equal(again.evaluate(3).returns, run.evaluate(3).returns)
-    assert (again._placed().world is None) == (run._placed().world is None), "exact futures are known after loading too"
+        assert getattr(loaded, question)(state).to_json() == getattr(run, question)(state).to_json(), question
+    assert np.array_equal(loaded.evaluate(3).returns, run.evaluate(3).returns)
+    assert (loaded.playing.place().world is None) == (run.playing.place().world is None)
 
 
-def test_raw_inputs_are_the_numbers_of_a_state():
+def test_raw_inputs_are_the_values_of_a_state():
     run = DeepAgents(trained=False, device="cpu", inputs="raw").taxi
-    state = run.labels.index(START)
+    state = run.labels.index(TAXI_START)
     assert run.beliefs.example(state).tolist() == list(run.labels.values(state))
 
 
-def test_a_folder_with_a_page_and_a_run(tmp_path, untrained):
-    heard = []
+def test_reproduce_writes_a_page_and_a_run(tmp_path, untrained):
+    progress = []
     figures = reproduce(tmp_path / "new", ["s11", "4d"], agents=untrained, progress=False)
     assert [figure.id for figure in figures] == ["S11", "4D"]
     page = (tmp_path / "new" / "index.html").read_text()
-    assert "deep figures, made again" in page
+    assert "deep figures, reproduced" in page
     assert "tabular figures" not in page
     for picture in re.findall(r"<img src='([^']+)'", page):
         assert (tmp_path / "new" / picture).is_file()
-    assert wf.load(tmp_path / "new" / "taxi").intention(START).value == untrained.taxi.intention(START).value
+    assert wf.load(tmp_path / "new" / "taxi").intention(TAXI_START).value == untrained.taxi.intention(TAXI_START).value
     fresh = DeepAgents(trained=False, device="cpu")
-    fresh.heard = lambda name, share: heard.append((name, share))
+    fresh.on_progress = lambda name, share: progress.append((name, share))
     assert fresh.taxi.labels.kind == "taxi"
-    assert heard[-1] == ("taxi", 1.0)
-    assert [share for _, share in heard] == sorted(share for _, share in heard)
+    assert progress[-1] == ("taxi", 1.0)
+    assert [share for _, share in progress] == sorted(share for _, share in progress)
 
 
-def test_a_folder_that_holds_other_things_is_refused_before_the_work(tmp_path):
+def test_a_folder_with_other_files_is_refused_before_training(tmp_path):
     (tmp_path / "taxi").mkdir()
     (tmp_path / "taxi" / "notes.txt").touch()
     agents = DeepAgents(trained=False, device="cpu")
-    with pytest.raises(ValueError, match="holds other things"):
+    with pytest.raises(ValueError, match="contains other files"):
         reproduce(tmp_path, agents=agents, progress=False)
-    assert agents.made == {}
+    assert agents.runs == {}
 
 
-def test_unknown_figures_get_a_list(tmp_path, whatfor, untrained):
-    with pytest.raises(ValueError, match="there is no deep figure '9'; there are 4D, 6, S11, A6"):
+def test_the_error_for_an_unknown_figure_lists_the_known_ones(tmp_path, whatfor, untrained):
+    with pytest.raises(ValueError, match="there is no deep figure '9'; the figures are 4D, 6, S11, A6"):
         reproduce(tmp_path / "paper", ["9"], agents=untrained)
-    with pytest.raises(ValueError, match="figure 7 is of tabular agents: leave out --deep"):
+    with pytest.raises(ValueError, match="figure 7 shows tabular agents: leave out --deep"):
         reproduce(tmp_path / "paper", ["7"], agents=untrained)
     assert not (tmp_path / "paper").exists()
     for id in DEEP_FIGURES:
-        code, _, told = whatfor("paper", "--only", id, "--out", tmp_path / "paper")
+        code, _, err = whatfor("paper", "--only", id, "--out", tmp_path / "paper")
         assert code == 2
-        assert f"figure {id} is of deep agents: add --deep" in told
+        assert f"figure {id} shows deep agents: add --deep" in err
     assert not set(FIGURES) & set(DEEP_FIGURES)
 
 
-def test_the_command(whatfor, tmp_path, monkeypatch):
+def test_the_command_line(whatfor, tmp_path, monkeypatch):
     from whatfor import paper
 
-    few = lambda *args, **more: DeepAgents(*args, **more, trained=False)  # noqa: E731
-    monkeypatch.setattr(paper, "DeepAgents", few)
-    code, said, _ = whatfor("paper", "--deep", "--only", "S11", "--device", "cpu", "--inputs", "raw", "--out", tmp_path)
+    untrained = lambda *args, **more: DeepAgents(*args, **more, trained=False)  # noqa: E731
+    monkeypatch.setattr(paper, "DeepAgents", untrained)
+    code, out, _ = whatfor("paper", "--deep", "--only", "S11", "--device", "cpu", "--inputs", "raw", "--out", tmp_path)
     assert code == 0
-    *_, summary, hint = said.splitlines()
+    *_, summary, hint = out.splitlines()
     assert summary == f"0 of 8 checks met; see {tmp_path / 'index.html'}"
-    assert hint == f"to ask this agent: whatfor explain {tmp_path / 'taxi'} --state '{START}'"
-    code, said, _ = whatfor("explain", tmp_path / "taxi", "--state", START)
+    assert hint == f"to ask this agent: whatfor explain {tmp_path / 'taxi'} --state '{TAXI_START}'"
+    code, out, _ = whatfor("explain", tmp_path / "taxi", "--state", TAXI_START)
     assert code == 0
-    assert START in said
+    assert TAXI_START in out
 
 
 @pytest.mark.parametrize("option", [("--preset", "small"), ("--device", "cpu"), ("--inputs", "raw"), ("--both-heads",)])
 def test_options_of_deep_agents_need_deep(whatfor, tmp_path, option):
-    code, _, told = whatfor("paper", *option, "--out", tmp_path / "paper")
+    code, _, err = whatfor("paper", *option, "--out", tmp_path / "paper")
     assert code == 2
-    assert f"{option[0]} is for deep agents: add --deep" in told
+    assert f"{option[0]} is for deep agents: add --deep" in err
 
 
 @pytest.mark.parametrize("missing", ["torch", "stable_baselines3", "safetensors"])
-def test_without_the_extra_it_is_named_before_any_work(whatfor, tmp_path, monkeypatch, missing):
-    real = importlib.import_module
+def test_a_missing_extra_is_reported_before_training(whatfor, tmp_path, monkeypatch, missing):
+    original = importlib.import_module
 
-    def absent(name, *more):
+    def import_module(name, *more):
         if name == missing:
             raise ImportError(name)
-        return real(name, *more)
+        return original(name, *more)
 
-    monkeypatch.setattr("whatfor.needed.import_module", absent)
-    code, _, told = whatfor("paper", "--deep", "--out", tmp_path / "paper")
+    monkeypatch.setattr("whatfor.needed.import_module", import_module)
+    code, _, err = whatfor("paper", "--deep", "--out", tmp_path / "paper")
     assert code == 2
-    assert "pip install 'whatfor[deep]'" in told
+    assert "pip install 'whatfor[deep]'" in err
     assert not (tmp_path / "paper").exists()
 
 
-def test_without_torch_tabular_figures_are_as_before():
+def test_tabular_figures_do_not_need_torch():
     import subprocess
 
     code = "import sys; sys.modules['torch'] = None; from whatfor.paper import FIGURES, DEEP_FIGURES, reproduce; print(len(FIGURES), len(DEEP_FIGURES))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["17", "4"]
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["17", "4"]
 
 
-def test_what_cannot_be_is_told():
-    with pytest.raises(ValueError, match="preset='huge': there are small, full"):
+def test_invalid_options_are_refused():
+    with pytest.raises(ValueError, match="preset='huge': the presets are small, full"):
         DeepAgents("huge")
     with pytest.raises(ValueError, match="inputs='pixels'"):
         DeepAgents(inputs="pixels")
@@ -173,84 +173,98 @@ def test_what_cannot_be_is_told():
 def test_measures_of_the_figures():
     one, two = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
     assert distance(one, one) == 0.0
-    assert distance(one, two) == 0.5
-    assert on_the_way(one - np.array([[0.9, 0.0], [0.4, 0.0]]), here=0) == 1
-    assert on_the_way(one, here=1) == 1
+    assert distance(one, two) == 1.0  # relative L1
+    assert distance(one, np.zeros_like(one)) == np.inf
+    assert distance(np.zeros_like(one), np.zeros_like(one)) == 0.0
+    assert states_on_route(one - np.array([[0.9, 0.0], [0.4, 0.0]]), here=0) == 1
+    assert states_on_route(one, here=1) == 1
 
 
-def test_jobs_that_are_left(untrained):
-    assert int(job_left(untrained.taxi).sum()) == 400
+def test_unfinished_states_are_counted(untrained):
+    assert int(is_unfinished(untrained.taxi).sum()) == 400
 
 
-class Knowing(ExactBeliefs):
-    """An agent on Taxi that is right about everything, in place of a network."""
+class PerfectAgent(ExactBeliefs):
+    """A Taxi agent with exact beliefs, in place of a network."""
+
+    learned = True  # it believes what is so
 
     whole = True
 
     def __init__(self):
-        self.worth = value_iteration("Taxi-v4", discount=1.0)
-        super().__init__("Taxi-v4", self.worth.argmax(axis=1), discount=1.0)
+        self.q_table = value_iteration("Taxi-v4", discount=1.0)
+        super().__init__("Taxi-v4", self.q_table.argmax(axis=1), discount=1.0)
+
+    @property
+    def actor(self):
+        return self
 
     def situation(self, state):
-        return Situation(self.labels.index(state), self.labels.index(state))
+        index = state.index if isinstance(state, Situation) else self.labels.index(state)
+        return Situation(index, index)
 
-    def values_at(self, state):
-        return self.worth[state]
+    def row(self, at, action):
+        return replace(super().row(at, action), tries=self.tries, trust=self.trust)
+
+    def values_at(self, at):
+        return self.q_table[at.index]
 
     def act(self, observations):
-        return self.worth.argmax(axis=1)[observations]
+        return self.q_table.argmax(axis=1)[observations]
 
     def check_env(self, env: object) -> None:
-        """Every environment is its own."""
+        """Accept every environment."""
 
     def cells_of(self, observations):
         return observations
 
-    def ended(self, observation, action, reward):
+    def ending_name(self, observation, action, reward):
         return self.labels.ending(action, reward)
 
     def outcomes(self, state, action):
-        return super().outcomes(state, action) if self.ends(state, action) else {}
+        return super().outcomes(state, action) if self.has_finite_visits(state, action) else {}
 
-    def tried(self):
-        return np.repeat(job_left(self)[:, None].astype(np.int64), 6, axis=1)
+    @property
+    def tries(self):
+        return np.repeat(is_unfinished(self)[:, None].astype(np.int64), 6, axis=1)
 
 
 @pytest.fixture(scope="module")
-def knowing(untrained):
-    """Agents of which Taxi's knows everything; its values are a little apart where they tie, as a network's are."""
-    belief = Knowing()
-    dice = np.random.default_rng(0)
-    belief.worth = belief.worth + dice.uniform(-0.01, 0.01, belief.worth.shape)
-    ExactBeliefs.__init__(belief, "Taxi-v4", belief.worth.argmax(axis=1), discount=1.0)  # the future of these values
-    left = job_left(belief)
-    trust = Trust.of(
-        belief.labels, belief.worth[left].ravel(), belief.worth[left].ravel(), distance=0.0, states=400, updates=1, discount=1.0
+def perfect(untrained):
+    """Agents with exact beliefs in Taxi; noise in their values breaks ties, as in a network."""
+    belief = PerfectAgent()
+    rng = np.random.default_rng(0)
+    belief.q_table = belief.q_table + rng.uniform(-0.01, 0.01, belief.q_table.shape)
+    ExactBeliefs.__init__(belief, "Taxi-v4", belief.q_table.argmax(axis=1), discount=1.0)  # of the new policy
+    unfinished = is_unfinished(belief)
+    belief.trust = Trust.of(
+        belief.labels, belief.q_table[unfinished].ravel(), belief.q_table[unfinished].ravel(), distance=0.0, states=400, updates=1, discount=1.0
     )  # fmt: skip
     settings = {"learner": {"discount": 1.0}, "world": untrained.taxi.settings["world"], "max_steps": 200}
-    run = wf.Run(labels=belief.labels, values=belief.worth, beliefs=belief, settings=settings, trust=trust)
+    run = wf.Run(labels=belief.labels, values=belief.q_table, beliefs=belief, settings=settings)
     agents = DeepAgents(device="cpu")
     agents.__dict__["_taxi"] = {"faithful": run}
     return agents
 
 
 @pytest.mark.parametrize("id", ["6", "S11", "A6"])
-def test_every_check_is_met_by_an_agent_that_knows_everything(knowing, id):
-    assert isinstance(knowing.taxi.beliefs, Seeing)
-    figure = DEEP_FIGURES[id](knowing)
+def test_every_check_is_met_by_an_agent_with_exact_beliefs(perfect, id):
+    assert perfect.taxi.agent is perfect.taxi.beliefs
+    figure = DEEP_FIGURES[id](perfect)
     assert [check for check in figure.checks if not check.met] == []
     assert len(figure.pictures) == {"6": 1, "S11": 2, "A6": 1}[id]
 
 
-def test_a_bounce_is_read_off_visits():
-    """What leads back is told from what does not, and from being stuck."""
-    exact = Knowing()
-    best, labels = exact.worth, exact.labels
-    trust = Trust.of(labels, best.ravel(), best.ravel(), distance=0.0, states=400, updates=1, discount=1.0)
+def test_the_steps_until_it_is_back_follow_from_visits():
+    """An action may lead back, not move the agent, or do neither."""
+    exact = PerfectAgent()
+    best, labels = exact.q_table, exact.labels
+    exact.trust = Trust.of(labels, best.ravel(), best.ravel(), distance=0.0, states=400, updates=1, discount=1.0)
 
     def contrast(state, other):
-        asked = (int(best[state].argmax()), labels.action(other))
-        return Contrast.of(*(Intention.of(exact, labels, state, a, values=best[state], trust=trust) for a in asked))
+        actions = (int(best[state].argmax()), labels.action(other))
+        rows = {a: exact.row(Situation(state), a) for a in actions}
+        return Contrast.of(*(Intention.of(rows[a], labels, state, a, values=best[state]) for a in actions))
 
     there = labels.index("taxi at row 3, column 0; passenger aboard; destination R")
     assert labels.actions[int(best[there].argmax())] == "north"

@@ -17,18 +17,18 @@ from whatfor.deep import private
 from whatfor.deep.private import gradient_norm, progress_remaining, scale_gradients, steps_taken
 
 
-def check(name: str, distribution: str, there: bool, means: str) -> None:
+def check(name: str, distribution: str, works: bool, meaning: str) -> None:
     """Fail with the dependency and its version."""
-    if not there:
+    if not works:
         pytest.fail(
-            f"{distribution} {version(distribution)} changed {name}, which {means}: adapt whatfor/deep/private.py to it"
+            f"{distribution} {version(distribution)} changed {name}, which {meaning}: adapt whatfor/deep/private.py to it"
         )
 
 
 def test_pytorch_has_its_functions_on_lists() -> None:
     gradients = [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])]
-    there = hasattr(torch, "_foreach_norm") and torch.equal(gradient_norm(gradients), torch.tensor(5.0))
-    check("torch._foreach_norm", "torch", there, "is the norm of each tensor of a list")
+    works = hasattr(torch, "_foreach_norm") and torch.equal(gradient_norm(gradients), torch.tensor(5.0))
+    check("torch._foreach_norm", "torch", works, "is the norm of each tensor of a list")
     scaled = hasattr(torch, "_foreach_mul_")
     if scaled:
         scale_gradients(gradients, torch.tensor(0.5))
@@ -38,8 +38,8 @@ def test_pytorch_has_its_functions_on_lists() -> None:
     check("torch._foreach_mul_", "torch", scaled, "multiplies every tensor of a list in place")
 
 
-class Watch(BaseCallback):
-    """Writes down what an agent counts."""
+class Recorder(BaseCallback):
+    """Records what an agent counts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,13 +58,13 @@ class Watch(BaseCallback):
 def test_stable_baselines3_counts_steps_and_progress() -> None:
     model = DQN("MlpPolicy", make_vec_env("CartPole-v1", n_envs=2, seed=0), seed=0, device="cpu", learning_starts=1_000)
     names = {name: hasattr(model, name) for name in ("_n_calls", "_current_progress_remaining")}
-    watch = Watch()
+    recorder = Recorder()
     if all(names.values()):
-        model.learn(40, callback=watch)
-    counts = names["_n_calls"] and watch.steps == [4, 8, 12, 16, 20]
+        model.learn(40, callback=recorder)
+    counts = names["_n_calls"] and recorder.steps == [4, 8, 12, 16, 20]
     check("DQN._n_calls", "stable-baselines3", counts, "counts steps of the vector of environments")
-    falls = names["_current_progress_remaining"] and watch.remaining == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0])
-    check("DQN._current_progress_remaining", "stable-baselines3", falls, "falls from 1 to 0 while training goes on")
+    falls = names["_current_progress_remaining"] and recorder.remaining == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0])
+    check("DQN._current_progress_remaining", "stable-baselines3", falls, "falls from 1 to 0 during training")
 
 
 @pytest.mark.parametrize("name", ["_n_calls", "_current_progress_remaining"])
@@ -74,7 +74,7 @@ def test_the_message_names_the_version(name: str) -> None:
 
 
 def test_private_names_are_used_in_one_file() -> None:
-    own = Path(private.__file__)
-    used = re.compile(r"torch\._\w+|model\._\w+|_dqn\._\w+|spaces\._\w+|gym\._\w+|policy\._\w+|buffer\._\w+")
-    found = {f.name: hits for f in own.parent.glob("*.py") if (hits := used.findall(f.read_text()))}
-    assert set(found) == {own.name}
+    allowed = Path(private.__file__)
+    pattern = re.compile(r"torch\._\w+|model\._\w+|_dqn\._\w+|spaces\._\w+|gym\._\w+|policy\._\w+|buffer\._\w+")
+    hits = {file.name for file in allowed.parent.rglob("*.py") if pattern.search(file.read_text())}
+    assert hits == {allowed.name}

@@ -1,4 +1,4 @@
-"""The agent learns the same, to the bit, with beliefs beside it."""
+"""An agent with beliefs is bit-for-bit identical to one without."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Check
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-from whatfor.deep import BeliefCallback, BeliefNetwork, Bins, Sizes, callback
+from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Sizes
+from whatfor.deep import callback as callback_module
 
 CELLS = Bins((3, 3, 6, 3), bounds=[(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)])
 
 
-def beliefs(together: int = 1) -> BeliefCallback:
-    return BeliefCallback(CELLS, sizes=Sizes(joint=(16,)), together=together)
+def beliefs(batches: int = 1) -> BeliefCallback:
+    return BeliefCallback(CELLS, settings=BeliefSettings(sizes=Sizes(joint=(16,)), batches_per_update=batches))
 
 
 class Actions(BaseCallback):
-    """Writes down what the agent does."""
+    """Records the actions of the agent."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.taken: list[Any] = []
+        self.record: list[Any] = []
 
     def _on_step(self) -> bool:
-        self.taken.append(np.array(self.locals["actions"]))
+        self.record.append(np.array(self.locals["actions"]))
         return True
 
 
-def learned(
-    beside: BeliefCallback | None,
+def train_agent(
+    callback: BeliefCallback | None,
     *,
     envs: int = 1,
     normalised: bool = False,
@@ -58,19 +59,19 @@ def learned(
     callbacks: list[BaseCallback] = [actions]
     if folder is not None:
         callbacks.append(CheckpointCallback(200, str(folder)))
-    if beside is not None:
-        callbacks.append(beside)
+    if callback is not None:
+        callbacks.append(callback)
     model.learn(steps, callback=CallbackList(callbacks))
-    return model, actions.taken
+    return model, actions.record
 
 
 def assert_same(one: tuple[DQN, list[Any]], two: tuple[DQN, list[Any]]) -> None:
-    (first, done), (second, also_done) = one, two
+    (first, first_actions), (second, second_actions) = one, two
     assert first._n_updates == second._n_updates > 300
     for net in ("q_net", "q_net_target"):
         for a, b in zip(getattr(first, net).parameters(), getattr(second, net).parameters(), strict=True):
             assert torch.equal(a, b)
-    assert all(np.array_equal(a, b) for a, b in zip(done, also_done, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(first_actions, second_actions, strict=True))
     assert first.replay_buffer is not None
     for name in ("observations", "next_observations", "actions", "rewards", "dones", "timeouts"):
         assert np.array_equal(getattr(first.replay_buffer, name), getattr(second.replay_buffer, name))
@@ -85,36 +86,36 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_agent_is_the_same_to_the_bit(case: str, tmp_path: Path) -> None:
-    beside = beliefs()
-    with_beliefs = learned(beside, folder=tmp_path, **CASES[case])
-    assert_same(with_beliefs, learned(None, **CASES[case]))
-    assert beside.belief is not None
-    assert beside.belief.updates == with_beliefs[0]._n_updates
-    assert beside.belief.tried().sum() == 16 * with_beliefs[0]._n_updates
-    assert list(tmp_path.glob("*.zip"))  # checkpoints were written beside it
+def test_the_agent_is_bit_for_bit_identical(case: str, tmp_path: Path) -> None:
+    callback = beliefs()
+    with_beliefs = train_agent(callback, folder=tmp_path, **CASES[case])
+    assert_same(with_beliefs, train_agent(None, **CASES[case]))
+    assert callback.belief is not None
+    assert callback.belief.updates == with_beliefs[0]._n_updates
+    assert callback.belief.tries.sum() == 16 * with_beliefs[0]._n_updates
+    assert list(tmp_path.glob("*.zip"))  # checkpoints were written too
 
 
-def test_sampling_without_giving_the_dice_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callback.np.random, "set_state", lambda state: None)
-    with_beliefs = learned(beliefs(), steps=800)
+def test_sampling_without_restoring_the_random_state_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callback_module.np.random, "set_state", lambda state: None)
+    with_beliefs = train_agent(beliefs(), steps=800)
     monkeypatch.undo()
     with pytest.raises(AssertionError):
-        assert_same(with_beliefs, learned(None, steps=800))
+        assert_same(with_beliefs, train_agent(None, steps=800))
 
 
-def test_batches_learned_from_together_are_all_used() -> None:
-    beside = beliefs(together=3)
-    model, actions = learned(beside, steps=800)
-    assert_same((model, actions), learned(None, steps=800))
-    assert beside.belief is not None
-    assert beside.belief.tried().sum() == 16 * model._n_updates  # none is lost, not even at the end
-    assert beside.belief.updates < 0.4 * model._n_updates
-    with pytest.raises(ValueError, match="together is 0"):
-        beliefs(together=0)
+def test_all_batches_of_an_update_are_used() -> None:
+    callback = beliefs(batches=3)
+    model, actions = train_agent(callback, steps=800)
+    assert_same((model, actions), train_agent(None, steps=800))
+    assert callback.belief is not None
+    assert callback.belief.tries.sum() == 16 * model._n_updates  # none is lost at the end of training
+    assert callback.belief.updates < 0.4 * model._n_updates
+    with pytest.raises(ValueError, match="batches_per_update is 0; it must be at least 1"):
+        beliefs(batches=0)
 
 
-def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beliefs_and_q_are_trained_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     sampled: list[torch.Tensor] = []
     vector = make_vec_env("CartPole-v1", n_envs=2, seed=0)
     model = DQN(
@@ -123,33 +124,31 @@ def test_batches_are_the_ones_that_q_learns_from(monkeypatch: pytest.MonkeyPatch
     assert model.replay_buffer is not None
     sample = model.replay_buffer.sample
 
-    def watched(*args: Any, **more: Any) -> Any:
+    def recorded_sample(*args: Any, **more: Any) -> Any:
         batch = sample(*args, **more)
         sampled.append(batch.observations.clone())
         return batch
 
-    monkeypatch.setattr(model.replay_buffer, "sample", watched)
+    monkeypatch.setattr(model.replay_buffer, "sample", recorded_sample)
     model.learn(400, callback=beliefs())
-    looked, learned_from = sampled[:2], sampled[2:4]  # first the beliefs' two batches, then the agent's
-    assert all(torch.equal(a, b) for a, b in zip(looked, learned_from, strict=True))
-    for at in range(0, len(sampled), 4):
+    for at in range(0, len(sampled), 4):  # two batches of the belief network, then the same two of the agent
         assert all(torch.equal(a, b) for a, b in zip(sampled[at : at + 2], sampled[at + 2 : at + 4], strict=True))
 
 
 def test_target_networks_are_synced_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    beside = beliefs()
+    callback = beliefs()
     model = DQN(
         "MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=20, train_freq=1, target_update_interval=50
     )
     synced: list[int] = []
     sync = BeliefNetwork.sync
 
-    def watched(belief: BeliefNetwork, tau: float = 1.0) -> None:
+    def recorded_sync(belief: BeliefNetwork, tau: float = 1.0) -> None:
         synced.append(model.num_timesteps)
         sync(belief, tau)
 
-    monkeypatch.setattr(BeliefNetwork, "sync", watched)
-    model.learn(260, callback=beside)
+    monkeypatch.setattr(BeliefNetwork, "sync", recorded_sync)
+    model.learn(260, callback=callback)
     assert synced == [50, 100, 150, 200, 250]
 
 
@@ -158,41 +157,41 @@ def test_stopping_early_leaves_a_usable_belief() -> None:
         def _on_step(self) -> bool:
             return self.num_timesteps < 300
 
-    beside = beliefs()
+    callback = beliefs()
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50)
-    model.learn(10_000, callback=[beside, Stop()])
-    why = beside.run.intention(np.zeros(4, np.float32))
+    model.learn(10_000, callback=[callback, Stop()])
+    why = callback.run.intention(np.zeros(4, np.float32))
     assert why.visits.sum() >= 1.0
     assert why.residual == pytest.approx(abs(why.earnings.sum() - why.value))
 
 
-def test_learning_goes_on_with_the_same_beliefs() -> None:
-    beside = beliefs()
+def test_a_second_call_of_learn_continues_with_the_same_network() -> None:
+    callback = beliefs()
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50)
-    model.learn(200, callback=beside)
-    first, updates = beside.belief, beside.belief.updates  # type: ignore[union-attr]
-    model.learn(200, callback=beside, reset_num_timesteps=False)
-    assert beside.belief is first
+    model.learn(200, callback=callback)
+    first, updates = callback.belief, callback.belief.updates  # type: ignore[union-attr]
+    model.learn(200, callback=callback, reset_num_timesteps=False)
+    assert callback.belief is first
     assert first.updates > updates  # type: ignore[union-attr]
 
 
 def test_losses_and_residual_are_logged() -> None:
     from stable_baselines3.common.logger import Logger
 
-    beside, kept = beliefs(), {}
+    callback, records = beliefs(), {}
 
-    class Keep(Logger):
+    class RecordingLogger(Logger):
         def record(self, key: str, value: Any, exclude: Any = None) -> None:
-            kept[key] = value
+            records[key] = value
 
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, train_freq=1)
-    model.set_logger(Keep(None, []))
-    model.learn(200, callback=beside)
-    assert {"belief/residual", "belief/loss_visits", "belief/loss_amounts", "belief/loss_endings"} <= set(kept)
-    assert all(np.isfinite(kept[name]) for name in kept if name.startswith("belief/"))
+    model.set_logger(RecordingLogger(None, []))
+    model.learn(200, callback=callback)
+    assert {"belief/residual", "belief/loss_visits", "belief/loss_amounts", "belief/loss_endings"} <= set(records)
+    assert all(np.isfinite(records[name]) for name in records if name.startswith("belief/"))
 
 
-def test_what_cannot_be_explained_is_refused() -> None:
+def test_unsupported_agents_are_refused() -> None:
     from stable_baselines3 import PPO, SAC
 
     with pytest.raises(ValueError, match="n_steps=3: its batches leave out the states between"):
@@ -203,5 +202,5 @@ def test_what_cannot_be_explained_is_refused() -> None:
         PPO("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beliefs())
     with pytest.raises(ValueError, match="observations are not countable"):
         DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=BeliefCallback())
-    with pytest.raises(ValueError, match="nothing was learned yet"):
+    with pytest.raises(ValueError, match="nothing has been learned yet"):
         _ = beliefs().run

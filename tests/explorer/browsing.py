@@ -1,4 +1,4 @@
-"""What tests, benchmarks and screenshots of the page share: a server in a thread, and what the page says."""
+"""Shared by tests, benchmarks and screenshots of the page: a server in a thread, and what the page shows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import time
 from typing import Any
 
 from whatfor.explorer.packing import rounded
-from whatfor.explorer.server import server_of
+from whatfor.explorer.server import build_server
 from whatfor.runs import Run
+from whatfor.text import amount
 
 START = "taxi at row 0, column 3; passenger at Y; destination R"
 
@@ -19,7 +20,7 @@ class serving:
 
     def __init__(self, run: Run) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.server = server_of(run, name="taxi", log_level="error")
+        self.server = build_server(run, name="taxi", log_level="error")
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def __enter__(self) -> str:
@@ -40,7 +41,7 @@ def settled(page: Any) -> None:
 
 
 def until(page: Any, condition: str, seconds: float = 15.0) -> None:
-    """Wait until something is true; Playwright's own way evaluates text within the page, and the page allows nobody that."""
+    """Wait until something is true; Playwright's own function evaluates text within the page, which the page's policy forbids."""
     end = time.monotonic() + seconds
     while not page.evaluate(f"() => Boolean({condition})"):
         assert time.monotonic() < end, f"waited for: {condition}"
@@ -53,11 +54,10 @@ def lead(page: Any, question: str) -> str:
 
 
 def values(page: Any) -> list[str]:
-    """What the page says of all actions' values."""
+    """The values of all actions, as the page shows them."""
     return [str(text) for text in page.locator("#actions td.value").all_inner_texts()]
 
 
-def said(numbers: Any, page: Any) -> list[str]:
-    """Values as the page writes them; a report holds six digits of each."""
-    held = [rounded(float(x)) if page.url.startswith("file:") else x for x in numbers]
-    return [f"{0.0 if abs(x) < 5e-5 else x:.4f}" for x in held]
+def as_text(numbers: Any, page: Any) -> list[str]:
+    """Values as the page writes them; a report contains six digits of each."""
+    return [amount(rounded(float(x)) if page.url.startswith("file:") else float(x)) for x in numbers]

@@ -12,14 +12,12 @@ import pytest
 from browsers import NoBrowser, chromium
 from browsing import START, serving, settled
 
-import whatfor as wf
 from whatfor.runs import Run
 
 
 @pytest.fixture(scope="session")
-def taxi() -> Run:
-    agent = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
-    return wf.train("Taxi-v4", agent, episodes=2_000, seed=0)
+def taxi(taxi_2k: Run) -> Run:
+    return taxi_2k
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,7 @@ def test_it_ends_at_once(folder: Path, how: signal.Signals, doing: str) -> None:
         wait_until(lambda: not any(map(runs, worker)))
 
 
-def test_it_ends_however_often_it_is_told_to(folder: Path) -> None:
+def test_it_ends_however_many_signals_it_gets(folder: Path) -> None:
     with explorer(folder, first=SLOW) as (server, port), ask(port, "/api/episodes"):
         time.sleep(0.3)
         for _ in range(50):

@@ -46,9 +46,9 @@ def test_eight_clients_at_once(taxi: Run, tmp_path: Path) -> None:
     desk = Desk(taxi, name="run")
     for request, body in found["bodies"].items():
         assert body == _plainly(desk, request)
-    told = {name: found[name] for name in ("answers", "more_mb", "median_ms", "slowest_ms")} | {"seconds": seconds}
+    measured = {name: found[name] for name in ("answers", "more_mb", "median_ms", "slowest_ms")} | {"seconds": seconds}
     if out := os.environ.get("WHATFOR_LOAD_OUT"):
-        Path(out).write_text(json.dumps(told))
+        Path(out).write_text(json.dumps(measured))
 
 
 def asked_at_once(address: str, pid: int, seconds: float) -> dict[str, Any]:
@@ -100,5 +100,5 @@ def _plainly(desk: Desk, request: tuple[tuple[str, str], ...]) -> Any:
 
 def _peak_mb(pid: int) -> float:
     """Of the server and of the process that computes its answers."""
-    told = [Path(f"/proc/{one}/status").read_text() for one in (pid, *children(pid))]
-    return sum(int(peak) / 1e3 for text in told for peak in re.findall(r"VmHWM:\s+(\d+)", text))
+    statuses = [Path(f"/proc/{one}/status").read_text() for one in (pid, *children(pid))]
+    return sum(int(peak) / 1e3 for text in statuses for peak in re.findall(r"VmHWM:\s+(\d+)", text))

@@ -12,7 +12,7 @@ from unpacking import unpack
 from whatfor.explorer.packing import pack, rounded
 
 WORDS = st.sampled_from(
-    ["a", "~r", "~m", "~t", "a name that is long enough to be held once", "~another name that is long enough"]
+    ["a", "~r", "~m", "~t", "a name that is long enough to be stored once", "~another name that is long enough"]
 )
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32).map(rounded)
 LEAVES = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | NUMBERS | WORDS | st.text(max_size=40)
@@ -37,8 +37,8 @@ def test_what_is_packed_comes_back(thing: Any) -> None:
     assert unpack(pack([thing, thing])) == [thing, thing]
 
 
-def test_what_is_said_twice_is_held_once() -> None:
-    sentence = "a sentence that is said again and again"
+def test_repeated_parts_are_stored_once() -> None:
+    sentence = "a sentence that is repeated again and again"
     assert pack([sentence] * 9).count(sentence) == 1
     assert len(pack([[[0.0] * 30] * 30])) < 60
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: every test holds a number that it shows against Python's."""
+"""The page in a real browser: every test compares numbers on it with Python's."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import START, lead, said, settled, until, values
+from browsing import START, as_text, lead, settled, until, values
 
 from whatfor.explorer.desk import ROLLOUTS
+from whatfor.explorer.page import _asset
 from whatfor.runs import Run
+from whatfor.text import amount, percent
 from whatfor.worlds.taxi import LABELS
 
 
 def test_it_begins_with_the_first_step_of_an_episode(site: str, opened: Any, taxi: Run) -> None:
     page = opened(site)
     state = taxi.labels.index(page.locator("#state").input_value())
-    assert values(page) == said(taxi.values[state], page)
+    assert values(page) == as_text(taxi.values[state], page)
     assert lead(page, "intention") == taxi.intention(state).sentences()[0]
     assert page.locator("#answer-intention .badge").inner_text() == "exact"
 
@@ -31,7 +33,7 @@ def test_clicking_a_cell_asks_about_it(site: str, opened: Any, taxi: Run) -> Non
     page.locator(f"#board [data-row='{row}'][data-column='{column}']").click()
     settled(page)
     assert page.locator("#state").input_value() == LABELS.words(second)
-    assert values(page) == said(taxi.values[second], page)
+    assert values(page) == as_text(taxi.values[second], page)
     shown = page.locator("#answer-intention svg text").all_text_contents()
     most = sorted(taxi.intention(second).visits.sum(axis=1))[-2]
     assert f"{most:.2f}" in shown
@@ -43,7 +45,7 @@ def test_choosing_a_foil_contrasts(site: str, opened: Any, taxi: Run) -> None:
     settled(page)
     why = taxi.contrast(START, instead="east")
     assert lead(page, "contrast") == why.sentences()[0]
-    assert page.locator("#answer-contrast pre").inner_text().splitlines() == [
+    assert page.locator("#answer-contrast .lines").inner_text().splitlines() == [
         line.rstrip() for line in why.sentences()[1:]
     ]
     assert "instead=2" in page.url
@@ -60,14 +62,14 @@ def test_scrubbing_an_episode_by_hand_and_by_keys(site: str, opened: Any, taxi: 
     settled(page)
     state, action = along[3]
     assert page.locator("#step").inner_text().startswith(f"step 4 of {len(along)}: {LABELS.actions[action]}")
-    assert values(page) == said(taxi.values[state], page)
+    assert values(page) == as_text(taxi.values[state], page)
     page.locator("h1").click()
     page.keyboard.press("ArrowRight")
     settled(page)
-    assert values(page) == said(taxi.values[along[4][0]], page)
+    assert values(page) == as_text(taxi.values[along[4][0]], page)
     page.get_by_role("button", name="previous step").click()
     settled(page)
-    assert values(page) == said(taxi.values[along[3][0]], page)
+    assert values(page) == as_text(taxi.values[along[3][0]], page)
 
 
 def test_playing_goes_to_the_end(live: str, opened: Any, taxi: Run) -> None:
@@ -78,7 +80,7 @@ def test_playing_goes_to_the_end(live: str, opened: Any, taxi: Run) -> None:
     page.get_by_role("button", name="play", exact=True).click()
     until(page, f"document.getElementById('step').textContent.startsWith('step {len(along)} of')")
     settled(page)
-    assert values(page) == said(taxi.values[along[-1][0]], page)
+    assert values(page) == as_text(taxi.values[along[-1][0]], page)
     until(page, "document.getElementById('play').getAttribute('aria-pressed') === 'false'")
 
 
@@ -90,10 +92,10 @@ def test_scrubbing_training_time(site: str, opened: Any, taxi: Run) -> None:
     episodes = int(re.findall(r"episode ([\d,]+)", page.locator("#when").inner_text())[0].replace(",", ""))
     before = taxi.as_of(episodes)
     assert int(points) == 9
-    tried = before.tried_at(START)
-    assert tried is not None
+    tries = before.tries_at(START)
+    assert tries is not None
     assert values(page) == [
-        text if n else "no experience" for text, n in zip(said(before.values_at(START), page), tried, strict=True)
+        text if n else "no experience" for text, n in zip(as_text(before.values_at(START), page), tries, strict=True)
     ]
     assert lead(page, "intention") == before.intention(START).sentences()[0]
     assert f"as_of={episodes}" in page.url
@@ -107,7 +109,7 @@ def test_a_link_carries_the_question(site: str, opened: Any, taxi: Run) -> None:
     assert lead(page, "contrast") == taxi.contrast(state, best, foil).sentences()[0]
     again = opened(page.url)
     assert lead(again, "contrast") == lead(page, "contrast")
-    assert values(again) == said(taxi.values[state], again)
+    assert values(again) == as_text(taxi.values[state], again)
 
 
 def test_json_is_pythons(site: str, opened: Any, taxi: Run, tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_a_cell_of_the_map_is_the_state_it_shows(report: Path, opened: Any, taxi
     page.locator(f"#answer-intention [data-row='{row}'][data-column='{column}']").press("Enter")
     settled(page)
     assert page.locator("#state").input_value() == LABELS.words(last)
-    assert values(page) == said(taxi.values[last], page)
+    assert values(page) == as_text(taxi.values[last], page)
     assert page.locator("#step").inner_text().startswith(f"step {len(taxi.episode(START)) - 1} of")
 
 
@@ -182,7 +184,7 @@ def test_two_scrubbers_go_together(live: str, opened: Any, taxi: Run) -> None:
     state = taxi.episode(START)[4][0]
     assert lead(page, "intention") == taxi.as_of(10).intention(state).sentences()[0]
     again = opened(f"{live}#state={LABELS.index(START)}&as_of=2000")
-    assert values(again) == said(taxi.values[LABELS.index(START)], again)
+    assert values(again) == as_text(taxi.values[LABELS.index(START)], again)
     assert "as_of" not in again.url
 
 
@@ -190,17 +192,19 @@ def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
     page = opened(f"{site}#state={LABELS.index(START)}")
     settled(page)
     strip = taxi.provenance(START).by_episode(60)
-    told = max(strip, key=lambda one: abs(one["influence"]))
-    page.locator(f"#answer-provenance [data-episode='{told['episode']}']").press("Enter")
-    until(page, f"location.hash.includes('past%3A{told['episode']}')")
+    influential = max(strip, key=lambda one: abs(one["influence"]))
+    page.locator(f"#answer-provenance [data-episode='{influential['episode']}']").press("Enter")
+    until(page, f"location.hash.includes('past%3A{influential['episode']}')")
     assert taxi.ledger is not None
-    first = taxi.ledger.episode(int(told["episode"]))[0]
+    first = taxi.ledger.episode(int(influential["episode"]))[0]
     settled(page)
-    paid = f"{first.reward:+.2f}" if first.reward > 0 else f"{first.reward:.2f}"
     assert page.locator("#step").inner_text().startswith("step 1 of")
-    assert f"{LABELS.actions[first.action]}, paid {paid}" in page.locator("#step").inner_text()
+    assert (
+        f"{LABELS.actions[first.action]}, reward {amount(first.reward, signed=True)}"
+        in page.locator("#step").inner_text()
+    )
     assert page.locator("#state").input_value() == LABELS.words(first.state)
-    assert values(page) == said(taxi.values[first.state], page)
+    assert values(page) == as_text(taxi.values[first.state], page)
 
 
 def test_on_a_phone_nothing_is_cut_off(report: Path, opened: Any, taxi: Run) -> None:
@@ -210,7 +214,7 @@ def test_on_a_phone_nothing_is_cut_off(report: Path, opened: Any, taxi: Run) -> 
         "[...document.querySelectorAll('section, article, figure, table, #board svg')].map(e => e.getBoundingClientRect().right - innerWidth)"
     )
     assert max(boxes) <= 0.5
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
 
 
 def test_in_the_dark(report: Path, opened: Any, taxi: Run) -> None:
@@ -225,7 +229,7 @@ def test_in_the_dark(report: Path, opened: Any, taxi: Run) -> None:
         )
         < 120
     )
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
     page.emulate_media(color_scheme="light")
     until(page, "getComputedStyle(document.documentElement).backgroundColor === 'rgb(255, 255, 255)'")
     settled(page)
@@ -237,17 +241,19 @@ def test_words_are_understood(site: str, opened: Any, taxi: Run) -> None:
     page.locator("#state").fill(START.upper())
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
     page = opened(f"{site}#state={START}&action=SOUTH&instead=west")
     assert lead(page, "contrast") == taxi.contrast(START, "south", "west").sentences()[0]
     assert page.locator("input[name=instead]:checked").get_attribute("value") == "3"
 
 
 @pytest.mark.parametrize("link", ["action=fly", "action=99", "instead=fly"])
-def test_a_wrong_link_is_said_and_the_rest_of_it_is_followed(site: str, opened: Any, taxi: Run, link: str) -> None:
+def test_a_wrong_part_of_a_link_is_reported_and_the_rest_is_followed(
+    site: str, opened: Any, taxi: Run, link: str
+) -> None:
     page = opened(f"{site}#state={LABELS.index(START)}&{link}")
     assert page.locator("#problem").inner_text().startswith("there is no action")
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
     assert lead(page, "intention") == taxi.intention(START).sentences()[0]
 
 
@@ -259,11 +265,11 @@ def test_going_back_asks_the_last_question_again(live: str, opened: Any, taxi: R
     settled(page)
     page.locator("#scrubber").fill("4")
     settled(page)
-    assert values(page) == said(taxi.values[taxi.episode(START)[4][0]], page)
+    assert values(page) == as_text(taxi.values[taxi.episode(START)[4][0]], page)
     page.go_back()
     until(page, f"location.hash.includes('state={LABELS.index(START)}&')")
     settled(page)
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
 
 
 def test_each_half_of_a_cell_is_a_state(report: Path, opened: Any, taxi: Run) -> None:
@@ -279,7 +285,7 @@ def test_each_half_of_a_cell_is_a_state(report: Path, opened: Any, taxi: Run) ->
         cell.click(position={"x": at * box["width"], "y": at * box["height"]})
         settled(page)
         assert page.locator("#state").input_value() == LABELS.words(state)
-        assert values(page) == said(taxi.values[state], page)
+        assert values(page) == as_text(taxi.values[state], page)
 
 
 def test_words_can_be_read_on_a_laptop(report: Path, opened: Any, taxi: Run) -> None:
@@ -290,7 +296,7 @@ def test_words_can_be_read_on_a_laptop(report: Path, opened: Any, taxi: Run) -> 
         return [text.getAttribute('font-size') * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width, text.textContent];
     })""")
     assert min(sizes)[0] >= 8.0, min(sizes)
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
 
 
 def test_any_time_of_training_can_be_asked_live(live: str, opened: Any, taxi: Run) -> None:
@@ -331,7 +337,7 @@ def test_arrow_keys_go_from_cell_to_cell(live: str, opened: Any, taxi: Run) -> N
     settled(page)
     state = taxi.labels.index("taxi at row 1, column 2; passenger at Y; destination R")
     assert page.locator("#state").input_value() == LABELS.words(state)
-    assert values(page) == said(taxi.values[state], page)
+    assert values(page) == as_text(taxi.values[state], page)
 
 
 def test_a_link_to_the_question_can_be_copied(live: str, opened: Any, taxi: Run) -> None:
@@ -342,14 +348,14 @@ def test_a_link_to_the_question_can_be_copied(live: str, opened: Any, taxi: Run)
     assert lead(again, "contrast") == taxi.contrast(START, instead="east").sentences()[0]
 
 
-def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Run) -> None:
+def test_a_report_names_what_it_does_not_contain(report: Path, opened: Any, taxi: Run) -> None:
     page = opened(report.as_uri())
     page.locator("#state").fill("taxi at row 4, column 4; passenger at R; destination G")
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
     assert 'destination G" is not in this report. Write' in page.locator("#problem").inner_text()
     state, address = taxi.labels.index(page.locator("#here").inner_text()), page.url
-    assert values(page) == said(taxi.values[state], page)  # what was asked before stays
+    assert values(page) == as_text(taxi.values[state], page)  # what was asked before stays
     assert f"state={state}&" in address
     page.locator("#state").fill("taxi at row")
     page.get_by_role("button", name="ask", exact=True).click()
@@ -358,24 +364,25 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     assert page.url == address
     offered = page.locator("#states option").evaluate_all("all => all.map((one) => one.value)")
     assert {taxi.labels.index(words) for words in offered} == {state for state, _ in taxi.episode(START)}
-    held = {
+    selectable = {
         int(at) for at in page.locator("#board [data-state]").evaluate_all("all => all.map((one) => one.dataset.state)")
     }
-    assert {taxi.labels.values(at)[2:] for at in held} == {taxi.labels.values(state)[2:]}
-    assert len(held) < 25  # other cells cannot be chosen
+    assert {taxi.labels.values(at)[2:] for at in selectable} == {taxi.labels.values(state)[2:]}
+    assert len(selectable) < 25  # other cells cannot be chosen
     page.goto(f"{report.as_uri()}#state={state}&episode=past:1")
     settled(page)
     assert page.locator("#problem").inner_text() == "episode 1: not in this report"
     assert page.locator("#step").inner_text().startswith("step 1 of")
-    assert "rounded to 6 digits" in page.locator("#held").inner_text()
+    assert "rounded to 6 digits" in page.locator("#contents").inner_text()
     page.goto(f"{report.as_uri()}#state={LABELS.index(START)}&as_of=10")
     settled(page)
-    assert page.locator("#answer-timeline .missing").inner_text() == "not in this report"
+    assert "when it expects what" in page.locator("#not-in-report").inner_text()
+    assert page.locator("#answers .missing").count() == 1  # one list, not a message for each question
     before = taxi.as_of(10)
-    tried = before.tried_at(START)
-    assert tried is not None
+    tries = before.tries_at(START)
+    assert tries is not None
     assert values(page) == [
-        text if n else "no experience" for text, n in zip(said(before.values_at(START), page), tried, strict=True)
+        text if n else "no experience" for text, n in zip(as_text(before.values_at(START), page), tries, strict=True)
     ]
 
 
@@ -384,19 +391,19 @@ def test_a_report_says_what_it_does_not_hold(report: Path, opened: Any, taxi: Ru
     [
         ("state=0", "state 0 is not in this report"),
         ("state=nonsense", '"nonsense" is not in this report. Write a state like this: "taxi at row'),
-        ("state=68&as_of=300", "how it was after 300 episodes is not in this report; it holds 10, "),
+        ("state=68&as_of=300", "the agent after 300 episodes is not in this report; choose one of 10, "),
         ("state=68&as_of=soon", 'as_of is a number of episodes, not "soon"'),
     ],
 )
-def test_of_a_link_that_a_report_cannot_follow_the_rest_is_shown(
+def test_a_report_shows_the_rest_of_a_link_that_it_cannot_follow(
     report: Path, opened: Any, taxi: Run, link: str, problem: str
 ) -> None:
     page = opened(f"{report.as_uri()}#{link}")
     assert page.locator("#problem").inner_text().startswith(problem)
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
     page.get_by_role("button", name="next step").click()
     settled(page)
-    assert values(page) == said(taxi.values[taxi.episode(START)[1][0]], page)
+    assert values(page) == as_text(taxi.values[taxi.episode(START)[1][0]], page)
     assert page.locator("#problem").inner_text() == ""
 
 
@@ -406,23 +413,23 @@ def test_a_report_reads_words_however_they_are_punctuated(report: Path, opened: 
     page.locator("#state").fill(LABELS.words(state).replace("; ", ", ").replace("taxi", "TAXI"))
     page.get_by_role("button", name="ask", exact=True).click()
     settled(page)
-    assert values(page) == said(taxi.values[state], page)
+    assert values(page) == as_text(taxi.values[state], page)
 
 
-def test_a_server_says_what_it_does_not_understand(live: str, browser: Any, taxi: Run) -> None:
+def test_a_server_reports_what_it_does_not_understand(live: str, browser: Any, taxi: Run) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{live}#state=nowhere")
     settled(page)
-    assert page.locator("#problem").inner_text().startswith("'nowhere' does not say the row")
+    assert page.locator("#problem").inner_text().startswith("cannot parse the state 'nowhere': the row is missing")
     state = taxi.labels.index(page.locator("#state").input_value())
-    assert values(page) == said(taxi.values[state], page)
+    assert values(page) == as_text(taxi.values[state], page)
     context.close()
 
 
 def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -> None:
     early = taxi.as_of(1)
-    state = next(s for s in range(500) if early.tried_at(s).sum() == 0)  # type: ignore[union-attr]
+    state = next(s for s in range(500) if early.tries_at(s).sum() == 0)  # type: ignore[union-attr]
     page = opened(f"{live}#state={state}&as_of=1")
     assert values(page) == ["no experience"] * 6
     assert page.locator("#answer-intention .badge").inner_text() == "no experience"
@@ -432,7 +439,7 @@ def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -
     assert page.locator(f"#answer-comparison figure >> nth=1 >> {hatched}").count() == 25
 
 
-def test_of_a_link_on_an_open_page_the_rest_is_shown_too(live: str, browser: Any, taxi: Run) -> None:
+def test_an_open_page_shows_the_rest_of_a_link_that_it_cannot_follow(live: str, browser: Any, taxi: Run) -> None:
     context = browser.new_context()
     page = context.new_page()
     other = taxi.episode(START)[3][0]
@@ -441,5 +448,34 @@ def test_of_a_link_on_an_open_page_the_rest_is_shown_too(live: str, browser: Any
     page.goto(f"{live}#state={LABELS.index(START)}&as_of=99999")
     until(page, "document.getElementById('problem').textContent")
     settled(page)
-    assert values(page) == said(taxi.values[LABELS.index(START)], page)
+    assert values(page) == as_text(taxi.values[LABELS.index(START)], page)
     context.close()
+
+
+def test_numbers_have_the_form_that_sentences_give_them(browser: Any) -> None:
+    shares = [0.0, 1e-13, 1e-4, 0.0312, 0.0994, 0.0996, 0.678, 0.9949, 0.9996, 1.0 - 1e-7, 1.0]
+    numbers = [0.0, 15.28412, -0.00123456, 20.0, 123456.7, -9999.6, 2.5, 1.2345678e-5, -3e-12, 0.00012, 9999.4]
+    script = re.sub(r"^export ", "", _asset("script/dom.js"), flags=re.MULTILINE)
+    page = browser.new_page()
+    assert page.evaluate(f"(all) => {{ {script}; return all.map(percent); }}", shares) == [
+        "0 %",
+        "0 %",
+        *map(percent, shares[2:]),
+    ]
+    assert page.evaluate(f"(all) => {{ {script}; return all.map((one) => amount(one, true)); }}", numbers) == [
+        amount(number, signed=True) for number in numbers
+    ]
+    page.close()
+
+
+def test_words_that_wrap_stay_right_of_their_numbers(report: Path, opened: Any, taxi: Run) -> None:
+    page = opened(f"{report.as_uri()}#state={LABELS.index(START)}", viewport={"width": 390, "height": 844})
+    rows = page.locator("#answer-timeline .numbers")
+    assert rows.first.inner_text() == taxi.timeline(START).sentences()[1].rstrip()
+    first, *_, last = rows.first.evaluate("""(row) => {
+        const range = document.createRange();
+        range.selectNodeContents(row);
+        return [...range.getClientRects()].map((box) => [box.left, box.top]);
+    }""")
+    assert last[1] > first[1]  # it wraps
+    assert last[0] > first[0] + 50

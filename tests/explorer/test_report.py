@@ -1,4 +1,4 @@
-"""What a report holds, for every kind of run; and the ways to get one."""
+"""What a report contains, for every kind of run; and the ways to get one."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from browsing import START, lead, said, settled, values
+from browsing import START, as_text, lead, settled, values
 from gymnasium import spaces
 from unpacking import unpack
 
 import whatfor as wf
-from whatfor.explorer.desk import Desk, plain
-from whatfor.explorer.report import request_of, told
-from whatfor.layouts import layout_of
-from whatfor.layouts.places import places_of
+from whatfor.explorer.collecting import request_of
+from whatfor.explorer.desk import Desk
+from whatfor.explorer.report import BUDGET, build_payload
+from whatfor.jsonable import jsonable
+from whatfor.labels import Axis
+from whatfor.maps import places_of
+from whatfor.question import layout_of
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS as TAXI
 
 
-def held_in(text: str) -> dict[str, Any]:
-    """What a page holds."""
+def data_in(text: str) -> dict[str, Any]:
+    """The data that a page contains."""
     letters = re.search(r'id="data">([^<]*)<', text)
     assert letters is not None
     found: dict[str, Any] = unpack(zlib.decompress(base64.b64decode(letters[1])).decode())
@@ -61,7 +64,7 @@ def test_any_world_has_a_page(name: str, opened: Any, tmp_path: Path) -> None:
     state = run.labels.index(page.locator("#state").input_value())
     assert values(page) == [
         text if tries else "no experience"
-        for text, tries in zip(said(run.values[state], page), run.tried_at(state), strict=True)  # type: ignore[arg-type]
+        for text, tries in zip(as_text(run.values[state], page), run.tries_at(state), strict=True)  # type: ignore[arg-type]
     ]
     assert lead(page, "intention") == run.intention(state, _asked(page)).sentences()[0]
     assert page.locator("#answers .error").count() == 0
@@ -97,9 +100,9 @@ def test_a_cell_stands_for_its_state(name: str) -> None:
         assert marked in ({state}, set()) if name == "blackjack" else marked == {state}
 
 
-def test_a_report_holds_what_python_says(taxi: Run, report: Path) -> None:
-    held = held_in(report.read_text())
-    answers = held["answers"]
+def test_a_report_contains_pythons_answers(taxi: Run, report: Path) -> None:
+    data = data_in(report.read_text())
+    answers = data["answers"]
     state = str(taxi.labels.index(START))
     assert answers[request_of("state", {"state": state})]["values"] == pytest.approx(
         taxi.values[int(state)].tolist(), rel=1e-5
@@ -115,7 +118,7 @@ def test_a_report_holds_what_python_says(taxi: Run, report: Path) -> None:
         len([1 for request in answers if request.startswith("state?as_of=") and request.endswith(f"state={state}")])
         == 9
     )
-    assert any("rounded to 6 digits" in line for line in held["dropped"])
+    assert any("rounded to 6 digits" in line for line in data["limits"])
 
 
 def test_a_report_is_small(tmp_path: Path, taxi: Run) -> None:
@@ -131,14 +134,14 @@ def test_no_request_leaves_a_report(report: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes() -> None:
     run = WORLDS["a lake"]()
-    assert told(run, episodes=2) == told(run, episodes=2)
+    assert build_payload(run, episodes=2) == build_payload(run, episodes=2)
 
 
 def test_a_notebook_shows_the_page(taxi: Run, opened: Any, tmp_path: Path) -> None:
     shown = taxi.explore(states=[START])._repr_html_()
     inside = re.search(r'srcdoc="([^"]*)"', shown)
     assert inside is not None
-    assert len(held_in(html.unescape(inside[1]))["answers"]) > 100
+    assert len(data_in(html.unescape(inside[1]))["answers"]) > 100
     sandbox = re.search(r'sandbox="([^"]*)"', shown)
     assert sandbox is not None
     assert not {"allow-same-origin", "allow-top-navigation", "allow-popups"} & set(sandbox[1].split())
@@ -171,9 +174,13 @@ def test_an_own_loop_has_a_page_of_its_past(tmp_path: Path, opened: Any) -> None
     run.report(tmp_path / "own.html")
     page = opened((tmp_path / "own.html").as_uri())
     assert page.locator("#episodes option").first.inner_text() == "episode 29 of training"
-    assert "paid -1.00" in page.locator("#step").inner_text()
-    assert page.locator("#answer-comparison .missing").inner_text().startswith("this run does not know its world")
-    assert page.locator("#actions td.value").first.inner_text() == f"{run.values[0, 0]:.4f}"
+    assert "reward -1" in page.locator("#step").inner_text()
+    assert (
+        page.locator("#answer-comparison .missing")
+        .inner_text()
+        .startswith("this run was built from a custom training loop")
+    )
+    assert page.locator("#actions td.value").first.inner_text() == as_text(run.values[0, :1], page)[0]
     assert page.locator("tr.unknown td.value").first.inner_text() == "no experience"
 
 
@@ -188,26 +195,28 @@ def test_a_taxi_is_where_its_cell_is() -> None:
 
 
 def test_states_that_are_not_counted_from_0_keep_their_keys() -> None:
-    labels = wf.Labels((wf.Axis("room", 3, start=5),), ("go",))
+    labels = wf.Labels((Axis("room", 3, start=5),), ("go",))
     ledger = wf.Ledger(n_states=3, n_actions=1)
     ledger.record(2, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
     for key in ("0", "2"):
-        told_ = desk.ask("state", {"state": key})
-        assert (told_["key"], told_["state"], told_["words"]) == (key, int(key), f"room {int(key) + 5}")
+        state = desk.ask("state", {"state": key})
+        assert (state["key"], state["state"], state["words"]) == (key, int(key), f"room {int(key) + 5}")
     assert desk.ask("answer", {"state": "2"})["answer"]["value"] == 0.5
 
 
-def test_the_page_of_the_explorer_says_what_holds() -> None:
-    from whatfor.explorer import cache, desk, guard, server
+def test_the_documentation_names_the_limits(taxi: Run) -> None:
+    from whatfor.explorer import desk, guard, server
+
+    provenance = desk.Desk(taxi).ask("answer", {"question": "provenance", "state": str(taxi.labels.index(START))})
+    assert provenance["left_out"] > 0
 
     page = (Path(__file__).parents[2] / "docs" / "explorer.md").read_text()
-    for told_ in (
-        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {cache.MAX_BYTES / 1e6:.0f} MB", f"--port {server.PORT}",
-        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {desk.MOST_UPDATES} heaviest",
+    for words in (
+        f"{guard.MAX_ADDRESS:,} bytes", f"| {server.MAX_WAITING}; more get status 503", f"cached answers | {server.MAX_CACHED / 1e6:.0f} MB", f"--port {server.PORT}",
+        f"plays {desk.ROLLOUTS} rollouts, a network {desk.FEW_ROLLOUTS}", f"the {len(provenance['answer']['updates'])} heaviest", f"`--budget` (default {BUDGET:g} MB)",
     ):  # fmt: skip
-        assert told_ in page
-    assert all(f"`{question}`" in page for question in desk.QUESTIONS)
+        assert words in page
 
 
 def test_requests_know_their_parameters(taxi: Run) -> None:
@@ -228,22 +237,22 @@ def test_a_contrast_with_an_action_that_was_never_tried_is_marked_so() -> None:
         pair: desk.ask("answer", {"question": "contrast", "state": "0", "action": pair[0], "instead": pair[1]})["badge"]
         for pair in ("01", "02", "20")
     }
-    assert {pair: told_["words"] for pair, told_ in badges.items()} == {
+    assert {pair: badge["words"] for pair, badge in badges.items()} == {
         "01": "exact",
         "02": "no experience",
         "20": "no experience",
     }
 
 
-def test_few_runs_of_earlier_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.desk.KEPT", 2)
+def test_few_runs_of_earlier_times_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whatfor.explorer.desk.MAX_EARLIER", 2)
     ledger = wf.Ledger(n_states=1, n_actions=1)
     for _ in range(4):
         ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=wf.Labels.plain(1, 1), values=ledger.values(), ledger=ledger))
     for episodes in (1, 2, 1, 3):
-        told_ = desk.ask("state", {"state": "0", "as_of": str(episodes)})
-        assert told_["values"] == [1.0 - 0.5**episodes]
+        state = desk.ask("state", {"state": "0", "as_of": str(episodes)})
+        assert state["values"] == [1.0 - 0.5**episodes]
     assert list(desk._earlier) == [1, 3]  # those that were asked for last
 
 
@@ -255,7 +264,7 @@ def test_times_to_look_back_to_are_close_together_where_most_is_learned(taxi: Ru
 
 @pytest.mark.parametrize(
     "learner",
-    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(trail=0.5), wf.DoubleQLearning()],
+    [wf.QLearning(), wf.Sarsa(), wf.MonteCarlo(), wf.LambdaReturns(lambda_=0.5), wf.DoubleQLearning()],
     ids=lambda learner: type(learner).__name__,
 )
 def test_episodes_begin_where_they_begin(learner: Any) -> None:
@@ -267,7 +276,7 @@ def test_episodes_begin_where_they_begin(learner: Any) -> None:
         assert Desk(run).starts == ["0"]
 
 
-def test_how_an_episode_ended_is_told(taxi: Run) -> None:
+def test_an_episode_names_its_ending(taxi: Run) -> None:
     assert Desk(taxi).ask("episode", {"key": "greedy:68"})["ending"] == "delivered"
     assert (
         sum(step["reward"] for step in Desk(taxi).ask("episode", {"key": "greedy:68"})["steps"])
@@ -281,22 +290,22 @@ def test_how_an_episode_ended_is_told(taxi: Run) -> None:
 
 
 def test_a_network_has_a_page(opened: Any, tmp_path: Path) -> None:
-    from small_agents import CONCEPTS, ENDINGS, learned
+    from small_agents import CONCEPTS, ENDINGS, train_agent
 
-    _, callback = learned("CartPole-v1", CONCEPTS, endings=ENDINGS)
+    _, callback = train_agent("CartPole-v1", CONCEPTS, endings=ENDINGS)
     run = callback.run
     run.report(tmp_path / "deep.html", episodes=2)
-    held = held_in((tmp_path / "deep.html").read_text())
-    assert any("belief and reality: in 2 of them" in line for line in held["dropped"])
+    data = data_in((tmp_path / "deep.html").read_text())
+    assert any("Belief and reality: for 2 of these situations" in line for line in data["limits"])
     page = opened((tmp_path / "deep.html").as_uri())
     start = Desk(run, episodes=2).starts[0]
     seen = np.array(json.loads(start))
-    assert values(page) == said(run.values_at(seen), page)
+    assert values(page) == as_text(run.values_at(seen), page)
     assert lead(page, "intention") == run.intention(seen).sentences()[0]
     assert page.locator("#answer-intention .badge").inner_text() == f"off by {run.intention(seen).residual:.2g}"
     assert page.locator("#answer-timeline .missing").inner_text().startswith("needs the ledger")
     assert page.locator("#answer-comparison .badge").inner_text() == "unjudged"
-    assert "Estimated by a network" in page.locator("#about").inner_text()
+    assert "Estimated by a belief network" in page.locator("#about").inner_text()
 
 
 def test_beliefs_alone_have_a_page_of_given_states(opened: Any, tmp_path: Path) -> None:
@@ -309,7 +318,7 @@ def test_beliefs_alone_have_a_page_of_given_states(opened: Any, tmp_path: Path) 
         run.report(tmp_path / "exact.html")
     run.report(tmp_path / "exact.html", states=[0])
     page = opened((tmp_path / "exact.html").as_uri())
-    assert values(page) == said(values_[0], page)
+    assert values(page) == as_text(values_[0], page)
 
 
 def test_from_the_command_line(taxi: Run, tmp_path: Path) -> None:
@@ -328,13 +337,13 @@ def test_from_the_command_line(taxi: Run, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert re.fullmatch(r"written to .*x\.html \(0\.\d MB\); open it in a browser\n", done.stdout)
     state = str(taxi.labels.index(START))
-    assert held_in((tmp_path / "x.html").read_text())["answers"][f"state?state={state}"]["words"] == START
+    assert data_in((tmp_path / "x.html").read_text())["answers"][f"state?state={state}"]["words"] == START
     done = subprocess.run([*command[:-1], str(tmp_path / "x.txt")], capture_output=True, text=True, check=False)
     assert (done.returncode, "choose one of .html" in done.stderr) == (2, True)
 
 
-def test_plain_holds_no_numpy() -> None:
-    thing = plain({"a": np.float64(1.5), 2: (np.int64(3), float("nan"), None, "x")})
+def test_jsonable_returns_no_numpy_objects() -> None:
+    thing = jsonable({"a": np.float64(1.5), 2: (np.int64(3), float("nan"), None, "x")})
     assert thing == {"a": 1.5, "2": [3, None, None, "x"]}
     json.dumps(thing, allow_nan=False)
 
@@ -343,25 +352,27 @@ def test_plain_holds_no_numpy() -> None:
     ("options", "wrong"),
     [
         ({"episodes": 0}, "at least one"),
-        ({"states": ["nowhere"]}, "does not say the row"),
+        ({"states": ["nowhere"]}, "the row is missing"),
         ({"states": [9_999]}, "out of range"),
     ],
 )
-def test_what_cannot_be_reported_is_said(taxi: Run, tmp_path: Path, options: dict[str, Any], wrong: str) -> None:
+def test_wrong_arguments_of_a_report_are_refused(
+    taxi: Run, tmp_path: Path, options: dict[str, Any], wrong: str
+) -> None:
     with pytest.raises(ValueError, match=wrong):
         taxi.report(tmp_path / "x.html", **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_where_it_cannot_be_written_is_said(taxi: Run, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_refused(taxi: Run, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="ends in"):
         taxi.report(tmp_path / "x.txt")
     with pytest.raises(ValueError, match="there is no folder"):
         taxi.report(tmp_path / "no" / "x.html")
 
 
-class Stranger(gym.Env[Any, Any]):
-    """Somebody's own: continuous, and nobody knows how to put it into a state."""
+class ThirdParty(gym.Env[Any, Any]):
+    """A third-party environment: continuous, and unknown how to put into a state."""
 
     observation_space, action_space = spaces.Box(-5.0, 5.0, (2,), np.float32), spaces.Discrete(2)
 
@@ -377,25 +388,28 @@ class Stranger(gym.Env[Any, Any]):
 
 def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: Path) -> None:
     """It cannot be put into a state; that is no reason to show no episode."""
-    from small_agents import learned
+    from small_agents import train_agent
 
-    _, callback = learned(Stranger(), {"right": lambda seen: seen[0] > 0.0})
+    _, callback = train_agent(ThirdParty(), {"right": lambda seen: seen[0] > 0.0})
     run = callback.run
     run.report(tmp_path / "page.html", episodes=2)
     page = opened((tmp_path / "page.html").as_uri())
     assert page.locator("#episodes option").all_inner_texts() == ["a new episode (seed 0)", "a new episode (seed 1)"]
-    played = run.played(None, seed=0)
+    played = run.episode(None, seed=0)
     assert page.locator("#step").inner_text().startswith(f"step 1 of {len(played.steps)}")
-    assert values(page) == said(run.values_at(played.steps[0][0]), page)
-    assert "Stranger cannot be put into a given state" in page.locator("#answer-comparison .missing").inner_text()
-    dropped = held_in((tmp_path / "page.html").read_text())["dropped"]
-    assert not any("belief and reality: in" in line for line in dropped)
+    assert values(page) == as_text(run.values_at(played.steps[0][0]), page)
+    assert (
+        "whatfor does not know how to put ThirdParty into a given state"
+        in page.locator("#answer-comparison .missing").inner_text()
+    )
+    limits = data_in((tmp_path / "page.html").read_text())["limits"]
+    assert not any("Belief and reality: for" in line for line in limits)
 
 
-def test_with_a_way_in_a_strangers_environment_is_compared(tmp_path: Path) -> None:
-    from small_agents import learned
+def test_enter_makes_comparisons_possible_in_a_third_party_environment(tmp_path: Path) -> None:
+    from small_agents import train_agent
 
-    _, callback = learned(Stranger(), {"right": lambda seen: seen[0] > 0.0})
+    _, callback = train_agent(ThirdParty(), {"right": lambda seen: seen[0] > 0.0})
 
     def enter(env: Any, state: Any, _: Any) -> None:
         env.unwrapped.at = np.array(state.observation)
@@ -414,9 +428,9 @@ def test_a_run_of_an_environment_that_is_not_there_has_a_page_all_the_same(tmp_p
     gym.registry.pop("Elsewhere-v0")
     run = wf.load(tmp_path / "run")
     about = Desk(run).ask("run", {})
-    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["without"]["comparison"]
+    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["unavailable"]["comparison"]
     run.report(tmp_path / "page.html", episodes=2)
-    assert "past:299" in str(held_in((tmp_path / "page.html").read_text())["answers"])
+    assert "past:299" in str(data_in((tmp_path / "page.html").read_text())["answers"])
 
 
 @pytest.mark.parametrize("states", [[15, 0], [0, 15]])
@@ -426,20 +440,20 @@ def test_one_state_that_cannot_be_played_spoils_nothing(states: list[int]) -> No
     desk = Desk(run, starts=[str(state) for state in states])
     assert desk.unplayable is None
     assert [one["key"] for one in desk.ask("episodes", {})["episodes"]] == ["greedy:0"]
-    told(run, states=states)
+    build_payload(run, states=states)
 
 
 def test_states_of_a_report_are_read_as_a_server_reads_them() -> None:
-    from small_agents import CONCEPTS, learned
+    from small_agents import CONCEPTS, train_agent
 
-    _, callback = learned("CartPole-v1", CONCEPTS)
-    answers = unpack(told(callback.run, states=["[0,0,0.1,0]"]))["answers"]
+    _, callback = train_agent("CartPole-v1", CONCEPTS)
+    answers = unpack(build_payload(callback.run, states=["[0,0,0.1,0]"]))["answers"]
     assert request_of("state", {"state": "[0.0,0.0,0.1,0.0]"}) in answers
 
 
-def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
+def test_where_two_actions_are_equally_good_the_one_taken_is_answered_too() -> None:
     run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
-    answers = unpack(told(run, episodes=3))["answers"]
+    answers = unpack(build_payload(run, episodes=3))["answers"]
     episodes = [answer for request, answer in answers.items() if request.startswith("episode?key=greedy")]
     steps = [(step["state"], str(step["action"])) for one in episodes for step in one["steps"]]
     assert any(str(run.best(int(state))) != action for state, action in steps), "there are ties"
@@ -451,17 +465,17 @@ def test_where_two_actions_are_equally_good_the_one_taken_is_told_too() -> None:
 
 
 def test_what_a_report_leaves_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whatfor.explorer.report.MOST_STATES", 10)
+    monkeypatch.setattr("whatfor.explorer.report.MAX_STATES", 10)
     run = wf.train("Taxi-v4", wf.QLearning(), episodes=20, seed=0)
-    held = unpack(told(run, episodes=10))
+    data = unpack(build_payload(run, episodes=10))
     states = {
         step["state"]
-        for request, one in held["answers"].items()
+        for request, one in data["answers"].items()
         if request.startswith("episode?key=greedy")
         for step in one["steps"]
     }
     assert len(states) > 10
-    assert f"10 of 500 states: the first of {len(states):,} on 10 episodes" in held["dropped"]
+    assert f"10 of 500 states: the first of {len(states):,} on 10 episodes." in data["limits"]
 
 
 def test_few_episodes_have_times_to_look_back_to() -> None:
@@ -476,8 +490,67 @@ def test_a_run_that_expects_nothing_is_refused_at_once() -> None:
 
 
 def test_names_may_begin_with_a_bracket() -> None:
-    labels = wf.Labels((wf.Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
+    labels = wf.Labels((Axis("place", 2, ("[in]", "[out]")),), ("go",), template="{place}")
     ledger = wf.Ledger(n_states=2, n_actions=1)
     ledger.record(1, 0, 1.0, None, step_size=0.5, discount=1.0)
     desk = Desk(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
     assert desk.ask("state", {"state": "[out]"})["state"] == 1
+
+
+def test_a_budget_bounds_the_file_and_the_page_lists_what_is_left_out(taxi: Run, tmp_path: Path, opened: Any) -> None:
+    path = tmp_path / "small.html"
+    sizes = {}
+    for budget in (0.15, 0.25, 5.0):
+        taxi.report(path, states=[START], budget=budget)
+        sizes[budget] = path.stat().st_size
+        assert sizes[budget] <= budget * 1e6
+        data = data_in(path.read_text())
+        assert any("The budget of" in line for line in data["limits"]) == (budget < 5.0)
+    assert sizes[0.15] < sizes[0.25] < sizes[5.0]
+    assert sizes[0.25] > 0.9 * 0.25e6, "the budget is used"
+    taxi.report(path, states=[START], budget=0.15)
+    page = opened(path.as_uri())
+    assert values(page) == as_text(taxi.values[taxi.labels.index(START)], page)
+    assert lead(page, "intention") == taxi.intention(START).sentences()[0]
+    assert re.search(
+        r"The budget of 0\.15 MB is spent\. Incomplete: .*earlier times for 0 of \d+ states",
+        page.locator("#contents").inner_text(),
+    )
+    page.locator("#time").fill("4")
+    settled(page)
+    assert page.locator("#problem").inner_text() == "not in this report"
+
+
+def test_answers_are_added_in_the_order_of_their_worth(taxi: Run) -> None:
+    requests = list(unpack(build_payload(taxi, states=[START]))["answers"])
+    state = str(taxi.labels.index(START))
+    first = {
+        name: next(at for at, request in enumerate(requests) if re.search(pattern, request))
+        for name, pattern in {
+            "opening": rf"question=intention&state={state}$",
+            "first state": rf"question=comparison&state={state}$",
+            "another state": rf"question=intention&state=(?!{state}$)",
+            "its questions": rf"question=comparison&state=(?!{state}$)",
+            "earlier times": "as_of=",
+            "replays": "key=past:",
+        }.items()
+    }
+    assert sorted(first.values()) == list(first.values()), first
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), 0.01])
+def test_a_budget_that_is_too_small_is_refused(budget: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"budget is|too small: the page and its first answer take 0"):
+        WORLDS["a lake"]().report(tmp_path / "x.html", episodes=1, budget=budget)
+    assert not list(tmp_path.iterdir())
+
+
+def test_progress_is_reported() -> None:
+    reported: list[tuple[str, float]] = []
+    build_payload(WORLDS["a lake"](), episodes=1, on_progress=lambda doing, share: reported.append((doing, share)))
+    shares = [share for _, share in reported]
+    assert shares == sorted(shares)
+    assert (shares[0], reported[-1]) == (0.0, ("writing", 1.0))
+    assert list(dict.fromkeys(doing for doing, _ in reported)) == [
+        "the first state", "the states", "all questions", "earlier times", "replays", "writing",
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Answers are computed in a process that can be given up, and whatever happens to it, the next answer comes."""
+"""Answers are computed in a process that can be stopped, and whatever happens to it, the next answer comes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from browsing import serving
 from processes import SLOW, ask, children, connect, explorer, reply, runs, wait_until
 
-from whatfor.explorer.worker import FORKS, ForkedWorker, ThreadWorker, Unanswered, Worker, worker_for
+from whatfor.explorer.worker import FORKS, ForkedWorker, ThreadWorker, Unanswered, Worker, make_worker
 from whatfor.runs import Run
 
 forking = pytest.mark.skipif(not FORKS, reason="processes cannot be forked here")
@@ -28,7 +28,7 @@ forking = pytest.mark.skipif(not FORKS, reason="processes cannot be forked here"
 class Desk:
     """Does what a request says."""
 
-    def encoded(self, what: str, given: dict[str, str]) -> bytes:
+    def encode(self, what: str, parameters: dict[str, str]) -> bytes:
         if what == "hold":  # nothing else runs in this interpreter, no signal handler either
             re.match("(a+)+$", "a" * 60 + "b")
         if what == "sleep":
@@ -42,10 +42,10 @@ class Desk:
         if what == "wrong":
             raise ValueError("there is no state 'ä'; ask for another")
         if what == "fail":
-            raise RuntimeError("/home/somebody/secret")
+            raise RuntimeError("/home/user/secret")
         if what == "threads":
             return str(sys.modules["torch"].threads).encode()
-        return json.dumps([what, given, os.getpid()]).encode() + b" " * int(given.get("size", 0))
+        return json.dumps([what, parameters, os.getpid()]).encode() + b" " * int(parameters.get("size", 0))
 
 
 def run_async(work: Any) -> Any:
@@ -72,12 +72,12 @@ def asked(worker: Worker, *requests: str) -> list[Any]:
 
 @forking
 @pytest.mark.parametrize("how", ["hold", "sleep"])
-def test_an_answer_that_takes_too_long_is_given_up(how: str) -> None:
+def test_an_answer_that_takes_too_long_is_stopped(how: str) -> None:
     """attack 8."""
     before, late, after = asked(ForkedWorker(Desk(), 1), "first", how, "next")  # type: ignore[arg-type]
     assert isinstance(late, Unanswered)
     assert late.status == 504
-    assert str(late).startswith("this answer was given up after 1 s. To allow more time,")
+    assert str(late).startswith("this answer was stopped after 1 s. To allow more time,")
     assert "WHATFOR_MAX_SECONDS=10" in str(late)
     assert (before[0], after[0]) == ("first", "next")
     assert before[2] != after[2]
@@ -101,9 +101,15 @@ def test_errors_are_sentences(kind: Any, caplog: pytest.LogCaptureFixture) -> No
     wrong, failed, left, after = asked(worker, "wrong", "fail", "exit", "next")
     assert type(wrong) is ValueError
     assert str(wrong) == "there is no state 'ä'; ask for another"
-    assert (failed.status, str(failed)) == (500, "this could not be answered: RuntimeError")
-    assert "secret" in caplog.text  # for whoever runs the server
-    assert (left.status, str(left)) == (500, "this could not be answered: SystemExit")
+    assert (failed.status, str(failed)) == (
+        500,
+        "this request failed (RuntimeError); the terminal of the server has the traceback",
+    )
+    assert "secret" in caplog.text  # for the person who runs the server
+    assert (left.status, str(left)) == (
+        500,
+        "this request failed (SystemExit); the terminal of the server has the traceback",
+    )
     assert after[0] == "next"
 
 
@@ -148,14 +154,14 @@ def test_pytorch_runs_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_nothing_can_be_forked_a_thread_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whatfor.explorer.worker.FORKS", False)
-    worker = worker_for(Desk(), 1)  # type: ignore[arg-type]
+    worker = make_worker(Desk(), 1)  # type: ignore[arg-type]
     assert isinstance(worker, ThreadWorker)
     assert asked(worker, "next")[0][2] == os.getpid()
 
 
 @forking
 def test_connections_are_closed_though_a_process_was_forked_beside_them(taxi: Run) -> None:
-    """The process inherits the sockets; a connection is closed for the other side when nobody holds it any more."""
+    """The process inherits the sockets; a connection is closed for the other side once no process has it open."""
     with serving(taxi) as address:
         port = int(address.rstrip("/").rsplit(":", 1)[1])
         early = connect(port, f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n")
@@ -166,7 +172,7 @@ def test_connections_are_closed_though_a_process_was_forked_beside_them(taxi: Ru
 
 
 @forking
-def test_the_server_goes_on_after_an_answer_was_given_up(taxi: Run, tmp_path: Path) -> None:
+def test_the_server_goes_on_after_an_answer_was_stopped(taxi: Run, tmp_path: Path) -> None:
     """attack 8: one request froze the server."""
     taxi.save(tmp_path / "run")
     with explorer(tmp_path / "run", first=SLOW, WHATFOR_MAX_SECONDS="4") as (server, port):
@@ -194,8 +200,8 @@ def test_a_process_does_not_outlive_a_server_that_was_killed(taxi: Run, tmp_path
 
 
 def test_a_wrong_limit_is_reported_before_anything_is_served(taxi: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from whatfor.explorer.server import server_of
+    from whatfor.explorer.server import build_server
 
     monkeypatch.setenv("WHATFOR_MAX_SECONDS", "soon")
     with pytest.raises(ValueError, match="WHATFOR_MAX_SECONDS is 'soon'"):
-        server_of(taxi)
+        build_server(taxi)

@@ -29,9 +29,9 @@ def unpack(text: str) -> Any:
             return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         if how == "~o":
             return {opened(name): opened(one) for name, one in of}
-        rows, columns, *told = of
-        flat: list[Any] = [mark == "1" for mark in told[0]] if how == "~b" else [0] * (rows * columns)
-        for place, number in zip(*told, strict=True) if how == "~m" else ():
+        rows, columns, *rest = of
+        flat: list[Any] = [mark == "1" for mark in rest[0]] if how == "~b" else [0] * (rows * columns)
+        for place, number in zip(*rest, strict=True) if how == "~m" else ():
             flat[place] = number
         return [flat[row * columns : (row + 1) * columns] for row in range(rows)]
 

@@ -1,4 +1,4 @@
-"""Run identities on whatever package is on the path, in one process; print which of them fail."""
+"""Run identities on the package on the path, in one process; print which of them fail."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ def fails(name: str) -> bool:
     for case in identities.CASES:
         try:
             check(case)
-        except Exception:  # some rules break so that nothing can be computed
+        except Exception:  # with some broken rules nothing can be computed
             return True
     return False
 

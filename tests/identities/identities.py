@@ -1,4 +1,4 @@
-"""What must hold for every learner and every world, as checks that raise AssertionError.
+"""Identities that hold for every learner and every world, as checks that raise AssertionError.
 
 The property tests call them on random worlds; ``broken.py`` calls them on broken kernels, where they must fail.
 """
@@ -49,7 +49,7 @@ class Case:
 
     def run(self, **more) -> Run:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "episodes were cut")
+            warnings.filterwarnings("ignore", "episodes were truncated")
             return wf.train(
                 self.made(),
                 self.learner,
@@ -66,7 +66,7 @@ def pairs(run: Run):
     return [(s, a) for s in range(run.labels.n_states) for a in range(run.labels.n_actions)]
 
 
-def ledger_makes_the_learners_table(case: Case) -> None:
+def ledger_gives_the_learners_table(case: Case) -> None:
     run = case.run()
     assert run.audit.residual == 0.0, "not even a rounding error: the same operations in the same order"
 
@@ -74,12 +74,12 @@ def ledger_makes_the_learners_table(case: Case) -> None:
 def earnings_sum_to_the_value(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         assert abs(row.total - run.values[s, a]) <= EXACT * max(row.scale, 1e-3), (s, a, row.total, run.values[s, a])
 
 
 def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
-    """The paper's Theorem 2, where the reward is a function of state and action and tables start at zero."""
+    """The paper's Theorem 2, if the reward is a function of state and action and initial values are zero."""
     case = replace(case, noisy=False, learner=replace(case.learner, initial=0.0))
     table = case.made().table
     rewards = table.reward[table.first[:-1]].reshape(-1, case.made().labels.n_actions)
@@ -100,32 +100,32 @@ def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
     assert np.array_equal(run.ledger.values(), run.tables)
 
 
-def beside_is_the_audit(case: Case) -> None:
+def belief_map_equals_the_audit(case: Case) -> None:
     beliefs = wf.BeliefMap(case.made().labels)
     run = case.run(listeners=[beliefs])
     for s, a in pairs(run):
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         assert np.abs(beliefs.visits(s, a) - row.visits).max() <= EXACT * max(row.visits.sum(), 1e-3)
         assert np.abs(beliefs.earnings(s, a) - row.earnings).max() <= EXACT * max(row.scale, 1e-3)
         assert beliefs.value(s, a) == run.values[s, a]
 
 
-def kernels_are_the_oracle(case: Case) -> None:
-    """Forwards and backwards against the readable version, weight by weight."""
+def kernels_equal_the_oracle(case: Case) -> None:
+    """Forwards and backwards kernels against the readable version, weight by weight."""
     run = case.run()
     lines, ledger = run.ledger.lines, run.ledger
     n_pairs = run.values.size
     visits = oracle.forwards(lines, np.zeros((ledger.n_cells, n_pairs)), lambda k, r: np.eye(n_pairs)[k % n_pairs])
     by_table = visits.reshape(ledger.n_tables, n_pairs, n_pairs).mean(axis=0)
-    beside = wf.BeliefMap.from_ledger(ledger)
+    belief_map = wf.BeliefMap.from_ledger(ledger)
     for s, a in pairs(run):
         pair = s * run.labels.n_actions + a
-        assert np.abs(beside.visits(s, a).ravel() - by_table[pair]).max() <= EXACT * max(1.0, by_table[pair].sum())
-        row = run.audit.row(s, a, method="scan")
+        assert np.abs(belief_map.visits(s, a).ravel() - by_table[pair]).max() <= EXACT * max(1.0, by_table[pair].sum())
+        row = run.audit.account(s, a, method="scan")
         asked = {table * n_pairs + pair: 1 / ledger.n_tables for table in range(ledger.n_tables)}
         weights, left = oracle.backwards(lines, asked, ledger.n_cells)
         assert np.abs(row.visits.ravel() - by_table[pair]).max() <= EXACT * max(1.0, row.visits.sum())
-        assert np.abs(row.left.ravel() - left).max() <= EXACT
+        assert np.abs(row.initial_weights.ravel() - left).max() <= EXACT
         earned = np.bincount(lines.cell % n_pairs, weights=weights * lines.reward, minlength=n_pairs)
         assert np.abs(row.earnings.ravel() - earned).max() <= EXACT * max(1.0, row.scale)
         assert abs(row.scale - (weights * np.abs(lines.reward)).sum()) <= EXACT * max(1.0, row.scale)
@@ -133,12 +133,12 @@ def kernels_are_the_oracle(case: Case) -> None:
         assert np.abs(row.endings - ended).max() <= EXACT
 
 
-def chances_and_what_is_left_sum_to_one(case: Case) -> None:
-    """Without a discount, the weights of all endings and the weight left on the start are chances."""
+def endings_and_initial_weights_sum_to_one(case: Case) -> None:
+    """Without a discount, the weights of all endings and on initial values are probabilities."""
     run = case.run()
     for s, a in pairs(run):
-        row = run.audit.row(s, a, discount=1.0, method="scan")
-        assert abs(row.endings.sum() + row.left.sum() - 1.0) <= EXACT
+        row = run.audit.account(s, a, discount=1.0, method="scan")
+        assert abs(row.endings.sum() + row.initial_weights.sum() - 1.0) <= EXACT
 
 
 def walk_is_within_its_bound(case: Case) -> None:
@@ -146,7 +146,7 @@ def walk_is_within_its_bound(case: Case) -> None:
     for tolerance in (0.0, 1e-6, 1e-2):
         audit = wf.Audit(run.ledger, values=run.tables, tolerance=tolerance)
         for (s, a), discount in product(pairs(run), (None, 1.0, 0.3)):
-            walked, exact = (audit.row(s, a, method=method, discount=discount) for method in ("walk", "scan"))
+            walked, exact = (audit.account(s, a, method=method, discount=discount) for method in ("walk", "scan"))
             assert abs(walked.total - exact.total) <= walked.value_error + EXACT * max(exact.scale, 1e-3)
             missing = np.abs(walked.visits - exact.visits).sum()
             assert missing <= walked.visits_error + EXACT * max(exact.visits.sum(), 1e-3)
@@ -159,7 +159,7 @@ def walk_is_within_its_bound(case: Case) -> None:
                 assert walked.dropped == 0.0
 
 
-def recording_leaves_the_learner_alone(case: Case) -> None:
+def recording_does_not_change_the_learner(case: Case) -> None:
     loud, silent = case.run(), case.run(record=False)
     assert np.array_equal(loud.tables, silent.tables)
     assert np.array_equal(loud.history.returns, silent.history.returns)
@@ -170,37 +170,40 @@ def engines_agree(case: Case) -> None:
     assert np.array_equal(one.tables, two.tables)
     assert np.array_equal(one.history.returns, two.history.returns)
     for left, right in zip(one.ledger.lines, two.ledger.lines, strict=True):
-        # The compiled loop gives up a constant trail when a cut may come, the Python loop when it has come.
+        # The compiled loop gives up a constant λ when a truncation may come, the Python loop when it has come.
         assert np.array_equal(np.broadcast_to(left, len(one.ledger)), np.broadcast_to(right, len(two.ledger)))
     assert np.array_equal(one.ledger.episode_starts, two.ledger.episode_starts)
 
 
-def many_rows_are_single_rows(case: Case) -> None:
+def many_rows_equal_single_rows(case: Case) -> None:
     run = case.run()
-    for (s, a), row in zip(pairs(run), run.audit.rows(pairs(run)), strict=True):
-        one = run.audit.row(s, a, method="scan")
+    for (s, a), row in zip(pairs(run), run.audit.accounts(pairs(run)), strict=True):
+        one = run.audit.account(s, a, method="scan")
         assert np.array_equal(row.visits, one.visits)
         assert np.array_equal(row.earnings, one.earnings)
         assert row.scale == one.scale
 
 
-def prefixes_are_what_was_then(case: Case) -> None:
-    """A ledger read up to an episode is the ledger of a training that stopped there."""
+def prefixes_equal_shorter_trainings(case: Case) -> None:
+    """The prefix of a ledger is the ledger of a training that stopped there, also under replay."""
     run = case.run()
     for episodes in range(0, case.episodes + 1, 3):
         earlier = replace(case, episodes=episodes).run()
+        # Last episodes without any update are not in the ledger.
         prefix = run.ledger.until(min(episodes, run.ledger.n_episodes))
-        if case.replay is None:
-            assert len(prefix) == len(earlier.ledger)
-        assert np.array_equal(wf.Audit(prefix).folded, prefix.values())
-        if len(prefix) == len(earlier.ledger):
-            assert np.array_equal(prefix.values(), earlier.tables)
+        assert len(prefix) == len(earlier.ledger)
+        for left, right in zip(prefix.lines, earlier.ledger.lines, strict=True):
+            # A step size that varies later is a full column there.
+            assert np.array_equal(np.broadcast_to(left, len(prefix)), np.broadcast_to(right, len(prefix)))
+        assert np.array_equal(prefix.origins, earlier.ledger.origins)
+        assert np.array_equal(prefix.episode_starts, earlier.ledger.episode_starts)
+        assert np.array_equal(prefix.values(), earlier.tables)
 
 
-def going_on_is_never_having_stopped(case: Case) -> None:
+def resumed_training_equals_uninterrupted_training(case: Case) -> None:
     whole, half = case.run(), replace(case, episodes=case.episodes // 2).run()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "episodes were cut")
+        warnings.filterwarnings("ignore", "episodes were truncated")
         more = wf.train(half, episodes=case.episodes - case.episodes // 2)
     assert np.array_equal(more.tables, whole.tables)
     assert np.array_equal(more.history.returns, whole.history.returns)
@@ -213,48 +216,48 @@ def contrast_parts_sum_to_the_gap(case: Case) -> None:
     run = case.run()
     for s in range(run.labels.n_states):
         contrast = run.contrast(s)
-        assert contrast.residual <= EXACT * max(contrast.at_stake, 1e-3)
+        assert contrast.residual <= EXACT * max(contrast.magnitude, 1e-3)
         both = contrast.gained + contrast.shared, contrast.lost + contrast.shared
         assert np.abs(both[0] - contrast.chosen.visits).max() <= EXACT * max(1.0, both[0].sum())
         assert np.abs(both[1] - contrast.instead.visits).max() <= EXACT * max(1.0, both[1].sum())
 
 
-def reasons_are_enough_and_none_too_many(case: Case) -> None:
-    """Removing any one of the reasons leaves what speaks against the action the stronger side."""
+def reasons_are_sufficient_and_minimal(case: Case) -> None:
+    """Without any one of the reasons, the parts against the action outweigh the rest."""
     run = case.run()
     for s in range(run.labels.n_states):
         contrast = run.contrast(s)
         amounts = [amount for *_, amount in contrast.reasons]
-        against = contrast.parts[contrast.parts < 0].sum() + min(contrast.start_part, 0.0)
-        if contrast.gap > EXACT * contrast.at_stake and contrast.start_part <= 0.0:
+        against = contrast.parts[contrast.parts < 0].sum() + min(contrast.initial_part, 0.0)
+        if contrast.gap > EXACT * contrast.magnitude and contrast.initial_part <= 0.0:
             assert amounts, "the better action has reasons"
         if amounts:
             assert sum(amounts) + against > 0.0
             assert sum(amounts) - min(amounts) + against <= 0.0
 
 
-def outcomes_and_the_unknown_are_certain(case: Case) -> None:
+def outcomes_and_the_unknown_sum_to_one(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
         outcomes = run.outcomes(s, a)
-        assert outcomes.residual <= EXACT
+        assert outcomes.unaccounted <= EXACT
         assert all(chance > 0.0 for chance in outcomes.chances.values())
 
 
-def arrivals_and_the_unknown_are_certain(case: Case) -> None:
-    """Ever, ended otherwise, and unknown are 1; and so are x before y, y before x, neither, and unknown."""
+def arrivals_and_the_unknown_sum_to_one(case: Case) -> None:
+    """Reached, not reached and unknown sum to 1; so do x before y, y before x, neither, and unknown."""
     run, (x, y) = case.run(), case.concepts()
     for s, a in pairs(run):
-        assert run.chance(s, a, of=x).residual <= EXACT
-        one, two = run.chance(s, a, of=x, before=y), run.chance(s, a, of=y, before=x)
-        neither = sum(chance for name, chance in one.never.items() if name != "y")
-        assert abs(one.ever + two.ever + neither + one.unknown - 1.0) <= EXACT
-        assert abs(one.never.get("y", 0.0) - two.ever) <= EXACT
+        assert run.chance(s, a, event=x).unaccounted <= EXACT
+        one, two = run.chance(s, a, event=x, before=y), run.chance(s, a, event=y, before=x)
+        neither = sum(chance for name, chance in one.otherwise.items() if name != "y")
+        assert abs(one.probability + two.probability + neither + one.unknown - 1.0) <= EXACT
+        assert abs(one.otherwise.get("y", 0.0) - two.probability) <= EXACT
         assert abs(one.unknown - two.unknown) <= EXACT
 
 
-def ever_is_the_oracle(case: Case) -> None:
-    """Against a chance learned forwards, weight for weight: alone, and before another."""
+def chance_equals_the_oracle(case: Case) -> None:
+    """Against a probability learned forwards: of one concept, and of one before another."""
     run, (x, y) = case.run(), case.concepts()
     ledger, n_actions = run.ledger, run.labels.n_actions
 
@@ -273,17 +276,17 @@ def ever_is_the_oracle(case: Case) -> None:
     for arrived, before in ((alone, None), (first, y)):
         expected = oracle.ever(ledger.lines, ledger.n_cells, arrived).reshape(shape).mean(axis=0)
         for s, a in pairs(run):
-            assert abs(run.chance(s, a, of=x, before=before).ever - expected[s, a]) <= EXACT
+            assert abs(run.chance(s, a, event=x, before=before).probability - expected[s, a]) <= EXACT
 
 
-def ever_of_an_ending_is_its_outcome(case: Case) -> None:
+def chance_of_an_ending_is_its_outcome(case: Case) -> None:
     run = case.run()
     for s, a in pairs(run):
         outcomes = run.outcomes(s, a)
         cut = outcomes.chances.get("timed out", 0.0)
-        assert abs(run.chance(s, a, of="timed out").ever - cut) <= EXACT
-        ended = run.chance(s, a, of="terminated")
-        assert abs(ended.ever - (sum(outcomes.chances.values()) - cut)) <= EXACT
+        assert abs(run.chance(s, a, event="timed out").probability - cut) <= EXACT
+        ended = run.chance(s, a, event="terminated")
+        assert abs(ended.probability - (sum(outcomes.chances.values()) - cut)) <= EXACT
         assert abs(ended.unknown - outcomes.unknown) <= EXACT
 
 
@@ -291,13 +294,13 @@ def larger_concepts_are_likelier(case: Case) -> None:
     run, (x, y) = case.run(), case.concepts()
     everywhere = wf.Concept("anything", np.ones(run.labels.n_states, bool), ("timed out", "terminated"))
     for s, a in pairs(run):
-        either = run.chance(s, a, of=x | y).ever
-        assert either >= max(run.chance(s, a, of=x).ever, run.chance(s, a, of=y).ever) - EXACT
-        assert run.chance(s, a, of=everywhere).ever >= either - EXACT
+        either = run.chance(s, a, event=x | y).probability
+        assert either >= max(run.chance(s, a, event=x).probability, run.chance(s, a, event=y).probability) - EXACT
+        assert run.chance(s, a, event=everywhere).probability >= either - EXACT
 
 
-def what_follows_is_all_but_the_step(case: Case) -> None:
-    """Against maps learned beside: visits that keep the first step apart, earnings less those that look no step ahead."""
+def expected_visits_exclude_the_asked_step(case: Case) -> None:
+    """Against maps learned forwards: visits without the first step, earnings without those of the first step."""
     run, (x, _) = case.run(), case.concepts()
     ledger, n_pairs = run.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, 1).reshape(ledger.n_tables, n_pairs, 2, n_pairs)
@@ -308,7 +311,11 @@ def what_follows_is_all_but_the_step(case: Case) -> None:
     )
     earnings = (whole - now).reshape(ledger.n_tables, n_pairs, *run.values.shape).mean(axis=0)
     for s, a in pairs(run):
-        pair, chance, row = s * run.labels.n_actions + a, run.chance(s, a, of=x), run.audit.row(s, a, method="scan")
+        pair, chance, row = (
+            s * run.labels.n_actions + a,
+            run.chance(s, a, event=x),
+            run.audit.account(s, a, method="scan"),
+        )
         assert abs(chance.visits - visits[pair][x.states].sum()) <= EXACT * max(1.0, row.visits.sum())
         assert abs(chance.earnings - earnings[pair][x.states].sum()) <= EXACT * max(1.0, row.scale)
 
@@ -322,7 +329,7 @@ def parts_and_the_rest_are_the_value(case: Case) -> None:
     }
     for s, a in pairs(run):
         split = run.parts(s, a, parts=parts)
-        row = run.audit.row(s, a, method="scan")
+        row = run.audit.account(s, a, method="scan")
         scale = row.scale + float(run.audit.weights(s, a) @ np.abs(parts["drawn"]))
         assert split.residual <= EXACT * max(scale, 1e-3)
         only = np.zeros_like(row.earnings)
@@ -331,10 +338,10 @@ def parts_and_the_rest_are_the_value(case: Case) -> None:
 
 
 def rewards_leave_no_rest(case: Case) -> None:
-    """By default every reward is a part, so that nothing is left over, and each is earned where it was paid."""
+    """By default every reward is a part, so there is no rest, and each part is earned where its reward occurs."""
     run = replace(case, few_rewards=True).run()
     for s, a in pairs(run):
-        split, row = run.parts(s, a), run.audit.row(s, a, method="scan")
+        split, row = run.parts(s, a), run.audit.account(s, a, method="scan")
         assert abs(split.rest) <= EXACT * max(row.scale, 1e-3)
         assert split.residual <= EXACT * max(row.scale, 1e-3)
         together = sum(split.earnings.values(), np.zeros_like(row.earnings))
@@ -349,28 +356,21 @@ def weights_times_rewards_are_the_value(case: Case) -> None:
         assert np.array_equal(account.rewards, run.ledger.lines.reward)
 
 
-def influence_is_what_deletion_takes_away(case: Case) -> None:
-    """Replaying the ledger without an update, for methods whose updates stand alone: exactly weight times TD error."""
+def influence_is_the_effect_of_deletion(case: Case) -> None:
+    """Repeating the updates without one of them changes the value by exactly its weight times its TD error, also with λ."""
     run = case.run()
-    lines, ledger = run.ledger.lines, run.ledger
-    if ledger.order == "backwards" or len(ledger) == 0:
-        return
-    shape = ledger.initial_tables().shape
+    ledger = run.ledger
+    start = ledger.initial_tables()
+    answers = {(s, a): run.provenance(s, a).influence for s, a in pairs(run)}
     for i in range(0, len(ledger), max(1, len(ledger) // 5)):
-        keep = np.arange(len(ledger)) != i
-        kept = lines._replace(
-            **{f: getattr(lines, f)[keep] for f in lines._fields if len(getattr(lines, f)) == len(ledger)}
-        )
-        start = ledger.initial_tables().reshape(-1, 1)
-        without = oracle.forwards(kept, start, lambda k, r: r).reshape(shape).mean(axis=0)
-        for s, a in pairs(run):
-            taken = run.values[s, a] - without[s, a]
-            influence = run.provenance(s, a).influence[i]
-            assert abs(influence - taken) <= 1e-10 * max(1.0, np.abs(run.values).max())
+        without = oracle.forwards(ledger.lines, start.reshape(-1, 1), lambda k, r: r, without=i)
+        taken = run.values - without.reshape(start.shape).mean(axis=0)
+        for (s, a), influence in answers.items():
+            assert abs(influence[i] - taken[s, a]) <= 1e-10 * max(1.0, np.abs(run.values).max()), (i, s, a)
 
 
 def timeline_and_remainder_are_the_visits(case: Case) -> None:
-    """Together the visits; and each slice what a map learned beside, one for each depth, holds."""
+    """Slices sum to the visits; each slice equals a map learned forwards for its depth."""
     run, horizon = case.run(), 3
     ledger, n_pairs = run.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, horizon)
@@ -378,18 +378,18 @@ def timeline_and_remainder_are_the_visits(case: Case) -> None:
     for s, a in pairs(run):
         timeline = run.timeline(s, a, horizon=horizon)
         scale = max(1.0, timeline.visits.sum() + timeline.remainder.sum())
-        assert timeline.residual <= EXACT * scale
+        assert timeline.unaccounted <= EXACT * scale
         expected = maps[s * run.labels.n_actions + a].reshape(horizon + 1, *run.values.shape)
         assert np.abs(timeline.visits - expected[:-1]).max() <= EXACT * scale
         assert np.abs(timeline.remainder - expected[-1]).max() <= EXACT * scale
 
 
-def course_follows_what_is_likeliest(case: Case) -> None:
+def course_follows_the_likeliest_step(case: Case) -> None:
     run = case.run()
-    discount = 1.0 if case.learner.discount == 0.0 else None  # nothing is carried on, yet what follows is known
+    discount = 1.0 if case.learner.discount == 0.0 else None  # discount 0: the course is still known
     for state, action in pairs(run)[:6]:
         found = run.audit.reading(state, action).course
-        left = run.audit.row(state, action, discount=discount, method="scan").left.sum(axis=0).ravel()
+        left = run.audit.account(state, action, discount=discount, method="scan").initial_weights.sum(axis=0).ravel()
         weights = run.audit.weights(state, action, discount=discount)
         expected = oracle.course(run.ledger, weights, left, state, action)
         if expected is None:
@@ -399,41 +399,62 @@ def course_follows_what_is_likeliest(case: Case) -> None:
 
 
 def the_spread_of_equal_experiences_is_their_standard_error(case: Case) -> None:
-    """A table of averages over one-step episodes: weights 1 / n, so the error is known."""
-    world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.4, 0.6]]])
-    run = wf.train(world, wf.QLearning(step_size=wf.visit_count(), discount=0.9), episodes=200, seed=case.seed)
-    known = run.history.returns.std() / np.sqrt(200)
-    np.testing.assert_allclose(run.audit.reading(0, 0).error, known, rtol=1e-9)
+    """Mean returns of episodes of 1 to 3 steps, all with random rewards: every episode has weight 1 / n, so the error is known."""
+    steps, chance, episodes = 3 - case.world % 3, 0.3 + 0.4 * (case.seed % 7) / 6, 20 + case.world % 180
+    world = wf.worlds.table(
+        next_state=[[[s + 1, s + 1]] for s in range(steps - 1)] + [[[0, 0]]],
+        reward=[[[0.0, 1.0 + s]] for s in range(steps)],
+        terminated=[[[s == steps - 1] * 2] for s in range(steps)],
+        probability=[[[chance, 1.0 - chance]]] * steps,
+    )
+    discount = case.learner.discount
+    learner = wf.MonteCarlo(step_size=wf.visit_count(), discount=discount)
+    run = wf.train(world, learner, episodes=episodes, seed=case.seed)
+    rewards = np.array([[update.reward for update in run.ledger.episode(i)] for i in range(episodes)])
+    known = (rewards @ discount ** np.arange(steps)).std() / np.sqrt(episodes)
+    np.testing.assert_allclose(run.audit.reading(0, 0).error, known, rtol=1e-9, atol=1e-12)
+
+
+def errors_are_summed_by_episode(case: Case) -> None:
+    """Against the readable version, for every learner: an experience counts once in its episode, also if it is replayed often."""
+    run = case.run()
+    ledger = run.ledger
+    episodes, tables = ledger.episodes_and_steps()[0], ledger.values().ravel()
+    for s, a in pairs(run):
+        expected = oracle.standard_error(ledger.lines, run.audit.weights(s, a), tables, episodes)
+        scale = run.audit.account(s, a, method="scan").scale + np.abs(tables).max()
+        assert abs(run.audit.reading(s, a).error - expected) <= EXACT * max(scale, 1e-3)
 
 
 ALL = (
-    ledger_makes_the_learners_table,
+    ledger_gives_the_learners_table,
     earnings_sum_to_the_value,
     visits_times_reward_is_the_value_at_every_iteration,
-    beside_is_the_audit,
-    kernels_are_the_oracle,
-    chances_and_what_is_left_sum_to_one,
+    belief_map_equals_the_audit,
+    kernels_equal_the_oracle,
+    endings_and_initial_weights_sum_to_one,
     walk_is_within_its_bound,
-    recording_leaves_the_learner_alone,
+    recording_does_not_change_the_learner,
     engines_agree,
-    many_rows_are_single_rows,
-    prefixes_are_what_was_then,
-    going_on_is_never_having_stopped,
+    many_rows_equal_single_rows,
+    prefixes_equal_shorter_trainings,
+    resumed_training_equals_uninterrupted_training,
     contrast_parts_sum_to_the_gap,
-    reasons_are_enough_and_none_too_many,
-    outcomes_and_the_unknown_are_certain,
-    arrivals_and_the_unknown_are_certain,
-    ever_is_the_oracle,
-    ever_of_an_ending_is_its_outcome,
+    reasons_are_sufficient_and_minimal,
+    outcomes_and_the_unknown_sum_to_one,
+    arrivals_and_the_unknown_sum_to_one,
+    chance_equals_the_oracle,
+    chance_of_an_ending_is_its_outcome,
     larger_concepts_are_likelier,
-    what_follows_is_all_but_the_step,
+    expected_visits_exclude_the_asked_step,
     parts_and_the_rest_are_the_value,
     rewards_leave_no_rest,
     weights_times_rewards_are_the_value,
-    influence_is_what_deletion_takes_away,
+    influence_is_the_effect_of_deletion,
     timeline_and_remainder_are_the_visits,
-    course_follows_what_is_likeliest,
+    course_follows_the_likeliest_step,
     the_spread_of_equal_experiences_is_their_standard_error,
+    errors_are_summed_by_episode,
 )
 
 #: One of each, for the broken kernels.
@@ -442,6 +463,6 @@ CASES = (
     Case(wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.5)),
     Case(wf.DoubleQLearning(step_size=0.3, discount=0.9, exploration=0.5)),
     Case(wf.MonteCarlo(step_size=wf.visit_count(), discount=0.9, exploration=0.5)),
-    Case(wf.LambdaReturns(step_size=0.3, discount=0.9, exploration=0.5, trail=0.7)),
+    Case(wf.LambdaReturns(step_size=0.3, discount=0.9, exploration=0.5, lambda_=0.7)),
     Case(wf.QLearning(step_size=0.3, discount=0.9, exploration=0.5), replay=wf.Replay(batch=2)),
 )

@@ -1,48 +1,65 @@
-"""The recursion in readable NumPy, straight from the theory: what the kernels are compared with."""
+"""The recursion in readable NumPy, straight from the theory; the reference for the kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from whatfor.kernels.recursion import NO_BOOTSTRAP, Lines
+from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines
 
 
-def columns(lines: Lines):
-    """One tuple a line: k, j, r, a, g, l."""
+def columns(lines: LedgerLines):
+    """One tuple per line: k, j, r, a, g, l."""
     n = len(lines.cell)
-    wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.trail)]
-    for k, j, r, a, g, trail in zip(lines.cell, lines.source, lines.reward, *wide, strict=True):
-        yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(trail)
+    wide = [np.broadcast_to(column, n) for column in (lines.step_size, lines.discount, lines.lambda_)]
+    for k, j, r, a, g, lambda_ in zip(lines.cell, lines.source, lines.reward, *wide, strict=True):
+        yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(lambda_)
 
 
-def forwards(lines: Lines, start: np.ndarray, cumulant) -> np.ndarray:
-    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is what an update adds up."""
+def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without: int | None = None) -> np.ndarray:
+    """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is the amount of an update.
+
+    ``without`` deletes one update: it leaves its cell as it is, and a λ-return through it continues from that value.
+    """
     tables = start.copy()
     target = np.zeros(tables.shape[1:])
-    for k, j, r, a, g, trail in columns(lines):
+    for i, (k, j, r, a, g, lambda_) in enumerate(columns(lines)):
         bootstrap = tables[j] if j >= 0 else 0.0
-        target = cumulant(k, r) + g * ((1 - trail) * bootstrap + trail * target)
+        target = cumulant(k, r) + g * ((1 - lambda_) * bootstrap + lambda_ * target)
+        if i == without:
+            target = tables[k].copy()
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
 
 
-def backwards(lines: Lines, asked: dict[int, float], n_cells: int):
-    """The weight of every line, and what is left on the start, for asked cells with weights."""
+def backwards(lines: LedgerLines, asked: dict[int, float], n_cells: int):
+    """The weight of every line and on initial values, for asked cells with weights."""
     w = np.zeros(n_cells)
     for cell, weight in asked.items():
         w[cell] = weight
     weights, carry = [], 0.0
-    for k, j, _, a, g, trail in reversed(list(columns(lines))):
+    for k, j, _, a, g, lambda_ in reversed(list(columns(lines))):
         m = a * w[k] + carry
         w[k] *= 1 - a
         if j >= 0:
-            w[j] += g * (1 - trail) * m
-        carry = g * trail * m
+            w[j] += g * (1 - lambda_) * m
+        carry = g * lambda_ * m
         weights.append(m)
     return np.array(weights[::-1]), w
 
 
-def by_depth(lines: Lines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarray:
+def standard_error(lines: LedgerLines, weights: np.ndarray, tables: np.ndarray, episodes: np.ndarray) -> float:
+    """Weighted one-step errors against the final tables (cells,), summed by episode, then squared and summed."""
+    by_episode: dict[int, float] = {}
+    before = 0
+    for i, (k, j, r, _, g, lambda_) in enumerate(columns(lines)):
+        found = (1 - lambda_) * (tables[j] if j >= 0 else 0.0) + lambda_ * tables[before]
+        error = weights[i] * (r + g * found - tables[k])
+        by_episode[int(episodes[i])] = by_episode.get(int(episodes[i]), 0.0) + error
+        before = k
+    return float(np.sqrt(sum(error**2 for error in by_episode.values())))
+
+
+def by_depth(lines: LedgerLines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarray:
     """(cells, horizon + 1, pairs) Visits by steps ahead, learned forwards: a bootstrap looks one step further."""
 
     def ahead(later):
@@ -52,41 +69,43 @@ def by_depth(lines: Lines, n_cells: int, n_pairs: int, horizon: int) -> np.ndarr
         return shifted
 
     tables, target = np.zeros((n_cells, horizon + 1, n_pairs)), np.zeros((horizon + 1, n_pairs))
-    for k, j, _, a, g, trail in columns(lines):
+    for k, j, _, a, g, lambda_ in columns(lines):
         bootstrap = ahead(tables[j]) if j >= 0 else 0.0
-        target = g * ((1 - trail) * bootstrap + trail * ahead(target))
+        target = g * ((1 - lambda_) * bootstrap + lambda_ * ahead(target))
         target[0, k % n_pairs] += 1.0
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
 
 
-def ever(lines: Lines, n_cells: int, arrived) -> np.ndarray:
-    """(cells,) The chance that something is ever true after a step, learned forwards like a value.
+def ever(lines: LedgerLines, n_cells: int, arrived) -> np.ndarray:
+    """(cells,) The probability that something is ever true after a step, learned forwards like a value.
 
     ``arrived(cell or code)`` says what is known on arrival: 1 if it is true there, 0 if it no longer can be,
     None where it is still open; then the target is what is believed of the place arrived at.
     """
     tables, target, previous = np.zeros(n_cells), 0.0, -1
-    for k, j, _, a, _, trail in columns(lines):
-        known = arrived(previous if j == NO_BOOTSTRAP else j)  # on a trail, the line before begins where this arrives
+    for k, j, _, a, _, lambda_ in columns(lines):
+        known = arrived(
+            previous if j == NO_BOOTSTRAP else j
+        )  # on a λ-return, the line before begins where this arrives
         if known is None:
-            known = trail * target + ((1 - trail) * tables[j] if j >= 0 else 0.0)
+            known = lambda_ * target + ((1 - lambda_) * tables[j] if j >= 0 else 0.0)
         target, previous = known, k
         tables[k] = tables[k] + a * (target - tables[k])
     return tables
 
 
 def course(ledger, weights, left, state, action):
-    """The likeliest course, one dictionary of shares a step: pairs, ending, the step it comes back to, chances; None on a tie."""
+    """The likeliest course, one dictionary of shares per step: pairs, ending, the step it comes back to, chances; None on a tie."""
     n_pairs = ledger.n_states * ledger.n_actions
     rows = list(columns(ledger.lines))
 
     def shares(pair):
         found: dict[int, float] = {}
-        for i, (k, j, _, _, _, trail) in enumerate(rows):
+        for i, (k, j, _, _, _, lambda_) in enumerate(rows):
             if k % n_pairs != pair or weights[i] <= 1e-12:
                 continue
-            along = trail if j >= NO_BOOTSTRAP else 0.0
+            along = lambda_ if j >= NO_BOOTSTRAP else 0.0
             to = j % n_pairs if j >= 0 else j
             found[to] = found.get(to, 0.0) + (1 - along) * weights[i]
             if along:
@@ -102,7 +121,7 @@ def course(ledger, weights, left, state, action):
             break
         to = max(found, key=lambda to: found[to])
         if sum(share > found[to] * (1 - 1e-9) for share in found.values()) > 1:
-            return None  # two ways are equally likely: rounding decides
+            return None  # two steps are equally likely: rounding decides
         chance *= found[to] / (sum(found.values()) + left[path[-1]])
         if to < NO_BOOTSTRAP:
             ending = ledger.endings[-2 - to]

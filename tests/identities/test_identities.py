@@ -1,7 +1,7 @@
-"""Every identity on random worlds, for all learners, discounts, step sizes, starts and replay."""
+"""Every identity on random worlds, for all learners, discounts, step sizes, initial values and replay."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import identities
@@ -20,7 +20,9 @@ one_step = st.one_of(
     st.builds(wf.DoubleQLearning, draw=st.sampled_from(["episode", "step"]), **common),
 )
 others = st.one_of(
-    st.builds(wf.Sarsa, **common), st.builds(wf.MonteCarlo, **common), st.builds(wf.LambdaReturns, trail=unit, **common)
+    st.builds(wf.Sarsa, **common),
+    st.builds(wf.MonteCarlo, **common),
+    st.builds(wf.LambdaReturns, lambda_=unit, **common),
 )
 replays = st.one_of(
     st.builds(wf.Replay, batch=st.integers(1, 3)),
@@ -43,6 +45,5 @@ cases = st.one_of(
 
 @pytest.mark.parametrize("check", identities.ALL, ids=lambda check: check.__name__)
 @given(case=cases)
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_holds(check, case):
     check(case)

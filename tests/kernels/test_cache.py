@@ -1,4 +1,4 @@
-"""The compile cache: only its own files are deleted, and whatever is wrong with it, results are right (attack 1, 11)."""
+"""The compile cache: only its own files are deleted, and a damaged cache changes no result (attack 1, 11)."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ def double(x):
 
 @pytest.fixture
 def parent(tmp_path, monkeypatch):
-    """An empty cache, as a new process finds it."""
+    """An empty cache, and the state of a new process."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     anew(monkeypatch)
     yield tmp_path
@@ -29,7 +29,7 @@ def parent(tmp_path, monkeypatch):
 
 
 def anew(monkeypatch):
-    """As if a process began."""
+    """Reset the state of the process."""
     jit._folder.cache_clear()
     monkeypatch.setattr(cache, "_state", {"warned": False, "cleaned": False})
 
@@ -56,8 +56,8 @@ def test_code_is_loaded_by_the_next_process_without_a_warning(parent, monkeypatc
     assert loaded_or_compiled() == (2, [])
 
 
-def test_the_private_names_of_numba_are_there():
-    """``_nrt``, ``_cache``, ``_reduce`` and ``_rebuild`` are what ``kernels/jit.py`` relies on; tried with ``TRIED``."""
+def test_private_names_of_numba_exist():
+    """``_nrt``, ``_cache``, ``_reduce`` and ``_rebuild``, which ``kernels/jit.py`` uses; tested with ``TRIED``."""
     kernel = numba.njit(_nrt=False, forceinline=True)(double)
     assert kernel(2) == 4
     result = kernel.overloads[kernel.signatures[0]]
@@ -150,7 +150,7 @@ def test_a_checked_file_of_another_kind_is_compiled_again(parent, monkeypatch):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
 @pytest.mark.parametrize("call", ["write_bytes", "mkdir"])
-def test_a_full_or_read_only_cache_is_worked_around(call, number, parent, monkeypatch):
+def test_a_full_or_read_only_cache_changes_no_result(call, number, parent, monkeypatch):
     def fails(*args, **options):
         raise OSError(number, os.strerror(number))
 
@@ -247,7 +247,7 @@ def for_the_group(root):
 
 
 @pytest.mark.parametrize("made", [no_marker, other_marker, linked, a_file, for_all, for_the_group])
-def test_a_folder_that_is_not_ours_alone_is_left_alone(made, parent):
+def test_a_shared_or_foreign_folder_is_not_used(made, parent):
     made(parent / FOLDER)
     before = sorted((path, path.lstat().st_mtime) for path in parent.rglob("*"))
     hits, messages = loaded_or_compiled()
@@ -257,7 +257,7 @@ def test_a_folder_that_is_not_ours_alone_is_left_alone(made, parent):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_another_user_is_left_alone(parent):
+def test_a_folder_of_another_user_is_not_used(parent):
     make_versions(parent / FOLDER, 9)
     os.chown(parent / FOLDER, 65534, 65534)
     hits, messages = loaded_or_compiled()
@@ -276,7 +276,7 @@ def test_an_unfinished_marker_does_not_stop_another_process(parent):
 
 
 @pytest.mark.parametrize("name", ["BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE"])
-def test_settings_of_numba_that_change_the_code_have_a_folder_of_their_own(name, parent, monkeypatch):
+def test_settings_of_numba_that_change_the_code_have_separate_folders(name, parent, monkeypatch):
     loaded_or_compiled()
     monkeypatch.setattr(numba.config, name, 0 if getattr(numba.config, name) else 1)
     assert loaded_or_compiled() == (0, [])

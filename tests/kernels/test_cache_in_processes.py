@@ -1,4 +1,4 @@
-"""The compile cache in processes of their own: what a user meets (attack 1, 11)."""
+"""The compile cache in separate processes (attack 1, 11)."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ def test_importing_writes_and_deletes_nothing(tmp_path):
     for number in range(20):
         (tmp_path / FOLDER / f"kernels-{number:016x}").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    in_process("import whatfor, whatfor.learning, whatfor.beliefs", NUMBA_CACHE_DIR=tmp_path)
+    in_process("import whatfor, whatfor.trainer, whatfor.beliefs", NUMBA_CACHE_DIR=tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -83,7 +83,7 @@ def test_a_damaged_cache_changes_no_result(tmp_path):
     assert in_process(script, NUMBA_CACHE_DIR=tmp_path) == f"{right} 0"
 
 
-def test_a_real_limit_on_file_size_is_worked_around(tmp_path):
+def test_a_limit_on_file_size_changes_no_result(tmp_path):
     script = """
         import resource, warnings
         from whatfor.kernels import jit
@@ -97,7 +97,7 @@ def test_a_real_limit_on_file_size_is_worked_around(tmp_path):
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [MARKER]
 
 
-def test_bounds_checks_are_not_forgotten_by_the_cache(tmp_path):
+def test_the_cache_keeps_bounds_checks(tmp_path):
     """Numba's own cache would load the unchecked code; also: errors can be raised without its memory management."""
     script = """
         import numpy as np

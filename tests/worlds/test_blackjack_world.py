@@ -1,4 +1,4 @@
-"""Blackjack's table: against an exact count of its own, and against Gymnasium's game."""
+"""Blackjack's table against an independent exact count and against Gymnasium's game."""
 
 from collections import Counter
 from fractions import Fraction
@@ -64,7 +64,7 @@ def test_a_dealer_at_sixteen_goes_bust_with_eight_cards_of_thirteen():
 
 
 def entries(world, state, action):
-    """What may follow: {(next state, reward, ended): chance}."""
+    """The transitions of a pair: {(next state, reward, ended): chance}."""
     table, pair = world.table, 2 * state + action
     here = slice(*table.first[pair : pair + 2])
     chances = np.diff(table.chance[here], prepend=0.0)
@@ -101,8 +101,8 @@ HANDS = {
 
 @pytest.mark.parametrize("action", [STICK, HIT])
 @pytest.mark.parametrize("hand", HANDS)
-def test_what_follows_is_what_gymnasium_plays(world, game, hand, action):
-    """2,000 draws of Gymnasium's game each. Error rate: 1e-4 a test on other seeds, 14 tests."""
+def test_transitions_have_the_frequencies_of_gymnasium(world, game, hand, action):
+    """2,000 draws of Gymnasium's game each. Error rate: 1e-4 per test on other seeds, 14 tests."""
     core, n, card = game.unwrapped, 2_000, 7 if hand[0] % 2 else 1
     core.reset(seed=100 * hand[0] + action)
     state = world.labels.index((hand[0], card, hand[1]))
@@ -123,8 +123,8 @@ def test_hands_are_dealt_as_gymnasium_deals_them(world, game):
     assert too_far(counts, {s: p for s, p in enumerate(chances.tolist()) if p > 0}, n) > 1e-4
 
 
-def test_a_fair_but_wrong_deal_is_noticed(world):
-    """The test above can fail: a deck without its last ten is found out."""
+def test_the_test_of_deals_detects_a_wrong_deck(world):
+    """The test above can fail: it detects a deck without its last ten."""
     n, dice, deck = 20_000, np.random.default_rng(0), np.array(DECK[:-1])
     cards = dice.choice(deck, size=(n, 3))
     counts = Counter()
@@ -136,7 +136,7 @@ def test_a_fair_but_wrong_deal_is_noticed(world):
 
 
 @pytest.mark.parametrize("place", ["world", "game"])
-def test_four_endings_are_names_and_nothing_else(place, request):
+def test_four_endings_add_no_states(place, request):
     """Keyed by action and reward: no extra states or transitions, and values stay (704, 2)."""
     run = wf.train(request.getfixturevalue(place), wf.QLearning(exploration=1.0), episodes=1_500, seed=0)
     assert run.engine == "compiled"

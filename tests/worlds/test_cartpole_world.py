@@ -1,4 +1,4 @@
-"""CartPole's compiled physics is Gymnasium's, to the last bit."""
+"""CartPole's compiled physics is bit-for-bit identical to Gymnasium's."""
 
 import gymnasium as gym
 import numpy as np
@@ -6,7 +6,8 @@ import pytest
 
 import whatfor as wf
 from whatfor.worlds.cartpole import BINS, BOUNDS
-from whatfor.worlds.gymnasium import binned, twin
+from whatfor.worlds.gymnasium import twin
+from whatfor.worlds.making import binned
 from whatfor.worlds.steppers import EnvStepper, WorldStepper
 from whatfor.worlds.stepping import bin_of
 
@@ -30,7 +31,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_moves_as_gymnasium_moves_it(name):
+def test_cartpole_moves_as_in_gymnasium(name):
     """60 episodes: the cart's own four numbers, bins, rewards and falls agree exactly."""
     options, change = CASES[name]
     env = gym.make("CartPole-v1", max_episode_steps=200, **options)
@@ -57,7 +58,7 @@ def test_it_moves_as_gymnasium_moves_it(name):
     assert longest > (20 if change is narrow else 100)
 
 
-def test_on_and_beside_the_edges_of_bins_it_sees_what_gymnasium_sees():
+def test_observations_on_and_near_the_edges_of_bins_are_binned_as_in_gymnasium():
     """Gymnasium bins the observation in single precision; the cart moves in double precision."""
     world, env = wf.worlds.cartpole(), binned(gym.make("CartPole-v1"), BINS, BOUNDS)
     bodies = []
@@ -80,7 +81,7 @@ def test_the_papers_world_has_162_states_and_200_steps():
     assert np.array_equal(run.history.returns, run.history.lengths), "a reward of 1 a step"
 
 
-def test_its_end_is_a_fall_or_the_time_limit():
+def test_cartpole_ends_by_a_fall_or_the_time_limit():
     run = wf.train(wf.worlds.cartpole(max_steps=15), episodes=200, seed=0, time_limit="terminal")
     ends = {}
     for update in run.ledger:
@@ -103,6 +104,6 @@ def test_the_id_and_the_papers_world_learn_the_same():
     assert np.array_equal(by_id.history.returns, paper.history.returns)
 
 
-def test_it_has_no_table_and_says_what_to_do():
+def test_cartpole_has_no_table_and_the_error_names_the_alternative():
     with pytest.raises(ValueError, match=r"no table of transitions.*simulation"):
         _ = wf.worlds.cartpole().table

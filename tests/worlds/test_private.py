@@ -1,4 +1,4 @@
-"""Private names of other libraries: each is used in one file, and a version that changes one is named."""
+"""Private names of other libraries: each is used in one file, and exists in the installed version."""
 
 import ast
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Tables of transitions: three ways to write one, and what is not one."""
+"""Tables of transitions: three equivalent forms, and invalid ones."""
 
 import gymnasium as gym
 import numpy as np
@@ -29,7 +29,7 @@ def same(one, other):
     return all(np.array_equal(mine, its) for mine, its in zip(one.table, other.table, strict=True))
 
 
-def test_a_certain_table_is_the_same_as_pairs_as_possibilities_and_as_lists():
+def test_a_deterministic_table_is_the_same_as_pairs_as_outcomes_and_as_lists():
     pairs = table(NEXT, REWARD, ENDED, start=2)
     single = table(
         NEXT[..., None], REWARD[..., None], ENDED[..., None], probability=np.ones((3, 2, 1)), start=[0, 0, 1]
@@ -39,7 +39,7 @@ def test_a_certain_table_is_the_same_as_pairs_as_possibilities_and_as_lists():
     assert same(pairs, lists)
 
 
-def test_an_uncertain_table_is_the_same_as_arrays_and_as_lists():
+def test_a_stochastic_table_is_the_same_as_arrays_and_as_lists():
     dice = np.random.default_rng(0)
     following, reward = dice.integers(3, size=(3, 2, 4)), dice.normal(size=(3, 2, 4))
     ended, chance = dice.random((3, 2, 4)) < 0.3, dice.dirichlet(np.ones(4), size=(3, 2))
@@ -51,8 +51,8 @@ def test_an_uncertain_table_is_the_same_as_arrays_and_as_lists():
     assert np.array_equal(runs[0].tables, runs[1].tables)
 
 
-def test_what_is_drawn_has_the_chances_that_were_given():
-    """10,000 steps from one state; each share within 5 standard errors: error rate 1e-6 a share on other seeds."""
+def test_outcomes_have_the_given_probabilities():
+    """10,000 steps from one state; each frequency within 5 standard errors: error rate 1e-6 each on other seeds."""
     world = table([[[0, 1, 0]]] * 2, [[[1.0, 2.0, 3.0]]] * 2, [[[True] * 3]] * 2, probability=[[[0.2, 0.5, 0.3]]] * 2)
     run = wf.train(world, episodes=10_000, seed=0)
     for reward, chance in ((1.0, 0.2), (2.0, 0.5), (3.0, 0.3)):
@@ -61,8 +61,8 @@ def test_what_is_drawn_has_the_chances_that_were_given():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 12, 13, 50, 700])
-def test_a_number_picks_what_gymnasium_picks(size):
-    """Starts and steps, with entries of no chance among them, on and beside every boundary."""
+def test_a_uniform_number_selects_the_same_entry_as_in_gymnasium(size):
+    """Starts and steps, also with entries of probability 0, on and next to every boundary."""
     dice = np.random.default_rng(size)
     chance = dice.dirichlet(np.ones(size)) * (dice.random(size) < 0.7)
     chance[dice.integers(size)] += 1.0 - chance.sum()
@@ -75,11 +75,11 @@ def test_a_number_picks_what_gymnasium_picks(size):
         assert step_table(world.table, size - 1, uniform) == (size - 1) * size + entry
 
 
-def test_one_reward_or_end_may_stand_for_all():
+def test_a_single_reward_or_terminated_applies_to_all():
     assert same(table(NEXT, 1.0, True), table(NEXT, np.ones((3, 2)), np.ones((3, 2), bool)))
 
 
-def test_a_tables_own_limit_is_kept():
+def test_the_time_limit_of_a_table_is_used():
     run = wf.train(table([[0]], [[1.0]], max_steps=7), episodes=3, seed=0)
     assert run.history.lengths.tolist() == [7, 7, 7]
 
@@ -104,15 +104,15 @@ TWO = np.zeros((1, 1, 2), int)
         ((NEXT.astype(float), REWARD, ENDED), "next_state holds float64 values; it must hold whole numbers"),
         ((NEXT, REWARD[:2], ENDED), r"reward has shape \(2, 2\), next_state has \(3, 2\)"),
         ((NEXT, REWARD, ENDED[:, :1].T), r"terminated has shape \(1, 3\), next_state has \(3, 2\)"),
-        ((NEXT[0], REWARD[0], ENDED[0]), r"next_state has shape \(2,\); give \(states, actions\)"),
-        ((TWO, 0.0, True), "say how likely each is: probability="),
+        ((NEXT[0], REWARD[0], ENDED[0]), r"next_state has shape \(2,\); pass \(states, actions\)"),
+        ((TWO, 0.0, True), "pass probability= of the same shape"),
         (({},), "Gymnasium's P"),
         ((5,), "Gymnasium's P"),
         (({0: {0: [(1.0, 0, 0.0)]}},), "Gymnasium's P"),
         (({0: {0: []}},), "at least one transition"),
         (({0: {0: [(1.0, 0, 0.0, True)], 1: []}},), "at least one transition"),
         (({0: {0: [(1.0, 2**32, 0.0, True)]}},), "next state 4294967296 is out of range"),
-        (({0: {0: [(0.5, 0, 0.0, True)]}},), "chance"),
+        (({0: {0: [(0.5, 0, 0.0, True)]}},), "probability of the only transition"),
         (({0: {0: [(0.5, 0, float("nan"), True), (0.5, 0, 0.0, True)]}},), "is nan"),
     ],
 )
@@ -124,17 +124,17 @@ def test_bad_tables_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"probability": [[[0.5, 0.4]]]}, "chances of 'action 0' in 'state 0' are negative or sum to 0.9"),
-        ({"probability": [[[1.5, -0.5]]]}, "chances of 'action 0' in 'state 0' are negative"),
-        ({"probability": [[[np.nan, 0.5]]]}, "chances of 'action 0' in 'state 0'"),
+        ({"probability": [[[0.5, 0.4]]]}, "probabilities of 'action 0' in 'state 0' are negative or sum to 0.9"),
+        ({"probability": [[[1.5, -0.5]]]}, "probabilities of 'action 0' in 'state 0' are negative"),
+        ({"probability": [[[np.nan, 0.5]]]}, "probabilities of 'action 0' in 'state 0'"),
         ({"probability": [0.5, 0.25, 0.25]}, r"probability has shape \(3,\)"),
         ({"probability": 0.5, "start": 1}, "start 1 is out of range: there are states 0 to 0"),
-        ({"probability": 0.5, "start": [0.5]}, "start must hold 1 chances that sum to 1"),
-        ({"probability": 0.5, "start": [np.nan]}, "start must hold 1 chances"),
-        ({"probability": 0.5, "start": [0.5, 0.5]}, "start must hold 1 chances"),
+        ({"probability": 0.5, "start": [0.5]}, "start must have 1 probabilities that sum to 1"),
+        ({"probability": 0.5, "start": [np.nan]}, "start must have 1 probabilities"),
+        ({"probability": 0.5, "start": [0.5, 0.5]}, "start must have 1 probabilities"),
     ],
 )
-def test_bad_chances_are_refused(options, message):
+def test_invalid_probabilities_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         table(TWO, 0.0, True, **options)
 
@@ -144,7 +144,7 @@ def test_labels_must_fit():
         table(NEXT, REWARD, ENDED, labels=wf.Labels.plain(4, 2))
 
 
-def test_gymnasiums_own_table_can_be_given_by_hand():
+def test_a_table_of_gymnasium_can_be_passed():
     core = gym.make("FrozenLake-v1").unwrapped
     world = table(core.P, start=core.initial_state_distrib)
     learner = wf.QLearning(exploration=0.5)

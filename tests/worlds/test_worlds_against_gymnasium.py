@@ -1,10 +1,11 @@
-"""Every table world is Gymnasium's: the same table, and, seeded the same, the same episodes step by step."""
+"""Every table world equals Gymnasium's: the same table and, with the same seed, the same episodes."""
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.beliefs import value_iteration
 from whatfor.worlds.gymnasium import labels_of, twin
 from whatfor.worlds.steppers import EnvStepper, WorldStepper
 
@@ -21,7 +22,7 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_table_is_the_environments_own_transition_by_transition(name):
+def test_the_table_has_the_transitions_of_the_environment(name):
     id, options = WORLDS[name]
     core = gym.make(id, **options).unwrapped
     world = twin(gym.make(id, **options))
@@ -39,13 +40,13 @@ def test_the_table_is_the_environments_own_transition_by_transition(name):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_seeded_the_same_it_plays_the_same_episodes(name):
+def test_the_same_seed_gives_the_same_episodes(name):
     """200 episodes; most actions are good ones, so that episodes end."""
     id, options = WORLDS[name]
     env = gym.make(id, max_episode_steps=80, **options)
     labels, world = labels_of(env), twin(env)
     ours, theirs = WorldStepper(world, 11), EnvStepper(env, labels, 11)
-    good = wf.value_iteration(world, discount=0.99).argmax(axis=1)
+    good = value_iteration(world, discount=0.99).argmax(axis=1)
     dice = np.random.default_rng(0)
     ended = 0
     for _ in range(200):
@@ -64,7 +65,7 @@ def test_seeded_the_same_it_plays_the_same_episodes(name):
 
 
 def reached(world, seed, names, episodes=400):
-    """The names of endings in a run, with the action and reward they came with."""
+    """The names of endings in a run, with their last action and reward."""
     run = wf.train(world, wf.QLearning(step_size=0.5, exploration=0.3), episodes=episodes, seed=seed)
     ends = {(update.ending, update.action, update.reward) for update in run.ledger if update.ending is not None}
     assert {name for name, _, _ in ends} == names
@@ -83,8 +84,8 @@ def test_endings_have_names(engine):
     assert {name for name, _, _ in reached(world("CliffWalking-v1"), 0, {"reached the goal"}, 100)}
 
 
-def test_the_chain_pays_as_in_the_paper():
-    """Two for going on the same way, one for turning back, nothing for the first step."""
+def test_the_chain_has_the_rewards_of_the_paper():
+    """2 for the same action again, 1 for the other one, 0 for the first step."""
     chain = wf.worlds.chain()
     paid = {}
     for first, second in np.ndindex(2, 2):

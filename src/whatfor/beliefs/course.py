@@ -1,4 +1,4 @@
-"""The likeliest course: which pair is expected after which, followed step by step."""
+"""The likeliest course: the most probable state-action pairs after a step, one by one."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON, NO_BOOTSTRAP, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TIMED_OUT, ending_place
 from whatfor.ledger import Ledger
 
-#: A course is followed no further once it is less likely than this, or longer than that.
-UNLIKELY, LONGEST = 0.05, 500
+#: A course is not followed further once it is less probable, or longer, than this.
+MIN_COURSE_CHANCE, MAX_COURSE_STEPS = 0.05, 500
 
 
 @dataclass(frozen=True)
 class Course:
-    """The likeliest way on from a state and action, as the agent believes it."""
+    """The most probable sequence of steps after a state-action pair, by the agent's beliefs."""
 
     pairs: tuple[tuple[int, int], ...]  # state and action of every step, the asked one first
-    chances: tuple[float, ...]  # of getting so far on this very way; 1 for the asked step
+    chances: tuple[float, ...]  # the probability to get this far on this course; 1 for the asked step
     rewards: tuple[float, ...]  # expected at each step
-    ending: str | None  # how it ends; None: it is not followed to its end
+    ending: str | None  # None: the course was not followed to an ending
     ending_chance: float
-    comes_back_to: int | None  # the step whose pair follows again at the end: it goes in circles
-    stays: float  # the chance that the asked step leaves it in its state, whatever it does next
+    comes_back_to: int | None  # the step whose pair follows the last one: the course is a loop
+    stays: float  # the probability that the asked step does not change the state
 
 
 def course(
     ledger: Ledger,
-    lines: NDArray[np.int64],  # that carry weight
+    lines: NDArray[np.int64],  # the updates that carry weight
     weights: NDArray[np.float64],
-    left: NDArray[np.float64],  # (S * A,) weight still on the start: of these shares nobody knows where they lead
+    initial_weights: NDArray[np.float64],  # (S * A,) weight on initial values: where it leads is unknown
     state: int,
     action: int,
 ) -> Course:
-    """Follow the lines that carry weight, from pair to the pair they mostly lead to."""
+    """Follow the updates that carry weight, from each pair to its most probable successor."""
     own = ledger.lines.cell[lines] % (ledger.n_states * ledger.n_actions)
     pairs, chances, rewards, chance = [state * ledger.n_actions + action], [1.0], [], 1.0
     ending, back, stays = None, None, None
     while True:
         here = np.flatnonzero(own == pairs[-1])
         to, shares, paid = _ahead(ledger, lines[here], weights[here])
-        if len(to) == 0:  # nothing is known of it
+        if len(to) == 0:  # its future is unknown
             rewards.append(0.0)
             break
         best = int(shares.argmax())
-        known = float(shares.sum()) + float(left[pairs[-1]])
+        known = float(shares.sum()) + float(initial_weights[pairs[-1]])
         if stays is None:
             stays = float(shares[to // ledger.n_actions == state].sum()) / known
         chance *= float(shares[best]) / known
@@ -59,7 +59,7 @@ def course(
         if following in pairs:
             back = pairs.index(following)
             break
-        if following == NO_BOOTSTRAP or chance < UNLIKELY or len(pairs) == LONGEST:
+        if following == NO_BOOTSTRAP or chance < MIN_COURSE_CHANCE or len(pairs) == MAX_COURSE_STEPS:
             break
         pairs.append(following)
         chances.append(chance)
@@ -70,15 +70,15 @@ def course(
 def _ahead(
     ledger: Ledger, lines: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Where some lines lead: pairs (or ending codes), the weight to each, and that weight times the rewards.
+    """The successors of some updates: pairs (or ending codes), the weight on each, and that weight times the rewards.
 
-    A line that looks ahead both to its table and along its trail counts for both.
+    An update that bootstraps and also uses a λ-return counts for both.
     """
     columns, n_pairs = ledger.lines, ledger.n_states * ledger.n_actions
-    trail = columns.trail if len(columns.trail) == 1 else columns.trail[lines]
+    lambda_ = columns.lambda_ if len(columns.lambda_) == 1 else columns.lambda_[lines]
     source = columns.source[lines].astype(np.int64)
-    along = np.where(source >= NO_BOOTSTRAP, trail, 0.0)
-    to = np.where(source >= GOES_ON, source % n_pairs, source)
+    along = np.where(source >= NO_BOOTSTRAP, lambda_, 0.0)
+    to = np.where(source >= NOT_ENDED, source % n_pairs, source)
     weight, reward = weights * (1.0 - along), columns.reward[lines]
     if along.any():
         before = columns.cell[lines - 1].astype(np.int64) % n_pairs

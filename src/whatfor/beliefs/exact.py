@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.beliefs.protocol import Beliefs, Capability, situation_of
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
 from whatfor.checks import number
-from whatfor.kernels.recursion import GOES_ON, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table
 from whatfor.labels import ENDINGS, Labels
 
-#: What ``outcomes`` calls the chance that an episode goes on for ever.
-NEVER = "never ends"
+#: The name in ``outcomes`` for episodes that never end.
+NEVER_ENDS = "never ends"
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnownWorld(Protocol):
     """A world whose table of transitions is known."""
 
     @property
@@ -27,21 +30,21 @@ class Known(Protocol):
 
     @property
     def table(self) -> Table:
-        """What may follow each state and action."""
+        """The transitions of each state-action pair."""
 
 
-class Expected(NamedTuple):
-    """What a policy leads to, for something that adds up; each (S, A)."""
+class ExpectedAmount(NamedTuple):
+    """The expected sum of some amount under a policy; each (S, A)."""
 
     mean: NDArray[np.float64]
-    variance: NDArray[np.float64]  # of one step: its own amount and what is expected to follow it
-    span: NDArray[np.float64]  # the largest less the smallest that one step can bring
+    variance: NDArray[np.float64]  # of one step: its own amount and the expected sum after it
+    span: NDArray[np.float64]  # of one step: the largest possible outcome less the smallest
 
 
-class ExactBeliefs:
-    """What a policy really leads to.
+class ExactBeliefs(Beliefs):
+    """The exact future of a fixed policy.
 
-    ``world``: a world with a table, or a Gymnasium environment (or id) whose table is known.
+    ``world``: a world with a table, or a Gymnasium environment (or its id) whose table is known.
     ``policy``: an action for each state, or (S, A) chances.
 
     >>> from whatfor.worlds import chain
@@ -51,7 +54,7 @@ class ExactBeliefs:
     """
 
     def __init__(self, world: Any, policy: ArrayLike, *, discount: float) -> None:
-        world = known(world)
+        world = known_world(world)
         check_discount(discount)
         self.labels = world.labels
         self.discount = discount
@@ -60,53 +63,57 @@ class ExactBeliefs:
         self.table = world.table
         self._factors: dict[float, Any] = {}
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    learned: ClassVar[bool] = False
+
+    def row(self, at: Situation, action: int) -> Row:
+        """The exact future of the policy after this action."""
+        visits = self.visits(at.index, action)
+        earnings = visits * self.rewards
+        return Row(
+            visits=visits,
+            earnings=earnings,
+            value=float(earnings.sum()),
+            unknown=0.0,
+            now=min(1.0, float(visits[at.index, action])),
+            endings=self.outcomes(at.index, action),
+        )
+
+    def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
-        state, action = self.labels.checked(state), self.labels.action(action)
-        arriving, endless = self._arriving(state, action), self._endless
-        if endless is not None and arriving[endless].any():
-            where = self.labels.words(int(np.flatnonzero((arriving > 0) & endless)[0]))
-            raise ValueError(
-                f"without a discount the visits are infinite: from {where!r} this policy may go on for ever"
-            )
+        index, action = self.labels.check_state(situation_of(state).index), self.labels.action(action)
+        arriving, infinite = self._arriving(index, action), self._infinite_from
+        if infinite is not None and arriving[infinite].any():
+            where = self.labels.words(int(np.flatnonzero((arriving > 0) & infinite)[0]))
+            raise ValueError(f"without a discount the visits are infinite: from {where!r} this policy may never end")
         visits: NDArray[np.float64] = self._solver(arriving)[:, None] * self.policy * self.discount
-        visits[state, action] += 1.0
+        visits[index, action] += 1.0
         return visits
 
-    def ends(self, state: int, action: int) -> bool:
-        """Whether the visits are finite: with a discount, or where the policy is sure to come to an end."""
-        endless = self._endless
-        arriving = self._arriving(self.labels.checked(state), self.labels.action(action))
-        return endless is None or not arriving[endless].any()
+    def has_finite_visits(self, state: int, action: int) -> bool:
+        """Whether the visits are finite: with a discount, or if the policy ends with certainty."""
+        infinite = self._infinite_from
+        arriving = self._arriving(self.labels.check_state(state), self.labels.action(action))
+        return infinite is None or not arriving[infinite].any()
 
     def _arriving(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S,) Chances of the next state."""
+        """(S,) The probability of each next state."""
         pair = state * self.labels.n_actions + action
         return np.asarray(self._onward[[pair]].todense()).ravel()
 
-    def off(self, visits: NDArray[np.float64], state: int, action: int) -> float:
-        """How far somebody's visits are from these, relative to all of them.
-
-        >>> exact = ExactBeliefs("FrozenLake-v1", np.full(16, 1), discount=0.9)
-        >>> exact.off(np.zeros((16, 4)), 0, 1)
-        1.0
-        """
-        true = self.visits(state, action)
-        return float(np.abs(visits - true).sum() / true.sum())
-
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Where the policy earns its value, on average."""
         return self.visits(state, action) * self.rewards
 
-    def value(self, state: int, action: int) -> float:
-        """What the action is worth if the policy follows."""
+    def value(self, state: int | Situation, action: int) -> float:
+        """The expected return of the action if the policy follows."""
         return float(self.earnings(state, action).sum())
 
     def outcomes(self, state: int, action: int) -> dict[str, float]:
-        """The chance of every way to end if the policy follows, without a discount; the likeliest first.
+        """The probability of every ending if the policy follows, without a discount; the most probable first.
 
-        "never ends" is the chance to be caught where the policy goes on for ever, so that all sum to 1. A time limit
-        is no part of a table.
+        "never ends" is the probability to reach states from which the policy never ends, so that all sum to 1. A table
+        has no time limit.
 
         >>> from whatfor.worlds import table
         >>> lake = table([[[0, 0], [0, 0]]], [[[0, 0], [0, 0]]], [[[0, 1], [0, 0]]], probability=[[[0.75, 0.25], [1, 0]]])
@@ -115,9 +122,9 @@ class ExactBeliefs:
         >>> ExactBeliefs(lake, policy=[1], discount=1.0).outcomes(0, 0)
         {'never ends': 0.75, 'terminated': 0.25}
         """
-        pair = self.labels.checked(state) * self.labels.n_actions + self.labels.action(action)
-        chances = np.append(self._ending[pair], 0.0) + self._onward[[pair]] @ self._ends
-        names = (*ENDINGS, *self.labels.ending_names, NEVER)
+        pair = self.labels.check_state(state) * self.labels.n_actions + self.labels.action(action)
+        chances = np.append(self._ending[pair], 0.0) + self._onward[[pair]] @ self._ending_from
+        names = (*ENDINGS, *self.labels.ending_names, NEVER_ENDS)
         ordered = sorted(zip(names, chances.ravel().tolist(), strict=True), key=lambda item: -item[1])
         return {name: chance for name, chance in ordered if chance > 0.0}
 
@@ -126,40 +133,40 @@ class ExactBeliefs:
         """(entries,) The pair, state * A + action, that each entry of the table belongs to."""
         return entries_of(self.table)[0]
 
-    def expected(self, amount: NDArray[np.float64], discount: float | None = None) -> Expected:
-        """What adds up after every pair if the policy follows, where each entry of the table adds ``amount``."""
+    def expected(self, amount: NDArray[np.float64], discount: float | None = None) -> ExpectedAmount:
+        """The expected sum after every pair if the policy follows, where each entry of the table adds ``amount``."""
         discount = self.discount if discount is None else discount
         pairs, chances = entries_of(self.table)
-        n_pairs, goes_on = self.policy.size, self.table.ending == GOES_ON
+        n_pairs, continues = self.policy.size, self.table.ending == NOT_ENDED
 
         def mean(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
             summed = np.bincount(pairs, weights=chances * numbers, minlength=n_pairs)
             return summed.astype(np.float64).reshape(self.policy.shape)
 
         by_state = self._factored(discount).solve((mean(amount) * self.policy).sum(axis=1), trans="T")
-        follows = amount + discount * np.where(goes_on, by_state[self.table.next_state], 0.0)
+        follows = amount + discount * np.where(continues, by_state[self.table.next_state], 0.0)
         means = mean(follows)
         starts = self.table.first[:-1]
         span = np.maximum.reduceat(follows, starts) - np.minimum.reduceat(follows, starts)
-        return Expected(means, np.maximum(mean(follows**2) - means**2, 0.0), span.reshape(self.policy.shape))
+        return ExpectedAmount(means, np.maximum(mean(follows**2) - means**2, 0.0), span.reshape(self.policy.shape))
 
     @cached_property
     def _ending(self) -> NDArray[np.float64]:
-        """(S*A, endings) The chance that a pair's own step ends the episode so."""
+        """(S*A, endings) The probability that the step of a pair ends the episode, by ending."""
         return ending_chances(self.table, len(ENDINGS) + len(self.labels.ending_names))
 
     @cached_property
-    def _ends(self) -> NDArray[np.float64]:
-        """(S, endings + 1) From each state, the chance of every ending under the policy; last, of none."""
+    def _ending_from(self) -> NDArray[np.float64]:
+        """(S, endings + 1) The probability of every ending from each state under the policy; last, of never ending."""
         n_states, n_actions = self.policy.shape
         here = (self._ending.reshape(n_states, n_actions, -1) * self.policy[:, :, None]).sum(axis=1)
-        sums = np.column_stack([here, self._caught.astype(float)])
+        sums = np.column_stack([here, self._cannot_end.astype(float)])
         ends: NDArray[np.float64] = self._factored(1.0).solve(sums, trans="T")
         return ends
 
     @cached_property
     def _moving(self) -> Any:
-        """(S, S) Chances to go from state to state under the policy; what ends is left out."""
+        """(S, S) Transition probabilities under the policy, without steps that end the episode."""
         from scipy import sparse
 
         n_states, n_actions = self.policy.shape
@@ -168,18 +175,18 @@ class ExactBeliefs:
         return (by_state @ self._onward).tocsr()
 
     @cached_property
-    def _endless(self) -> NDArray[np.bool_] | None:
+    def _infinite_from(self) -> NDArray[np.bool_] | None:
         """States from which the policy may never end; None with a discount."""
-        return None if self.discount < 1.0 else self.endless
+        return None if self.discount < 1.0 else self.may_not_end
 
     @cached_property
-    def endless(self) -> NDArray[np.bool_]:
-        """(S,) States from which the policy may go on for ever."""
-        return _reaching(self._moving, self._caught) if self._caught.any() else self._caught
+    def may_not_end(self) -> NDArray[np.bool_]:
+        """(S,) States from which the policy may never end."""
+        return _reaching(self._moving, self._cannot_end) if self._cannot_end.any() else self._cannot_end
 
     @cached_property
-    def _caught(self) -> NDArray[np.bool_]:
-        """(S,) States from which the policy never ends."""
+    def _cannot_end(self) -> NDArray[np.bool_]:
+        """(S,) States from which the policy cannot end."""
         leaving = 1.0 - np.asarray(self._moving.sum(axis=1)).ravel() > 1e-12
         return ~_reaching(self._moving, leaving)
 
@@ -188,64 +195,65 @@ class ExactBeliefs:
         return self._factored(self.discount).solve
 
     def _factored(self, discount: float) -> Any:
-        """The transposed system (I - g P) of the policy, ready to be solved."""
+        """The factors of the transposed system (I - g P) of the policy."""
         from scipy import sparse
         from scipy.sparse.linalg import splu
 
         if discount not in self._factors:
             moving = self._moving
-            if discount == 1.0 and self._caught.any():  # who is caught stays so, and nothing more comes of it
-                moving = sparse.diags_array((~self._caught).astype(float)) @ moving
+            if discount == 1.0 and self._cannot_end.any():  # states that cannot end are made absorbing
+                moving = sparse.diags_array((~self._cannot_end).astype(float)) @ moving
             system = sparse.eye_array(moving.shape[0]) - discount * moving
             self._factors[discount] = splu(sparse.csc_array(system.T))
         return self._factors[discount]
 
 
 def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.float64]]:
-    """(S*A, S) Chances to go on to each state, and (S, A) the mean rewards."""
+    """(S*A, S) Probabilities of the next states, and (S, A) mean rewards."""
     from scipy import sparse
 
     pairs, chances = entries_of(table)
-    goes_on = table.ending == GOES_ON
+    continues = table.ending == NOT_ENDED
     shape = (len(table.first) - 1, len(table.start))
-    onward = sparse.csr_array((chances[goes_on], (pairs[goes_on], table.next_state[goes_on])), shape=shape)
+    onward = sparse.csr_array((chances[continues], (pairs[continues], table.next_state[continues])), shape=shape)
     rewards = np.bincount(pairs, weights=chances * table.reward, minlength=shape[0])
     return onward, rewards.astype(np.float64).reshape(-1, n_actions)
 
 
 def ending_chances(table: Table, n_endings: int) -> NDArray[np.float64]:
-    """(S*A, endings) The chance that a pair's own step ends the episode in each way, in a ledger's order of names."""
+    """(S*A, endings) The probability that the step of a pair ends the episode, by ending, in the order of a ledger."""
     pairs, chances = entries_of(table)
     n_pairs, ending = len(table.first) - 1, [table.ending == ending_place(place) for place in range(n_endings)]
     return np.column_stack([np.bincount(pairs[so], weights=chances[so], minlength=n_pairs) for so in ending])
 
 
 def entries_of(table: Table) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """(entries,) The pair of each entry, and its chance."""
+    """(entries,) The pair of each entry, and its probability."""
     counts = np.diff(table.first)
-    chances = table.chance.copy()  # summed up within each pair
+    chances = table.chance.copy()  # cumulative within each pair
     inside = np.ones(len(chances), bool)
     inside[table.first[:-1]] = False
     chances[inside] -= table.chance[np.flatnonzero(inside) - 1]
     return np.repeat(np.arange(len(counts)), counts), chances
 
 
-def known(world: Any) -> Known:
+def known_world(world: Any) -> KnownWorld:
     """The world itself, or the known world behind a Gymnasium environment."""
-    if isinstance(world, Known):
+    if isinstance(world, KnownWorld):
         return world
-    from whatfor.worlds.gymnasium import made, twin
+    from whatfor.worlds.gymnasium import twin
+    from whatfor.worlds.making import make_env
 
-    return twin(made(world) if isinstance(world, str) else world)
+    return twin(make_env(world) if isinstance(world, str) else world)
 
 
 def check_discount(discount: float) -> None:
-    """Refuse what is no discount."""
+    """Raise ``ValueError`` unless a discount lies in [0, 1]."""
     number("discount", discount, 0, 1)
 
 
 def value_iteration(
-    world: Any, *, discount: float, tolerance: float = 1e-13, most: int = 100_000
+    world: Any, *, discount: float, tolerance: float = 1e-13, max_sweeps: int = 100_000
 ) -> NDArray[np.float64]:
     """(S, A) The values of the best policy, by value iteration.
 
@@ -253,23 +261,23 @@ def value_iteration(
     >>> value_iteration(chain(), discount=1.0)[0].tolist()
     [2.0, 2.0]
     """
-    world = known(world)
+    world = known_world(world)
     check_discount(discount)
     onward, rewards = transition_matrix(world.table, world.labels.n_actions)
     values = np.zeros(rewards.shape)
-    for _ in range(most):
+    for _ in range(max_sweeps):
         better: NDArray[np.float64] = rewards + discount * (onward @ values.max(axis=1)).reshape(rewards.shape)
         change = np.abs(better - values).max()
         values = better
         if change <= tolerance * max(1.0, np.abs(values).max()):
             return values
     raise ValueError(
-        f"values still moved by {change:.3g} after {most} sweeps; without a discount a world that never ends has no finite values"
+        f"values still changed by {change:.3g} after {max_sweeps} sweeps; without a discount, a world that never ends has no finite values"
     )
 
 
 def _reaching(moving: Any, goal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """States from which the goal can be reached, itself included."""
+    """States from which the goal can be reached, with the goal itself."""
     from scipy import sparse
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -283,7 +291,7 @@ def _reaching(moving: Any, goal: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def chances_of(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
-    """(S, A) A policy as chances, whichever way it was given."""
+    """(S, A) The action probabilities of a policy, given as actions or as probabilities."""
     given = np.asarray(policy)
     shape = (labels.n_states, labels.n_actions)
     if given.shape == (labels.n_states,):

@@ -1,65 +1,76 @@
-"""What beliefs are: for a state and an action, what is expected to follow."""
+"""Beliefs: the interface of all sources of what an agent expects."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
+from whatfor.beliefs.trust import Trust
 from whatfor.checks import whole
 from whatfor.labels import Labels
 
+#: What a source may offer besides rows:
+#: "endings"  how episodes end, by name
+#: "updates"  the updates behind a value and its sampling error: the audit of a ledger alone
+Capability = Literal["endings", "updates"]
 
-@runtime_checkable
-class Beliefs(Protocol):
-    """Five sources, one noun. ``whatfor.testing.check_beliefs`` says whether a class keeps the contract."""
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S, A) Expected visits of every pair from here on, discounted as learned, this one included."""
+class Beliefs(ABC):
+    """A source of rows: the audit of a ledger, a map learned during training, an exact solution, rollouts, a network.
 
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
+    A custom source implements ``row`` and lists in ``can`` what else it offers; ``whatfor.testing.check_beliefs`` checks it.
+    """
+
+    can: ClassVar[frozenset[Capability]] = frozenset()
+    #: Whether the rows are what the agent learned; False: they follow from a policy and a model or environment.
+    learned: ClassVar[bool] = True
+    #: How far estimates can be trusted; None: the rows are not estimates.
+    trust: Trust | None = None
+
+    @abstractmethod
+    def row(self, at: Situation, action: int) -> Row:
+        """What is expected to follow an action in a situation."""
+
+    def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
+        """(S, A) Expected visits of every pair from this step on, discounted as learned; this step counts."""
+        return self.row(situation_of(state), action).visits
+
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) What is expected to be earned at every pair, discounted as learned."""
+        return self.row(situation_of(state), action).earnings
 
-    def value(self, state: int, action: int) -> float:
-        """What this state and action are worth."""
+    def value(self, state: int | Situation, action: int) -> float:
+        """The expected return of this state and action."""
+        return self.row(situation_of(state), action).value
 
+    @property
+    def tries(self) -> NDArray[np.int64] | None:
+        """(S, A) How often each pair was updated; None: not counted."""
+        return None
 
-def checked_pair(state: Any, action: Any, n_states: int, n_actions: int) -> tuple[int, int]:
-    """A state and an action as plain indices; ``ValueError`` where there are no such.
+    @property
+    def actor(self) -> ObservationAgent | None:
+        """The agent itself, if it acts on observations; None: it acts on its table of values."""
+        return None
 
-    >>> checked_pair(3, 0, 2, 2)
-    Traceback (most recent call last):
-    ValueError: (3, 0) is out of range: states 0 to 1, actions 0 to 1
-    """
-    state, action = whole("state", state), whole("action", action)
-    if not (0 <= state < n_states and 0 <= action < n_actions):
-        raise ValueError(
-            f"({state}, {action}) is out of range: states 0 to {n_states - 1}, actions 0 to {n_actions - 1}"
-        )
-    return state, action
+    def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
+        """The probability of every ending by name, the most probable first; and the probability that is unknown."""
+        row = self.row(at, action)
+        chances = sorted((row.endings or {}).items(), key=lambda item: -item[1])
+        return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
-
-class Situation(int):
-    """The index of a state, with the very observation that was asked about: many may look like one state.
-
-    >>> there = Situation(3, [0.1, 0.2])
-    >>> there + 0, there.observation
-    (3, [0.1, 0.2])
-    """
-
-    observation: Any
-
-    def __new__(cls, index: int, observation: Any) -> Situation:
-        """An index, and an observation of it."""
-        made = super().__new__(cls, index)
-        made.observation = observation
-        return made
+    def gap_error(self, at: Situation, one: int, other: int) -> float | None:
+        """The standard error of the gap between two actions' values; None: unknown."""
+        return None
 
 
-@runtime_checkable
-class Seeing(Beliefs, Protocol):
-    """Beliefs of an agent that acts on observations: its states are cells that it may see more in than they tell."""
+class ObservationAgent(Protocol):
+    """An agent that acts on observations; one state may contain many observations."""
 
     @property
     def labels(self) -> Labels:
@@ -67,28 +78,46 @@ class Seeing(Beliefs, Protocol):
 
     @property
     def whole(self) -> bool:
-        """Whether a state is all that the agent sees."""
+        """Whether a state determines the observation."""
 
     def situation(self, state: Any) -> Situation:
-        """What is asked about: an observation, or an index or words with an observation that stands for it."""
+        """The situation of an observation; for an index or words, with a typical observation."""
 
-    def values_at(self, state: int) -> NDArray[np.float64]:
-        """(A,) What the agent itself thinks its actions are worth there."""
+    def values_at(self, at: Situation) -> NDArray[np.float64]:
+        """(A,) The agent's own action values there."""
 
     def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """(B,) What the agent does, greedily."""
+        """(B,) The agent's greedy actions."""
 
     def cells_of(self, observations: NDArray[Any]) -> NDArray[np.int64]:
-        """(B,) The states that observations (B, ...) are in."""
+        """(B,) The states of observations (B, ...)."""
 
     def check_env(self, env: Any) -> None:
         """Raise ``ValueError`` unless an environment has the observations and actions of this agent."""
 
-    def ended(self, observation: Any, action: int, reward: float) -> str | None:
-        """The name of an episode's end, where there is one."""
+    def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
+        """The name of the ending of an episode after its last step; None: it has no name."""
 
-    def outcomes(self, state: int, action: int) -> dict[str, float]:
-        """The chance of every way to end; what is missing from 1 it does not know."""
 
-    def tried(self) -> NDArray[np.int64]:
-        """(S, A) How often each pair was learned from."""
+def situation_of(state: Any) -> Situation:
+    """A state's index as a situation; a situation is returned as it is.
+
+    >>> situation_of(3)
+    Situation(index=3, observation=None)
+    """
+    return state if isinstance(state, Situation) else Situation(whole("state", state))
+
+
+def checked_pair(state: Any, action: Any, n_states: int, n_actions: int) -> tuple[int, int]:
+    """A state and an action as indices; ``ValueError`` if they are out of range.
+
+    >>> checked_pair(3, 0, 2, 2)
+    Traceback (most recent call last):
+    ValueError: (3, 0) is out of range: states 0 to 1, actions 0 to 1
+    """
+    index, action = situation_of(state).index, whole("action", action)
+    if not (0 <= index < n_states and 0 <= action < n_actions):
+        raise ValueError(
+            f"({index}, {action}) is out of range: states 0 to {n_states - 1}, actions 0 to {n_actions - 1}"
+        )
+    return index, action

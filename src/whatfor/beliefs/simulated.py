@@ -1,38 +1,44 @@
-"""Forward simulation: play a fixed policy from the asked state, and count."""
+"""Forward simulation: play a fixed policy from a state many times, and average."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import chances_of, check_discount
-from whatfor.beliefs.protocol import Seeing, Situation
+from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.situation import Situation
+from whatfor.caching import Cache
 from whatfor.checks import number, whole
-from whatfor.kernels.recursion import GOES_ON
-from whatfor.limits import check_limit
-from whatfor.worlds.entering import Enter, entering, entering_observation
-from whatfor.worlds.gymnasium import NoTwin, copies, labels_of, made, time_limit, twin
-from whatfor.worlds.rolling import Rollouts, rolled, rolled_by, rolled_in_env
+from whatfor.kernels.recursion import NOT_ENDED
+from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.worlds.adapter import Enter, NoTwin
+from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
+from whatfor.worlds.making import copies, make_env
+from whatfor.worlds.play import TablePlayer, play
+from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World, ending_code
 
-#: The longest a rollout may get where nothing else limits it.
-LONGEST = 10_000
-#: So many environments are played side by side, so that a network is asked for all of them at once.
-SIDE_BY_SIDE = 64
-#: So many rows are kept; asked again, they are not played again.
-KEPT = 64
+#: Environments played in parallel, so that a network evaluates them as one batch.
+MAX_ENVS = 64
+#: Rows whose rollouts are cached.
+MAX_CACHED_ROWS = 64
 
 
-class SimulatedBeliefs:
-    """What a policy led to, in so many independent rollouts.
+class SimulatedBeliefs(Beliefs):
+    """The mean future of a policy over independent rollouts.
 
-    ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state, or (S, A)
-    chances; or an agent that acts on observations (``Seeing``). An environment that whatfor cannot put into a state needs ``enter``, a function
-    (env, state, rng) that does. ``reward_scale``: what rewards are multiplied by before they count. The same seed plays the same rollouts.
+    ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state,
+    (S, A) action probabilities, or the beliefs of an agent that acts on observations. ``enter``: a function
+    (env, state, rng) that puts an environment into a state, for environments that whatfor does not know.
+    ``reward_scale``: a factor on rewards. The same seed gives the same rollouts.
 
     >>> from whatfor.worlds import chain
     >>> beliefs = SimulatedBeliefs(chain(), policy=[0, 0, 1], discount=1.0, rollouts=10)
@@ -40,10 +46,13 @@ class SimulatedBeliefs:
     (2.0, [[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     """
 
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    learned: ClassVar[bool] = False
+
     def __init__(
         self,
         world: Any,
-        policy: ArrayLike | Seeing,
+        policy: ArrayLike | Beliefs,
         *,
         discount: float,
         rollouts: int = 1_000,
@@ -52,94 +61,109 @@ class SimulatedBeliefs:
         enter: Enter | None = None,
         reward_scale: float = 1.0,
     ) -> None:
-        if whole("rollouts", rollouts) < 2:
-            raise ValueError(f"rollouts is {rollouts}; it takes at least 2 to tell how much they differ")
+        if whole("rollouts", rollouts) < 1:
+            raise ValueError(f"rollouts is {rollouts}; play at least one")
         check_limit("rollouts", rollouts, "this simulation")
         if max_steps is not None:
             check_limit("steps", whole("max_steps", max_steps, 1), "a rollout of max_steps")
         check_discount(discount)
-        self._agent = policy if isinstance(policy, Seeing) else None
+        self._agent = policy.actor if isinstance(policy, Beliefs) else None
         if self._agent is None:
             self._world, self._env = _playable(world, enter)
             self.labels = labels_of(self._env) if self._world is None else self._world.labels
-            self._enter = enter or (entering(self._env, self.labels) if self._world is None else None)
+            self._enter = enter or (enter_of(self._env, self.labels) if self._world is None else None)
             self.policy = chances_of(policy, self.labels)  # type: ignore[arg-type]
         else:
-            self._world, self._env = None, made(world) if isinstance(world, str) else world
+            self._world, self._env = None, make_env(world) if isinstance(world, str) else world
             self.labels = self._agent.labels
-            self._enter = enter or entering_observation(self._env)
+            self._enter = enter or enter_observation_of(self._env)
         self.shape = (self.labels.n_states, self.labels.n_actions)
         own = time_limit(self._env) if self._world is None else self._world.max_steps
-        self.max_steps = max_steps or own or LONGEST
+        self.max_steps = max_steps or own or MAX_EPISODE_STEPS
         self.discount = discount
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self.reward_scale = number("reward_scale", reward_scale)
-        self._kept: dict[tuple[int, int, bytes], Rollouts] = {}
+        self._cache = Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
 
-    def visits(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S, A) Mean visits after this action, discounted, this one included."""
-        return self._mean(self._counted(self.rollouts(state, action)))
+    def row(self, at: Situation, action: int) -> Row:
+        """The means over the rollouts."""
+        returns, visits = self.returns(at, action), self.visits(at, action)
+        return Row(
+            visits=visits,
+            earnings=self.earnings(at, action),
+            value=float(returns.mean()),
+            unknown=0.0,
+            now=min(1.0, float(visits[at.index, action])),
+            discounted=self.discount < 1.0,
+            endings=dict(self.rollouts(at, action).ending_shares(self.labels)),
+            error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
+        )
 
-    def earnings(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S, A) What was earned at every pair, on average."""
-        return self._mean(self._paid(self.rollouts(state, action)))
+    def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
+        """(S, A) Mean visits after this action, discounted; this step counts."""
+        return self._mean(self._visits_by_rollout(self.rollouts(state, action)))
 
-    def value(self, state: int, action: int) -> float:
+    def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
+        """(S, A) Mean discounted reward at every pair."""
+        return self._mean(self._earnings_by_rollout(self.rollouts(state, action)))
+
+    def value(self, state: int | Situation, action: int) -> float:
         """The mean discounted return."""
         return float(self.returns(state, action).mean())
 
-    def returns(self, state: int, action: int) -> NDArray[np.float64]:
+    def returns(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(n,) The discounted return of every rollout."""
-        return np.asarray(self._paid(self.rollouts(state, action)).sum(axis=1)).ravel()
+        return np.asarray(self._earnings_by_rollout(self.rollouts(state, action)).sum(axis=1)).ravel()
 
-    def visits_error(self, state: int, action: int) -> NDArray[np.float64]:
-        """(S, A) The standard error of ``visits``; 0 where no rollout differed, which is not the same as certain."""
-        counted = self._counted(self.rollouts(state, action))
-        spread = self._mean(counted.multiply(counted)) - self._mean(counted) ** 2
+    def visits_error(self, state: int | Situation, action: int) -> NDArray[np.float64]:
+        """(S, A) The standard error of ``visits``; 0 where all rollouts agree, which does not mean certainty."""
+        if self.n < 2:
+            raise ValueError("one rollout has no standard error: rollouts=2 or more")
+        visits = self._visits_by_rollout(self.rollouts(state, action))
+        spread = self._mean(visits.multiply(visits)) - self._mean(visits) ** 2
         error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
         return error
 
-    def rollouts(self, state: int, action: int) -> Rollouts:
-        """The rollouts behind a row; asked again, they are not played again."""
-        seen = np.asarray(state.observation).tobytes() if isinstance(state, Situation) else b""
-        key = (self.labels.checked(state), self.labels.action(action), seen)
-        if key not in self._kept:
-            if len(self._kept) >= KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._played(state if isinstance(state, Situation) else key[0], action)
-        return self._kept[key]
+    def rollouts(self, state: int | Situation, action: int) -> Rollouts:
+        """The rollouts behind a row, cached."""
+        at, action = situation_of(state), self.labels.action(action)
+        self.labels.check_state(at.index)
+        return self._cache.get_or_add((at, action), lambda: self._play(at, action))
 
-    def _played(self, state: int, action: int) -> Rollouts:
-        """The rollouts behind a row, by random numbers of their own."""
-        action = self.labels.action(action)
+    def _play(self, at: Situation, action: int) -> Rollouts:
+        """Play the rollouts of a row; each row has its own random numbers."""
+        state = at.index
         generator = np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, int(state), action)))
+            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
         )
-        limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps, "generator": generator}
+        limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps}
         if self._world is not None:
-            if _never_left(self._world, state):
+            if _is_terminal(self._world, state):
                 raise ValueError(
                     f"episodes end on reaching {self.labels.words(state)!r}: nothing can be played from there"
                 )
-            return rolled(self._world, self.policy, state, action, **limits)
+            return roll_out(self._world, self.policy, state, action, **limits, generator=generator)
         assert self._enter is not None
         if self._agent is not None:
-            return agent_rolled(self._agent, self._env, state, action, **limits, enter=self._enter)
+            agent = AgentPlayer(self._agent, generator, self._agent.situation(at), action, self._enter)
+            return agent.roll_out(self._env, **limits)
         stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
-        return rolled_in_env(stepper, self.policy, state, action, **limits, enter=self._enter)
+        chances = cumulative(self.policy).reshape(self.shape)
+        table = TablePlayer(stepper, chances, (state, action), generator, self._enter)
+        return Rollouts.of(play(table, [self._env], **limits), self.n, self.labels.n_actions)
 
-    def _counted(self, rollouts: Rollouts) -> Any:
-        return self._by_rollout(rollouts, self._discounts(rollouts))
+    def _visits_by_rollout(self, rollouts: Rollouts) -> Any:
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts))
 
-    def _paid(self, rollouts: Rollouts) -> Any:
-        return self._by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward * self.reward_scale)
+    def _earnings_by_rollout(self, rollouts: Rollouts) -> Any:
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward * self.reward_scale)
 
     def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
         return np.power(self.discount, rollouts.step, dtype=np.float64)
 
-    def _by_rollout(self, rollouts: Rollouts, amount: NDArray[np.float64]) -> Any:
-        """(n, S * A) Sparse: an amount a step, summed up by rollout and pair."""
+    def _sum_by_rollout(self, rollouts: Rollouts, amount: NDArray[np.float64]) -> Any:
+        """(n, S * A) Amounts of steps, summed by rollout and pair; sparse."""
         from scipy import sparse
 
         shape = (len(rollouts), self.shape[0] * self.shape[1])
@@ -149,47 +173,59 @@ class SimulatedBeliefs:
         return np.asarray(by_rollout.sum(axis=0)).reshape(self.shape) / self.n
 
 
-def agent_rolled(
-    agent: Seeing,
-    env: Any,
-    state: int | None,
-    action: int | None,
-    *,
-    rollouts: int,
-    max_steps: int,
-    generator: np.random.Generator,
-    enter: Enter | None = None,
-) -> Rollouts:
-    """Play an agent that acts on observations: after one action in one situation, or from the start of episodes."""
-    asked = None if state is None else agent.situation(state)
+@dataclass(frozen=True)
+class AgentPlayer:
+    """An agent that acts on observations, from one action in one situation or from the start of an episode."""
 
-    def begin(env: Any) -> tuple[Any, int | None]:
-        shown, _ = env.reset(seed=int(generator.integers(2**31)))
-        if asked is None:
-            return shown, None
-        assert enter is not None
-        enter(env, asked, generator)
-        return asked.observation, action
+    agent: ObservationAgent
+    generator: np.random.Generator
+    at: Situation | None = None
+    action: int | None = None  # None: the agent's greedy action
+    enter: Enter | None = None
 
-    def ended(shown: Any, action: int, reward: float) -> int:
-        return ending_code(agent.labels, agent.ended(shown, action, reward))
+    def begin(self, env: Any) -> tuple[Any, int | None]:
+        """Reset the environment and put it into the situation."""
+        observation, _ = env.reset(seed=int(self.generator.integers(2**31)))
+        if self.at is None:
+            return observation, None
+        (self.enter or enter_observation_of(env))(env, self.at, self.generator)
+        return self.at.observation, self.action
 
-    envs = copies(env, min(SIDE_BY_SIDE, rollouts))
-    limits = {"rollouts": rollouts, "max_steps": max_steps}
-    try:
-        return rolled_by(agent.act, agent.cells_of, ended, agent.labels.n_actions, begin, envs=envs, **limits)
-    finally:
-        for other in envs[1:]:
-            other.close()
+    def states(self, observations: Sequence[Any]) -> Sequence[int]:
+        """The cells of observations."""
+        return list(self.agent.cells_of(np.stack([np.asarray(one) for one in observations])))
+
+    def actions(self, observations: Sequence[Any]) -> Sequence[int]:
+        """The agent's greedy actions."""
+        if not observations:
+            return []
+        return list(self.agent.act(np.stack([np.asarray(one) for one in observations])))
+
+    def step(self, env: Any, action: int) -> tuple[Any, float, int, bool]:
+        """One step, with the agent's names of endings."""
+        observation, reward, terminated, truncated, _ = env.step(action)
+        name = self.agent.ending_name(observation, action, float(reward)) if terminated else None
+        ending = ending_code(self.agent.labels, name) if terminated else NOT_ENDED
+        return observation, float(reward), ending, bool(truncated)
+
+    def roll_out(self, env: Any, *, rollouts: int, max_steps: int) -> Rollouts:
+        """Play in parallel copies of an environment if it can be created again, else in it alone."""
+        envs = copies(env, min(MAX_ENVS, rollouts))
+        try:
+            steps = play(self, envs, rollouts=rollouts, max_steps=max_steps)
+            return Rollouts.of(steps, rollouts, self.agent.labels.n_actions)
+        finally:
+            for other in envs[1:]:
+                other.close()
 
 
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
-    """A known world where there is one: it is the same, and a thousand times as quick."""
+    """The compiled twin of an environment if it has one, else the environment; a twin is about 1000 times as fast."""
     if isinstance(world, World):
         if enter is not None:
-            raise ValueError("enter= is for environments; a whatfor world can be put into any state as it is")
+            raise ValueError("enter= is for Gymnasium environments; a whatfor world needs none")
         return world, None
-    env = made(world) if isinstance(world, str) else world
+    env = make_env(world) if isinstance(world, str) else world
     if enter is not None:
         return None, env
     try:
@@ -198,12 +234,12 @@ def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
         return None, env
 
 
-def _never_left(world: World, state: int) -> bool:
-    """Whether a state is only ever reached by an episode's last step."""
+def _is_terminal(world: World, state: int) -> bool:
+    """Whether only the last step of an episode reaches a state."""
     if world.arrays.kind != TABLE:
         return False
     table = world.arrays.table
     pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
     reached = (table.next_state == state) & (pairs // world.labels.n_actions != state)
     starts = np.diff(table.start, prepend=0.0)[state] > 0.0
-    return bool(reached.any() and not starts and (table.ending[reached] != GOES_ON).all())
+    return bool(reached.any() and not starts and (table.ending[reached] != NOT_ENDED).all())

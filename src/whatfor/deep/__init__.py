@@ -1,4 +1,10 @@
-"""Belief networks beside deep agents: what a DQN expects, learned from the very batches it learns from."""
+"""Belief networks of deep agents: what a DQN expects, learned from the same batches that it is trained on.
+
+Its names are imported on first use, and need the extra "deep".
+
+>>> sorted(__all__)[:2]
+['BeliefCallback', 'BeliefNetwork']
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,41 +18,45 @@ if TYPE_CHECKING:
     from whatfor.deep.cells import Bins, Clusters, Concepts, States
     from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI, Sizes
     from whatfor.deep.optimiser import ClippedAdam
-    from whatfor.deep.run import run_of
+    from whatfor.deep.run import TrainingRecord, run_of
+    from whatfor.deep.settings import BeliefSettings
 
-_PLACES = {
+_MODULES = {
     "whatfor.deep.after": ("learn_after",),
     "whatfor.deep.belief": ("BeliefNetwork",),
     "whatfor.deep.callback": ("BeliefCallback",),
     "whatfor.deep.cells": ("Bins", "Clusters", "Concepts", "States"),
     "whatfor.deep.network": ("PAPER_CARTPOLE", "PAPER_TAXI", "Sizes"),
     "whatfor.deep.optimiser": ("ClippedAdam",),
-    "whatfor.deep.run": ("run_of",),
+    "whatfor.deep.run": ("TrainingRecord", "run_of"),
+    "whatfor.deep.settings": ("BeliefSettings",),
 }
-_BESIDE_SB3 = ("whatfor.deep.after", "whatfor.deep.callback")
-_NAMES = {name: place for place, names in _PLACES.items() for name in names}
+_NEED_SB3 = ("whatfor.deep.after", "whatfor.deep.callback")
+_NAMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "PAPER_CARTPOLE",
     "PAPER_TAXI",
     "BeliefCallback",
     "BeliefNetwork",
+    "BeliefSettings",
     "Bins",
     "ClippedAdam",
     "Clusters",
     "Concepts",
     "Sizes",
     "States",
+    "TrainingRecord",
     "learn_after",
     "run_of",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: torch is slow to come."""
+    """Import a name when it is first used: importing torch is slow."""
     if name in _NAMES:
         need_torch()
-        if _NAMES[name] in _BESIDE_SB3:
+        if _NAMES[name] in _NEED_SB3:
             need_sb3()
         return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'whatfor.deep' has no attribute {name!r}")

@@ -1,113 +1,163 @@
-"""Beliefs about an agent that is already trained: learned from rollouts of it as it is, and labelled so."""
+"""Beliefs about an agent that is already trained: learned from rollouts of its policy, and labelled as such."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from whatfor.deep.agent import (
-    check,
+    check_supported,
     copy_of,
-    environment,
+    make_environment,
+    normaliser_of,
+    observes_single_env,
     q_values_of,
     reward_scale,
-    seeing,
-    sees_through,
     time_limit_of,
 )
-from whatfor.deep.belief import BeliefNetwork
-from whatfor.deep.callback import LEAST_RATE
-from whatfor.deep.cells import Predicate, cells_of
-from whatfor.deep.document import HeadName, Reads
+from whatfor.deep.belief import BeliefNetwork, QValues
+from whatfor.deep.cells import Partition, Predicate, make_partition
 from whatfor.deep.images import encoder_of
-from whatfor.deep.network import Sizes
-from whatfor.deep.run import run_of
+from whatfor.deep.run import TrainingRecord, run_of
+from whatfor.deep.settings import MIN_RATE_SHARE, BeliefSettings
 from whatfor.runs import Run
+
+#: The number of observations whose Q-values are computed at once.
+CHUNK = 1_024
+#: The number of steps on which beliefs are checked.
+SAMPLE_SIZE = 2_000
+
+
+class _Rollouts(NamedTuple):
+    """The steps of a policy."""
+
+    observations: NDArray[Any]  # (n, ...)
+    actions: NDArray[np.int64]  # (n,)
+    rewards: NDArray[np.float32]  # (n,)
+    next_observations: NDArray[Any]  # (n, ...)
+    dones: NDArray[np.float32]  # (n,)
 
 
 def learn_after(
     model: Any,
     cells: Any = None,
     *,
-    steps: int = 20_000,
-    updates: int = 10_000,
-    exploration: float = 0.1,
-    batch_size: int = 64,
-    sync: int = 20,
-    learning_rate: float = 1e-3,
     endings: Mapping[str, Predicate] | None = None,
     actions: Sequence[str] | None = None,
-    head: HeadName = "faithful",
-    sizes: Sizes | None = None,
-    reads: Reads = "observation",
     world: Any = None,
-    seed: int = 0,
+    steps: int = 20_000,
+    updates: int = 10_000,
+    settings: BeliefSettings | None = None,
 ) -> Run:
-    """A Run of an agent that nobody watched while it learned: its policy is played for ``steps`` steps, and beliefs are learned from that.
+    """A Run of an agent that was trained without beliefs: they are learned from ``steps`` steps of its policy.
 
-    They say what its policy leads to, not what it believed while it learned; every answer says so.
+    They show what its policy leads to, not what it believed during training; every answer says so. The other parameters are those of
+    ``BeliefCallback``. A ``learning_rate`` that is a number decays linearly.
+
+    >>> from stable_baselines3 import DQN
+    >>> agent = DQN("MlpPolicy", "CartPole-v1", device="cpu")
+    >>> run = learn_after(agent, {"moving left": lambda obs: obs[1] < 0}, steps=50, updates=5)
+    >>> run.trust.source
+    'evaluated'
     """
-    check(model)
+    check_supported(model)
     if steps < 1 or updates < 1:
-        raise ValueError(f"steps is {steps} and updates is {updates}; it takes at least one of each")
-    space, n_actions = model.observation_space, int(model.action_space.n)
-    env = environment(model.get_env())
-    if env is None or not sees_through(model.get_env()):
+        raise ValueError(f"steps is {steps} and updates is {updates}; both must be at least 1")
+    env = make_environment(model.get_env())
+    if env is None or not observes_single_env(model.get_env()):
         raise ValueError(
-            "the agent has no environment to be played in that shows what it sees: give it one with model.set_env(env)"
+            "the agent has no environment for rollouts with its observations: set one with model.set_env(env)"
         )
-    think, dice, limit = q_values_of(model, frozen=True), np.random.default_rng(seed), time_limit_of(model)
-    seen, done, paid, following, ended = _played(env, think, n_actions, steps, exploration, dice, limit == "terminal")
-    named = cells_of(cells, space, env, seen, n_actions=n_actions, actions=actions, endings=endings)
-    belief = BeliefNetwork(
-        named, think, discount=model.gamma, head=head, sizes=sizes, reads=reads, loss="squared" if head == "faithful" else "huber",
-        learning_rate=learning_rate, encoder=encoder_of(model), device=model.device, seed=seed,
-    )  # fmt: skip
-    normalise = seeing(model)
+    settings = _with_defaults(settings or BeliefSettings(), model)
+    q_values, rng = q_values_of(model, frozen=True), np.random.default_rng(settings.seed)
+    rollouts = _roll_out(env, q_values, steps, settings.exploration, rng, time_limit_of(model) == "terminal")
+    rollouts = rollouts._replace(rewards=rollouts.rewards * reward_scale(model))
+    n_actions = int(model.action_space.n)
+    partition = make_partition(
+        cells,
+        model.observation_space,
+        env,
+        rollouts.observations,
+        n_actions=n_actions,
+        actions=actions,
+        endings=endings,
+    )
+    belief = _make_belief(model, partition, q_values, settings)
+    _train(belief, rollouts, updates, rng)
+    sample = rng.integers(steps, size=min(SAMPLE_SIZE, steps))
+    record = TrainingRecord(
+        learner=type(model).__name__, time_limit=time_limit_of(model), reward_scale=reward_scale(model)
+    )
+    visited = (rollouts.observations[sample], rollouts.actions[sample])
+    return run_of(belief, visited, env=env, world=world, rewards=rollouts.rewards, record=record)
+
+
+def _with_defaults(settings: BeliefSettings, model: Any) -> BeliefSettings:
+    return replace(settings, loss=settings.loss_or("squared"), device=settings.device or model.device)
+
+
+def _make_belief(model: Any, partition: Partition, q_values: QValues, settings: BeliefSettings) -> BeliefNetwork:
+    belief = BeliefNetwork(partition, q_values, discount=model.gamma, settings=settings, encoder=encoder_of(model))
+    normaliser = normaliser_of(model)
     belief.source, belief.agent = "evaluated", copy_of(model)
-    belief.normaliser = None if normalise is None else normalise.fixed()
-    paid = paid * reward_scale(model)
-    greedy = np.concatenate([think(following[at : at + 1_024]) for at in range(0, len(seen), 1_024)]).argmax(axis=1)
-    inputs, onward = belief.normalised(seen), belief.normalised(following)
+    belief.normaliser = None if normaliser is None else normaliser.snapshot()
+    return belief
+
+
+def _train(belief: BeliefNetwork, rollouts: _Rollouts, updates: int, rng: np.random.Generator) -> None:
+    """Train on batches of the steps, with a decaying learning rate."""
+    settings, steps, following = belief.settings, len(rollouts.actions), rollouts.next_observations
+    q_values = np.concatenate([belief.q_values(following[at : at + CHUNK]) for at in range(0, steps, CHUNK)])
+    next_actions = q_values.argmax(axis=1)
+    inputs, next_inputs = belief.normalised(rollouts.observations), belief.normalised(following)
     for update in range(updates):
-        at = dice.integers(len(seen), size=batch_size)
+        at = rng.integers(steps, size=settings.batch_size)
         batch = SimpleNamespace(
-            observations=torch.as_tensor(inputs[at]), actions=done[at], rewards=paid[at],
-            next_observations=torch.as_tensor(onward[at]), dones=ended[at],
-        )  # fmt: skip
-        for group in belief.optimiser.param_groups:
-            group["lr"] = learning_rate * max(LEAST_RATE, 1.0 - update / updates)
-        belief.update(batch, greedy[at], seen=seen[at], next_seen=following[at])
-        if update % sync == sync - 1:
-            belief.sync()
-    judged = dice.integers(len(seen), size=min(2_000, len(seen)))
-    return run_of(
-        belief, (seen[judged], done[judged]), env=env, world=world, learner={"name": type(model).__name__},
-        time_limit=limit, rewards=paid, reward_scale=reward_scale(model),
-    )  # fmt: skip
-
-
-def _played(
-    env: Any, think: Any, n_actions: int, steps: int, exploration: float, dice: np.random.Generator, limit_ends: bool
-) -> tuple[Any, ...]:
-    """Steps of the policy, exploring a little so that other actions are known too."""
-    rows = []
-    shown, _ = env.reset(seed=int(dice.integers(2**31)))
-    for _ in range(steps):
-        action = (
-            int(dice.integers(n_actions))
-            if dice.random() < exploration
-            else int(think(np.asarray(shown)[None])[0].argmax())
+            observations=torch.as_tensor(inputs[at]),
+            actions=rollouts.actions[at],
+            rewards=rollouts.rewards[at],
+            next_observations=torch.as_tensor(next_inputs[at]),
+            dones=rollouts.dones[at],
         )
-        later, reward, terminated, truncated, _ = env.step(action)
-        rows.append((shown, action, float(reward), later, float(terminated or (truncated and limit_ends))))
-        shown = env.reset()[0] if terminated or truncated else later
-    seen, done, paid, following, ended = zip(*rows, strict=True)
-    return (
-        np.stack([np.asarray(x) for x in seen]), np.array(done, np.int64), np.array(paid, np.float32),
-        np.stack([np.asarray(x) for x in following]), np.array(ended, np.float32),
-    )  # fmt: skip
+        if belief.trainer is not None:
+            belief.trainer.set_learning_rate(_rate(settings, 1.0 - update / updates))
+        belief.update(
+            batch, next_actions[at], raw_observations=rollouts.observations[at], raw_next_observations=following[at]
+        )
+        if update % settings.sync_interval == settings.sync_interval - 1:
+            belief.sync()
+
+
+def _rate(settings: BeliefSettings, remaining: float) -> float:
+    rate = settings.learning_rate
+    return rate(remaining) if callable(rate) else rate * max(MIN_RATE_SHARE, remaining)
+
+
+def _roll_out(
+    env: Any, q_values: QValues, steps: int, exploration: float, rng: np.random.Generator, limit_terminates: bool
+) -> _Rollouts:
+    """Steps of the policy, with some exploration so that other actions are learned too."""
+    rows = []
+    n_actions = int(env.action_space.n)
+    observation, _ = env.reset(seed=int(rng.integers(2**31)))
+    for _ in range(steps):
+        explores = rng.random() < exploration
+        action = int(rng.integers(n_actions)) if explores else int(q_values(np.asarray(observation)[None])[0].argmax())
+        following, reward, terminated, truncated, _ = env.step(action)
+        done = float(terminated or (truncated and limit_terminates))
+        rows.append((observation, action, float(reward), following, done))
+        observation = env.reset()[0] if terminated or truncated else following
+    observations, actions, rewards, next_observations, dones = zip(*rows, strict=True)
+    return _Rollouts(
+        np.stack([np.asarray(x) for x in observations]),
+        np.array(actions, np.int64),
+        np.array(rewards, np.float32),
+        np.stack([np.asarray(x) for x in next_observations]),
+        np.array(dones, np.float32),
+    )

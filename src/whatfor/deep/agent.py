@@ -1,4 +1,4 @@
-"""A Stable-Baselines3 DQN as somebody who can be asked: what it thinks, and what can be explained of it."""
+"""A Stable-Baselines3 DQN: what can be explained, its Q-values, its environment, its network."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from torch import nn
 
 from whatfor.deep.document import Activation
 from whatfor.deep.network import AgentCopy
-from whatfor.deep.normalising import Learning, Normaliser
+from whatfor.deep.normalising import LiveNormaliser, Normaliser
 from whatfor.deep.tensors import check_same
-from whatfor.worlds.gymnasium import changed
+from whatfor.worlds.making import changed_setting
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -31,82 +31,82 @@ if TYPE_CHECKING:
     from whatfor.deep.belief import QValues
 
 
-def check(model: Any) -> None:
-    """Refuse an agent whose beliefs would not be what it learned from, with the reason."""
+def check_supported(model: Any) -> None:
+    """Reject an agent whose updates beliefs could not follow, with the reason."""
     if not isinstance(getattr(model, "action_space", None), spaces.Discrete):
         raise ValueError(
-            f"actions must be countable (Discrete): a belief is over them too; this agent has {model.action_space}"
+            f"actions must be countable (Discrete), since beliefs are over them; this agent has {model.action_space}"
         )
     if not isinstance(model, DQN):
         raise ValueError(
-            f"{type(model).__name__} has no Q-values of countable actions to explain; a DQN has. "
-            "For an own training loop there is BeliefNetwork.update(batch, next_actions)"
+            f"{type(model).__name__} has no Q-values to explain; a DQN has. "
+            "In a custom training loop, call BeliefNetwork.update(batch, next_actions)"
         )
     if isinstance(model.observation_space, spaces.Dict):
         raise ValueError("observations are dictionaries; flatten them first with gymnasium.wrappers.FlattenObservation")
     if type(model).train is not DQN.train:
         raise ValueError(
-            f"{type(model).__name__} has a train() of its own, so what its targets are built on is not known; in an own loop, "
+            f"{type(model).__name__} has a train() of its own, so its targets are unknown; in a custom training loop, "
             "call BeliefNetwork.update(batch, next_actions)"
         )
     if getattr(model, "n_steps", 1) > 1:
         raise ValueError(
-            f"n_steps={model.n_steps}: its batches leave out the states between, so nobody can say what was expected of them; use n_steps=1"
+            f"n_steps={model.n_steps}: its batches leave out the states between, so visits of them are unknown; use n_steps=1"
         )
     if type(model.replay_buffer) is not ReplayBuffer and model.replay_buffer is not None:
         raise ValueError(
-            f"the replay buffer is a {type(model.replay_buffer).__name__}: whether it can be sampled twice without changing what the agent learns "
-            "is not known; use Stable-Baselines3's own ReplayBuffer"
+            f"the replay buffer is a {type(model.replay_buffer).__name__}: sampling it twice might change the agent; "
+            "use Stable-Baselines3's own ReplayBuffer"
         )
 
 
-def normaliser(model: DQN) -> VecNormalize | None:
-    """The layer that normalises what the agent sees, if there is one."""
+def vec_normalize(model: DQN) -> VecNormalize | None:
+    """The wrapper that normalises observations and rewards; None: there is none."""
     return model.get_vec_normalize_env()
 
 
-def seeing(model: DQN) -> Normaliser | None:
-    """How observations are changed before the agent reads them, if they are."""
-    layer = normaliser(model)
-    return Learning(layer) if layer is not None and layer.norm_obs else None
+def normaliser_of(model: DQN) -> Normaliser | None:
+    """The normaliser of the agent's observations; None: they are not normalised."""
+    layer = vec_normalize(model)
+    return LiveNormaliser(layer) if layer is not None and layer.norm_obs else None
 
 
 def q_values_of(model: DQN, *, frozen: bool = False) -> QValues:
-    """What an agent thinks of observations as the environment shows them; ``frozen``: as it thinks now, whatever it learns later."""
-    net, normalise = model.q_net, seeing(model)
+    """The agent's Q-values of observations as the environment returns them; ``frozen``: further training does not change them."""
+    net, normalise = model.q_net, normaliser_of(model)
     if frozen:
-        net, normalise = copy.deepcopy(net).eval(), None if normalise is None else normalise.fixed()
+        net, normalise = copy.deepcopy(net).eval(), None if normalise is None else normalise.snapshot()
 
     def q_values(observations: NDArray[Any]) -> NDArray[Any]:
-        seen = observations if normalise is None else normalise(observations)
+        inputs = observations if normalise is None else normalise(observations)
         with torch.no_grad():
-            values: torch.Tensor = net(model.policy.obs_to_tensor(np.asarray(seen))[0])
+            values: torch.Tensor = net(model.policy.obs_to_tensor(np.asarray(inputs))[0])
         return values.cpu().numpy()
 
     return q_values
 
 
-def environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
-    """An environment like those behind a vector of them, for names and for play; None: it cannot be made again.
+def make_environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
+    """A new environment like those that the agent is trained in, for names and for rollouts; None: it cannot be created.
 
-    Never one that the agent trains in: what is asked must not move it.
+    Never one of the agent's own: questions must not change its training.
     """
-    _, vector = _unwrapped(vector)
+    _, vector = _unwrap(vector)
     if vector is None:
         return None
     env = vector.envs[0] if isinstance(vector, DummyVecEnv) else None
     env = env.env if isinstance(env, Monitor) else env
-    return again(env, vector.get_attr("spec", 0)[0] if env is None else None)
+    return recreate(env, vector.get_attr("spec", 0)[0] if env is None else None)
 
 
-def sees_through(vector: VecEnv | None) -> bool:
-    """Whether the agent sees what one environment shows, but for normalising."""
-    layers, inner = _unwrapped(vector)
+def observes_single_env(vector: VecEnv | None) -> bool:
+    """Whether the agent reads the observations of one environment, normalised at most."""
+    layers, inner = _unwrap(vector)
     return inner is not None and all(isinstance(layer, (VecNormalize, VecMonitor)) for layer in layers)
 
 
-def _unwrapped(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | None]:
-    """The layers around a vector of environments, and what is inside them."""
+def _unwrap(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | None]:
+    """The wrappers around a vector of environments, and the vector itself."""
     layers = []
     while isinstance(vector, VecEnvWrapper):
         layers.append(vector)
@@ -114,41 +114,41 @@ def _unwrapped(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | Non
     return layers, vector
 
 
-def again(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:
-    """Another environment of the same kind and settings; None: it cannot be made."""
+def recreate(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:
+    """Another environment of the same kind and settings; None: it cannot be created."""
     import gymnasium as gym
 
     spec = spec if env is None else env.spec
     with contextlib.suppress(gym.error.Error, TypeError, ValueError, AttributeError):
         if spec is not None:
-            made = gym.make(spec)
-            if env is None or changed(env, made) is None:
-                return made
-    with contextlib.suppress(Exception):  # whatever a stranger's environment does when it is copied
+            new = gym.make(spec)
+            if env is None or changed_setting(env, new) is None:
+                return new
+    with contextlib.suppress(Exception):  # copying a third-party environment may raise anything
         return copy.deepcopy(env)
     return None
 
 
-#: Parts of an agent's network that can be built again from their names.
+#: Activations of an agent's network, by name.
 ACTIVATIONS: dict[Activation, type[nn.Module]] = {name: getattr(nn, name) for name in get_args(Activation)}
 
 
 def time_limit_of(model: DQN) -> str:
-    """What the agent takes a time limit for: "terminal", or "bootstrap" where it looks past it."""
+    """How the agent handles a time limit: "terminal", or "bootstrap"."""
     buffer = model.replay_buffer
     return "terminal" if buffer is not None and not buffer.handle_timeout_termination else "bootstrap"
 
 
 def reward_scale(model: DQN) -> float:
-    """What the environment's rewards are multiplied by before the agent learns from them."""
-    layer = normaliser(model)
+    """The factor by which the environment's rewards are multiplied before the agent is trained on them."""
+    layer = vec_normalize(model)
     if layer is None or not layer.norm_reward:
         return 1.0
     return float(1.0 / np.sqrt(layer.ret_rms.var + layer.epsilon))
 
 
 def copy_of(model: DQN) -> AgentCopy | None:
-    """A copy of an agent's Q-network; None where it cannot be built again from the names of its parts."""
+    """A copy of an agent's Q-network; None: it cannot be rebuilt from its description."""
     policy, names = model.policy, {kind: name for name, kind in ACTIVATIONS.items()}
     plain = type(policy) is DQNPolicy and policy.features_extractor_class is FlattenExtractor
     if not plain or policy.activation_fn not in names or not policy.normalize_images:
@@ -162,13 +162,13 @@ def copy_of(model: DQN) -> AgentCopy | None:
     try:
         blank = blank_network(copied.layers, copied.activation, model.observation_space, n_actions)
         check_same(blank.state_dict(), copied.weights)
-    except ValueError:  # its layers are not those of its description
+    except ValueError:  # the network differs from its description
         return None
     return copied
 
 
 def check_model(model: Any, space: spaces.Space[Any], n_actions: int) -> None:
-    """Refuse a model that is given for a saved agent and cannot be it."""
+    """Reject a model that cannot be the agent of a saved run."""
     if not isinstance(model, DQN):
         raise ValueError(f"agent={model!r}; give the DQN, or a function from observations (B, ...) to Q-values (B, A)")
     if model.observation_space != space or model.action_space.n != n_actions:  # type: ignore[attr-defined]
@@ -178,7 +178,7 @@ def check_model(model: Any, space: spaces.Space[Any], n_actions: int) -> None:
 
 
 def blank_network(layers: Sequence[int], activation: Activation, space: spaces.Space[Any], n_actions: int) -> nn.Module:
-    """The Q-network that ``copy_of`` describes, without its weights: it takes no memory until it gets them."""
+    """The Q-network that ``copy_of`` describes, without weights: it allocates no memory until they are loaded."""
     with torch.device("meta"):
         flat = FlattenExtractor(space)
         kind = ACTIVATIONS[activation]

@@ -1,8 +1,9 @@
-"""BeliefCallback: a belief network that learns beside a Stable-Baselines3 DQN, and changes nothing of it."""
+"""BeliefCallback: trains a belief network alongside a Stable-Baselines3 DQN, without changing the agent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,64 +14,58 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.dqn import DQN
 
 from whatfor.deep.agent import (
-    check,
+    check_supported,
     copy_of,
-    environment,
-    normaliser,
+    make_environment,
+    normaliser_of,
+    observes_single_env,
     q_values_of,
     reward_scale,
-    seeing,
-    sees_through,
     time_limit_of,
+    vec_normalize,
 )
-from whatfor.deep.belief import BeliefNetwork, joined
-from whatfor.deep.cells import Predicate, cells_of
-from whatfor.deep.document import HeadName, LossName, Reads
-from whatfor.deep.network import Sizes
+from whatfor.deep.belief import BeliefNetwork
+from whatfor.deep.cells import Partition, Predicate, make_partition
+from whatfor.deep.images import encoder_of
+from whatfor.deep.inputs import concatenate
 from whatfor.deep.private import progress_remaining, steps_taken
+from whatfor.deep.settings import BeliefSettings
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: Losses and the residual are looked at every so many updates: a look costs a forward pass.
-LOOK = 100
-#: So many of the agent's experiences are looked at when clusters are made, and when its beliefs are judged.
-SAMPLE = 2_000
-#: From so many cells and actions on, an update costs by what it writes, and four batches in one cost less than two.
-MANY = 1_000
-#: A falling learning rate does not fall below this share of its start.
-LEAST_RATE = 0.05
+#: The updates between two logs of the losses and the residual: a log costs a forward pass.
+LOG_INTERVAL = 100
+#: The number of samples of the agent's experience that clusters are made from, and that its beliefs are checked on.
+SAMPLE_SIZE = 2_000
+#: From this number of pairs on, outputs dominate the cost of an update, and four batches at once cost less than two.
+MANY_PAIRS = 1_000
+#: The fields of a batch that are used.
+BATCH_FIELDS = ("observations", "actions", "rewards", "next_observations", "dones")
 
 
-def falling(remaining: float) -> float:
-    """1e-3, falling to a twentieth of it while training goes on."""
-    return 1e-3 * max(remaining, LEAST_RATE)
-
-
-#: What is used of a batch.
-BATCH = ("observations", "actions", "rewards", "next_observations", "dones")
-
-
-class _Taken(NamedTuple):
-    """A batch that the agent learns from, and what its target is built on."""
+class _SampledBatch(NamedTuple):
+    """A batch that the agent is trained on, with the actions of its target."""
 
     batch: Any
-    greedy: torch.Tensor  # (B,)
-    seen: torch.Tensor  # (B, ...) as the environment showed it
-    next_seen: torch.Tensor  # (B, ...)
+    next_actions: torch.Tensor  # (B,)
+    raw_observations: torch.Tensor  # (B, ...) as the environment returned them
+    raw_next_observations: torch.Tensor  # (B, ...)
 
 
 class BeliefCallback(BaseCallback):
-    """Learns what a DQN expects, from the very batches it learns from: ``DQN(...).learn(..., callback=BeliefCallback(cells=...))``.
+    """Trains a belief network on the same batches that a DQN is trained on.
 
     ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
-    ``endings``: by name, conditions on an episode's last observation. ``actions``: their names. ``head``: "faithful", or the paper's "regression".
-    ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers then are beside exact ones.
-    ``loss`` of earnings: "huber", as DQN's own, so that sums lean as Q does where the world is random; or "squared", which learns means.
-    ``together``: how many of the agent's batches are learned from at once: each is used, and fewer and larger updates cost less; by default
-    two, and four where there are many cells.
-    ``learning_rate``: a number, or a function of the progress that remains, from 1 to 0.
-    The agent is the same, to the bit, as without it. Afterwards ``run`` answers questions.
+    ``endings``: by name, conditions on an episode's last observation. ``actions``: their names.
+    ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers can then be compared with exact ones.
+    ``settings``: the belief network and its training. The agent is bit-for-bit identical to one trained without it. Afterwards ``run``
+    answers questions.
+
+    >>> callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0}, settings=BeliefSettings(seed=1))
+    >>> agent = DQN("MlpPolicy", "CartPole-v1", learning_starts=50, device="cpu").learn(100, callback=callback)
+    >>> callback.run.labels.n_states
+    2
     """
 
     def __init__(
@@ -79,63 +74,46 @@ class BeliefCallback(BaseCallback):
         *,
         endings: Mapping[str, Predicate] | None = None,
         actions: Sequence[str] | None = None,
-        head: HeadName = "faithful",
-        sizes: Sizes | None = None,
-        reads: Reads = "observation",
-        loss: LossName = "huber",
-        learning_rate: float | Callable[[float], float] = falling,
-        optimiser: type[torch.optim.Optimizer] | None = None,
-        together: int | None = None,
         world: Any = None,
-        seed: int = 0,
+        settings: BeliefSettings | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(verbose)
-        if together is not None and together < 1:
-            raise ValueError(f"together is {together}; at least one batch is learned from at a time")
-        self.cells = cells
-        self.endings = endings
-        self.actions = actions
-        self.head = head
-        self.sizes = sizes
-        self.reads = reads
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.optimiser = optimiser
-        self.together = together
-        self.world = world
-        self.seed = seed
+        self.cells, self.endings, self.actions, self.world = cells, endings, actions, world
+        self.settings = settings or BeliefSettings()
         self.belief: BeliefNetwork | None = None
         self.history: list[tuple[float, int]] = []  # return and length of every episode
-        self._taught_by: Any = None  # the agent whose beliefs these are
-        self._answering: tuple[tuple[int, int], Run] | None = None
+        self._agent: Any = None  # whose beliefs these are
+        self._latest_run: tuple[tuple[int, int], Run] | None = None
         self._syncs = 0
-        self._waiting: list[_Taken] = []  # batches that will be learned from together
-        self._playing: NDArray[np.float64] = np.zeros((2, 0))
+        self._pending: list[_SampledBatch] = []  # for the next update
+        self._episodes: NDArray[np.float64] = np.zeros((2, 0))  # return and length so far, by environment
 
     # -- what Stable-Baselines3 calls --------------------------------------------------------
 
     def _on_training_start(self) -> None:
-        check(self.model)
-        if self.belief is not None and self._taught_by is not self.model:
-            raise ValueError("this callback has learned beside another agent; make a new BeliefCallback for this one")
-        if self.locals.get("reset_num_timesteps", True) or self._playing.shape[1] != self.training_env.num_envs:
-            self._playing = np.zeros((2, self.training_env.num_envs))  # else its episodes go on where they were
-        if self.cells is None or isinstance(self.cells, Mapping):  # what is wrong with them is told before the work
-            self._cells(np.zeros((0,)))
+        check_supported(self.model)
+        if self.belief is not None and self._agent is not self.model:
+            raise ValueError(
+                "this callback was trained alongside another agent; create a new BeliefCallback for this one"
+            )
+        if self.locals.get("reset_num_timesteps", True) or self._episodes.shape[1] != self.training_env.num_envs:
+            self._episodes = np.zeros((2, self.training_env.num_envs))  # otherwise episodes continue
+        if self.cells is None or isinstance(self.cells, Mapping):  # report errors in them before training
+            self._make_partition(np.zeros((0,)))
 
     def _on_step(self) -> bool:
         rewards, dones = self.locals["rewards"], self.locals["dones"]
-        layer = normaliser(self._dqn)
-        self._playing[0] += rewards if layer is None else layer.get_original_reward()
-        self._playing[1] += 1.0
+        layer = vec_normalize(self._dqn)
+        self._episodes[0] += rewards if layer is None else layer.get_original_reward()
+        self._episodes[1] += 1.0
         for i in np.flatnonzero(dones):
-            self.history.append((float(self._playing[0, i]), int(self._playing[1, i])))
-            self._playing[:, i] = 0.0
+            self.history.append((float(self._episodes[0, i]), int(self._episodes[1, i])))
+            self._episodes[:, i] = 0.0
         return True
 
     def _on_rollout_end(self) -> None:
-        """Just before the agent trains: take the batches that it is about to take, and leave its dice as they were."""
+        """Just before the agent is trained: sample the batches it will sample, and restore NumPy's random state."""
         model = self._dqn
         steps = model.gradient_steps
         if steps < 0:
@@ -143,58 +121,64 @@ class BeliefCallback(BaseCallback):
         if model.num_timesteps <= model.learning_starts or steps == 0:
             return
         if self.belief is None:
-            self.belief = self._made()
+            self.belief = self._make_belief()
         self._follow_syncs(self.belief)
         self._follow_rate(self.belief)
-        assert model.replay_buffer is not None
-        layer, together = normaliser(model), self.together or (2 if self.belief.n_pairs < MANY else 4)
-        dice = np.random.get_state()  # noqa: NPY002
+        size = self.settings.batches_per_update or (2 if self.belief.partition.n_pairs < MANY_PAIRS else 4)
+        state = np.random.get_state()  # noqa: NPY002
         try:
             for _ in range(steps):
-                before = None if layer is None else np.random.get_state()  # noqa: NPY002
-                batch = model.replay_buffer.sample(model.batch_size, env=layer)
-                shown = batch
-                if before is not None:  # cells are of what the environment shows
-                    np.random.set_state(before)  # noqa: NPY002
-                    shown = model.replay_buffer.sample(model.batch_size)
-                with torch.no_grad():
-                    greedy = model.q_net_target(batch.next_observations).argmax(dim=1)
-                self._waiting.append(_Taken(batch, greedy, shown.observations, shown.next_observations))
-                if len(self._waiting) >= together:
-                    self._learn(self.belief)
+                self._pending.append(self._sample_batch())
+                if len(self._pending) >= size:
+                    self._update(self.belief)
         finally:
-            np.random.set_state(dice)  # noqa: NPY002
+            np.random.set_state(state)  # noqa: NPY002
+
+    def _on_training_end(self) -> None:
+        if self.belief is not None:
+            self._update(self.belief)
+
+    # -- questions -----------------------------------------------------------------------------
 
     @property
     def run(self) -> Run:
-        """The agent as it is now, ready for questions; what it learns later does not change the answers."""
-        from whatfor.deep.run import run_of
+        """The agent as it is now, ready for questions; further training does not change the answers."""
+        from whatfor.deep.run import TrainingRecord, run_of
         from whatfor.history import History
 
         if self.belief is None:
             raise ValueError(
-                "nothing was learned yet: call model.learn(..., callback=...) with more steps than learning_starts"
+                "nothing has been learned yet: call model.learn(..., callback=...) with more steps than learning_starts"
             )
         model = self._dqn
         moment = (self.belief.updates, model.num_timesteps)
-        if self._answering is not None and self._answering[0] == moment:
-            return self._answering[1]
+        if self._latest_run is not None and self._latest_run[0] == moment:
+            return self._latest_run[1]
         returns, lengths = np.array(self.history).reshape(-1, 2).T
         belief = self.belief.snapshot(q_values_of(model, frozen=True))
         belief.agent = copy_of(model)
-        run = run_of(
-            belief,
-            self.visited(SAMPLE),
-            env=environment(model.get_env()) if sees_through(model.get_env()) else None,
-            world=self.world,
+        record = TrainingRecord(
+            learner=type(model).__name__,
             history=History(returns, lengths.astype(np.int64)),
-            learner={"name": type(model).__name__},
             time_limit=time_limit_of(model),
-            rewards=self._rewards(),
             reward_scale=reward_scale(model),
         )
-        self._answering = (moment, run)
+        env = make_environment(model.get_env()) if observes_single_env(model.get_env()) else None
+        run = run_of(
+            belief, self.visited(SAMPLE_SIZE), env=env, world=self.world, rewards=self._rewards(), record=record
+        )
+        self._latest_run = (moment, run)
         return run
+
+    def visited(self, size: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Some observations of the agent's replay buffer, as the environment returned them, and its actions there."""
+        buffer = self._dqn.replay_buffer
+        assert buffer is not None
+        filled = buffer.buffer_size if buffer.full else buffer.pos
+        rows = np.linspace(0, filled - 1, min(filled, max(1, size // buffer.n_envs))).astype(int)
+        shape = self._dqn.observation_space.shape or ()
+        observations = buffer.observations[rows].reshape(-1, *(shape or (1,)))
+        return (observations if shape else observations[:, 0]), buffer.actions[rows].reshape(-1).astype(np.int64)
 
     # -- the parts -----------------------------------------------------------------------------
 
@@ -203,98 +187,88 @@ class BeliefCallback(BaseCallback):
         assert isinstance(self.model, DQN)
         return self.model
 
-    def _cells(self, visited: NDArray[Any]) -> Any:
+    def _make_partition(self, visited: NDArray[Any]) -> Partition:
         model = self._dqn
-        return cells_of(
+        n_actions = int(model.action_space.n)  # type: ignore[attr-defined]
+        env = make_environment(model.get_env())
+        return make_partition(
             self.cells,
             model.observation_space,
-            environment(model.get_env()),
+            env,
             visited,
-            n_actions=int(model.action_space.n),  # type: ignore[attr-defined]
+            n_actions=n_actions,
             actions=self.actions,
             endings=self.endings,
         )
 
-    def _made(self) -> BeliefNetwork:
-        from whatfor.deep.images import encoder_of
-
+    def _make_belief(self) -> BeliefNetwork:
         model = self._dqn
-        rate = self.learning_rate(1.0) if callable(self.learning_rate) else self.learning_rate
+        settings = replace(self.settings, device=self.settings.device or model.device)
+        partition = self._make_partition(self.visited(SAMPLE_SIZE)[0])
         belief = BeliefNetwork(
-            self._cells(self.visited(SAMPLE)[0]),
-            q_values_of(model),
-            discount=model.gamma,
-            head=self.head,
-            sizes=self.sizes,
-            reads=self.reads,
-            loss=self.loss,
-            learning_rate=rate,
-            optimiser=self.optimiser,
-            encoder=encoder_of(model),
-            device=model.device,
-            seed=self.seed,
+            partition, q_values_of(model), discount=model.gamma, settings=settings, encoder=encoder_of(model)
         )
-        belief.normaliser = seeing(model)
-        self._taught_by = model
+        belief.normaliser = normaliser_of(model)
+        self._agent = model
         return belief
+
+    def _sample_batch(self) -> _SampledBatch:
+        """The next batch of the agent."""
+        model, layer = self._dqn, vec_normalize(self._dqn)
+        assert model.replay_buffer is not None
+        before = None if layer is None else np.random.get_state()  # noqa: NPY002
+        batch = model.replay_buffer.sample(model.batch_size, env=layer)
+        raw = batch
+        if before is not None:  # cells are of observations as the environment returns them
+            np.random.set_state(before)  # noqa: NPY002
+            raw = model.replay_buffer.sample(model.batch_size)
+        with torch.no_grad():
+            next_actions = model.q_net_target(batch.next_observations).argmax(dim=1)
+        return _SampledBatch(batch, next_actions, raw.observations, raw.next_observations)
 
     def _follow_syncs(self, belief: BeliefNetwork) -> None:
         """Sync the target network whenever DQN has synced its own."""
         model = self._dqn
         syncs = steps_taken(model) // max(model.target_update_interval // model.n_envs, 1)
         if syncs > self._syncs:
-            self._learn(belief)  # what was taken before the sync belongs to what was thought before it
+            self._update(belief)  # batches sampled before the sync belong to the target network before it
         for _ in range(min(syncs - self._syncs, 1 if model.tau == 1.0 else syncs - self._syncs)):
             belief.sync(model.tau)
         self._syncs = syncs
 
     def _follow_rate(self, belief: BeliefNetwork) -> None:
-        if callable(self.learning_rate):
-            rate = self.learning_rate(progress_remaining(self._dqn))
-            for group in belief.optimiser.param_groups:
-                group["lr"] = rate
+        rate = self.settings.learning_rate
+        if callable(rate) and belief.trainer is not None:
+            belief.trainer.set_learning_rate(rate(progress_remaining(self._dqn)))
 
-    def _learn(self, belief: BeliefNetwork) -> None:
-        """Learn from all batches that wait."""
-        if not self._waiting:
+    def _update(self, belief: BeliefNetwork) -> None:
+        """Train on all pending batches."""
+        if not self._pending:
             return
-        batches, self._waiting = self._waiting, []
-        fields = {name: joined([getattr(taken.batch, name) for taken in batches]) for name in BATCH}
-        batch, seen = SimpleNamespace(**fields), joined([taken.seen for taken in batches])
-        greedy, next_seen = (
-            joined([taken.greedy for taken in batches]),
-            joined([taken.next_seen for taken in batches]),
+        samples, self._pending = self._pending, []
+        fields = {name: concatenate([getattr(sample.batch, name) for sample in samples]) for name in BATCH_FIELDS}
+        batch, raw = SimpleNamespace(**fields), concatenate([sample.raw_observations for sample in samples])
+        losses = belief.update(
+            batch,
+            concatenate([sample.next_actions for sample in samples]),
+            raw_observations=raw,
+            raw_next_observations=concatenate([sample.raw_next_observations for sample in samples]),
         )
-        losses = belief.update(batch, greedy, seen=seen, next_seen=next_seen)
-        if belief.updates % LOOK == 0 and not self._dqn.q_net.training:
-            self._look(belief, batch, losses, seen)
+        if belief.updates % LOG_INTERVAL == 0 and not self._dqn.q_net.training:
+            self._log(belief, batch, losses, raw)
 
-    def _on_training_end(self) -> None:
-        if self.belief is not None:
-            self._learn(self.belief)
-
-    def _look(self, belief: BeliefNetwork, batch: Any, losses: dict[str, torch.Tensor], seen: torch.Tensor) -> None:
+    def _log(self, belief: BeliefNetwork, batch: Any, losses: dict[str, torch.Tensor], raw: torch.Tensor) -> None:
         for name, loss in losses.items():
             self.logger.record(f"belief/loss_{name}", float(loss))
         actions = batch.actions.flatten()
-        _, earnings = belief.rows(seen.cpu().numpy(), actions.cpu().numpy())
+        _, earnings = belief.rows(raw.cpu().numpy(), actions.cpu().numpy())
         with torch.no_grad():
-            worth = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
-        self.logger.record("belief/residual", float(np.abs(earnings.sum(axis=(1, 2)) - worth).mean()))
+            values = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
+        self.logger.record("belief/residual", float(np.abs(earnings.sum(axis=(1, 2)) - values).mean()))
 
     def _rewards(self) -> NDArray[Any]:
-        """All rewards that the replay buffer holds, as Q learns from them."""
-        buffer, layer = self._dqn.replay_buffer, normaliser(self._dqn)
+        """All rewards in the replay buffer, as Q is trained on them."""
+        buffer, layer = self._dqn.replay_buffer, vec_normalize(self._dqn)
         assert buffer is not None
-        held = buffer.rewards[: buffer.buffer_size if buffer.full else buffer.pos]
-        return held if layer is None else np.asarray(layer.normalize_reward(held))
-
-    def visited(self, most: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Observations of the agent's replay buffer as the environment showed them, and the actions it took there."""
-        buffer = self._dqn.replay_buffer
-        assert buffer is not None
-        filled = buffer.buffer_size if buffer.full else buffer.pos
-        rows = np.linspace(0, filled - 1, min(filled, max(1, most // buffer.n_envs))).astype(int)
-        shape = self._dqn.observation_space.shape or ()
-        observations = buffer.observations[rows].reshape(-1, *(shape or (1,)))
-        return (observations if shape else observations[:, 0]), buffer.actions[rows].reshape(-1).astype(np.int64)
+        rewards = buffer.rewards[: buffer.buffer_size if buffer.full else buffer.pos]
+        return rewards if layer is None else np.asarray(layer.normalize_reward(rewards))

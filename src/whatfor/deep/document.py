@@ -1,7 +1,7 @@
 """The network's part of a saved run's document: one schema, which saving and loading share.
 
-Arrays are tensors of the safetensors file. The document holds names and single numbers; a number that JSON has no
-form for is the text "nan", "inf" or "-inf".
+Arrays are tensors of the safetensors file. The document holds names and single numbers; a number that JSON cannot
+hold is the text "nan", "inf" or "-inf".
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from whatfor.document import Positive, Strict, Text
 HeadName = Literal["faithful", "regression"]
 Reads = Literal["observation", "cell"]
 LossName = Literal["huber", "squared"]
-Source = Literal["learned beside", "evaluated"]
+Source = Literal["trained alongside", "evaluated"]
 CellsKind = Literal["states", "bins", "clusters", "concepts"]
-#: Activations of an agent's network that can be built again from their names.
+#: Activations of an agent's network that can be rebuilt from their names.
 Activation = Literal["ReLU", "Tanh", "ELU", "LeakyReLU", "GELU", "SiLU"]
 
 #: The largest integer that PyTorch and NumPy hold, and the largest that a float counts exactly.
@@ -39,7 +39,7 @@ NotFinite = Literal["nan", "inf", "-inf"]
 NOT_FINITE = get_args(NotFinite)
 
 
-class Layers(Strict, frozen=True):
+class LayersDocument(Strict, frozen=True):
     """Sizes of the belief network's layers, as ``Sizes`` has them."""
 
     state: Widths
@@ -47,56 +47,56 @@ class Layers(Strict, frozen=True):
     joint: Widths
 
 
-class Settings(Strict, frozen=True):
-    """What the belief network is built from."""
+class SettingsDocument(Strict, frozen=True):
+    """The settings that the belief network is rebuilt from."""
 
     head: HeadName
-    sizes: Layers
+    sizes: LayersDocument
     reads: Reads
     loss: LossName
     discount: Share
     seed: Int
 
 
-class Discrete(Strict, frozen=True, tag_field="kind", tag="discrete"):
+class DiscreteSpace(Strict, frozen=True, tag_field="kind", tag="discrete"):
     """Whole numbers from ``start``."""
 
     n: Positive
     start: Int
 
 
-class MultiDiscrete(Strict, frozen=True, tag_field="kind", tag="multidiscrete"):
+class MultiDiscreteSpace(Strict, frozen=True, tag_field="kind", tag="multidiscrete"):
     """Several whole numbers; the tensors ``space.nvec`` and ``space.start`` say how many values each has."""
 
 
-class MultiBinary(Strict, frozen=True, tag_field="kind", tag="multibinary"):
+class MultiBinarySpace(Strict, frozen=True, tag_field="kind", tag="multibinary"):
     """Zeros and ones: how many, or the shape of the array."""
 
     n: Positive | Annotated[list[Positive], Meta(min_length=1, max_length=32)]
 
 
-class Box(Strict, frozen=True, tag_field="kind", tag="box"):
+class BoxSpace(Strict, frozen=True, tag_field="kind", tag="box"):
     """An array of numbers between the tensors ``space.low`` and ``space.high``."""
 
 
-Space = Discrete | MultiDiscrete | MultiBinary | Box
+SpaceDocument = DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace
 
 
-class Agent(Strict, frozen=True):
+class AgentDocument(Strict, frozen=True):
     """The agent's own network, whose weights are the tensors ``agent.*``."""
 
     layers: Widths
     activation: Activation
 
 
-class Normaliser(Strict, frozen=True):
+class NormaliserDocument(Strict, frozen=True):
     """How observations are scaled, by the tensors ``normaliser.mean`` and ``normaliser.scale``."""
 
     clip: Amount | Literal["inf"]
 
 
-class TrustNumbers(Strict, frozen=True):
-    """What is known of the network's errors, as ``Trust`` has it."""
+class TrustDocument(Strict, frozen=True):
+    """The network's errors, as ``Trust`` has them."""
 
     pairs: Count
     correlation: Correlation | NotFinite
@@ -111,21 +111,21 @@ class TrustNumbers(Strict, frozen=True):
     source: Source
 
 
-class Network(Strict, frozen=True):
-    """All that the document holds of a deep run's network."""
+class NetworkDocument(Strict, frozen=True):
+    """The document's part of a deep run's network."""
 
-    settings: Settings
+    settings: SettingsDocument
     cells: CellsKind
     endings: list[Text]
-    space: Space
+    space: SpaceDocument
     updates: Count
     source: Source
-    trust: TrustNumbers | None
-    normaliser: Normaliser | None
-    agent: Agent | None
+    trust: TrustDocument | None
+    normaliser: NormaliserDocument | None
+    agent: AgentDocument | None
 
 
-def network_from(data: Any) -> Network:
+def network_from(data: Any) -> NetworkDocument:
     """The network's part of a document; ``ValueError`` where it does not fit the schema.
 
     >>> network_from({"settings": 5})
@@ -133,7 +133,7 @@ def network_from(data: Any) -> Network:
     ValueError: expected `object`, got `int` at `network.settings`
     """
     try:
-        return msgspec.convert(data, Network, strict=True)
+        return msgspec.convert(data, NetworkDocument, strict=True)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         place = f"network{where}".removesuffix("`")

@@ -1,4 +1,4 @@
-"""Reading images: the agent's own kind of network, with weights of its own."""
+"""Encoding images: a network like the agent's, with weights of its own."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import torch
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.dqn import DQN
 
-from whatfor.deep.belief import Encoder
+from whatfor.deep.training import Encoder
 
 
 def encoder_of(model: DQN) -> Encoder | None:
-    """What reads the agent's images; None where it sees no images."""
+    """Makes an encoder of images like the agent's; None: it observes no images."""
     if not is_image_space(model.observation_space):
         return None
     kind, options = model.policy.features_extractor_class, model.policy.features_extractor_kwargs
 
-    def made() -> tuple[torch.nn.Module, int]:
+    def make() -> tuple[torch.nn.Module, int]:
         extractor = kind(model.observation_space, **options)
         return extractor, int(extractor.features_dim)
 
-    return made
+    return make

@@ -1,4 +1,4 @@
-"""A belief network read from a folder: everything is checked first, then what is not saved is asked for, then the network is built."""
+"""A belief network from a folder: first all checks, then what is not saved and must be passed, then the network."""
 
 from __future__ import annotations
 
@@ -11,82 +11,84 @@ import torch
 from numpy.typing import NDArray
 
 from whatfor.deep.belief import BeliefNetwork, QValues
-from whatfor.deep.cells import Cells, cells_of
+from whatfor.deep.cells import Partition, make_partition
+from whatfor.deep.checking import SavedNetwork, check_saved, reading
 from whatfor.deep.network import AgentCopy
-from whatfor.deep.normalising import Fixed
-from whatfor.deep.parts import Parts, parts_of, reading
+from whatfor.deep.normalising import FixedNormaliser
 from whatfor.deep.saving import tensors_of
 from whatfor.labels import Labels
 from whatfor.runs import Run
 
 
-def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, agent: Any) -> None:
-    """Give a loaded run its network back, after everything that comes from a file was checked."""
+def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, agent: Any) -> Run:
+    """The loaded run with its network, after all checks of the files."""
     with reading("belief network"):
-        parts = parts_of(run.labels, document, files)
-    over, (q_values, copied) = _cells(parts, run.labels, cells), _agent(parts, run.labels, agent)
+        saved = check_saved(run.labels, document, files)
+    partition, (q_values, copied) = _make_cells(saved, run.labels, cells), _make_agent(saved, run.labels, agent)
     with reading("belief network"):
-        belief = BeliefNetwork(over, q_values, **parts.settings)
+        belief = BeliefNetwork(partition, q_values, discount=saved.discount, settings=saved.settings)
         for name, tensor in tensors_of(belief).items():
-            tensor.copy_(parts.tensors[name])
-        belief.online.eval()
+            tensor.copy_(saved.tensors[name])
+        belief.network.eval()
         belief.sync()
-    belief.updates, belief.source, belief.normaliser = parts.updates, parts.source, parts.normaliser
-    belief.agent, belief._examples = copied, parts.examples
-    run._beliefs, run.trust = belief, parts.trust
+    belief.experience.updates, belief.experience.examples = saved.updates, saved.examples
+    belief.source, belief.normaliser, belief.agent, belief.trust = saved.source, saved.normaliser, copied, saved.trust
+    return run.believing(belief)
 
 
-def _cells(parts: Parts, labels: Labels, given: Any) -> Cells:
+def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
     """The cells of a saved network, with the functions that were not saved."""
-    concepts = [axis.name for axis in labels.axes] if parts.cells is None else []
-    names = [*concepts, *parts.endings]
-    if names and given is None:
+    concepts = [axis.name for axis in labels.axes] if saved.partition is None else []
+    names = [*concepts, *saved.endings]
+    if names and cells is None:
         raise ValueError(
             f"its concepts ({', '.join(names)}) are functions, which are not saved: pass them again, "
             "wf.load(path, cells={...}) with the same names and the endings' conditions among them; in a shell, --cells module:NAME"
         )
-    if names and not isinstance(given, Mapping):
-        raise ValueError(f"cells={given!r}; give the dictionary of concepts and endings that the run was learned with")
-    missing = [name for name in names if name not in given]
+    if names and not isinstance(cells, Mapping):
+        raise ValueError(f"cells={cells!r}; give the dictionary of concepts and endings that the run was trained with")
+    missing = [name for name in names if name not in cells]
     if missing:
-        raise ValueError(f"cells= lacks {missing[0]!r}, which the run was learned with")
-    cells = parts.cells
-    if cells is None:
-        way = {name: given[name] for name in concepts}
-        cells = cells_of(way, parts.space, None, np.zeros(0), n_actions=labels.n_actions, actions=labels.actions)
-        if cells.labels.axes != labels.axes:
-            raise ValueError("these concepts are not those that the run was learned with: they have other values")
-    return replace(cells, labels=labels, endings={name: given[name] for name in parts.endings})
+        raise ValueError(f"cells= lacks {missing[0]!r}, which the run was trained with")
+    partition = saved.partition
+    if partition is None:
+        rules, n_actions = {name: cells[name] for name in concepts}, labels.n_actions
+        partition = make_partition(rules, saved.space, None, np.zeros(0), n_actions=n_actions, actions=labels.actions)
+        if partition.labels.axes != labels.axes:
+            raise ValueError("these are not the concepts that the run was trained with: they have other values")
+    return replace(partition, labels=labels, endings={name: cells[name] for name in saved.endings})
 
 
-def _agent(parts: Parts, labels: Labels, given: Any) -> tuple[QValues, AgentCopy | None]:
-    """The agent's Q-values, from the given model or from the saved weights; and the weights to save again."""
-    normalise = parts.normaliser
-    if callable(given):
-        return given, None
-    if given is not None:
-        from whatfor.deep.agent import check_model, copy_of, q_values_of, seeing
+def _make_agent(saved: SavedNetwork, labels: Labels, agent: Any) -> tuple[QValues, AgentCopy | None]:
+    """The agent's Q-values, from the model that was passed or from the saved weights; and the weights to save again."""
+    normalise = saved.normaliser
+    if callable(agent):
+        return agent, None
+    if agent is not None:
+        from whatfor.deep.agent import check_model, copy_of, normaliser_of, q_values_of
 
-        check_model(given, parts.space, labels.n_actions)
-        own = q_values_of(given)
+        check_model(agent, saved.space, labels.n_actions)
+        own = q_values_of(agent)
         q_values = (
-            own if normalise is None or seeing(given) is not None else lambda observations: own(normalise(observations))
+            own
+            if normalise is None or normaliser_of(agent) is not None
+            else lambda observations: own(normalise(observations))
         )
-        return q_values, copy_of(given)
-    if parts.agent is None:
+        return q_values, copy_of(agent)
+    if saved.agent is None:
         raise ValueError(
-            "the agent's network cannot be built again from what is saved: it is not a plain Stable-Baselines3 network. "
+            "the agent's network cannot be rebuilt from the folder: it is not a plain Stable-Baselines3 network. "
             "Pass the agent, wf.load(path, agent=model)"
         )
-    return _rebuilt(parts.agent, parts, labels.n_actions, normalise), parts.agent
+    return _rebuild(saved.agent, saved, labels.n_actions, normalise), saved.agent
 
 
-def _rebuilt(agent: AgentCopy, parts: Parts, n_actions: int, normalise: Fixed | None) -> QValues:
+def _rebuild(agent: AgentCopy, saved: SavedNetwork, n_actions: int, normalise: FixedNormaliser | None) -> QValues:
     """The Q-values of the saved network."""
     from whatfor.deep.agent import blank_network
 
     with reading("agent"):
-        net = blank_network(agent.layers, agent.activation, parts.space, n_actions)
+        net = blank_network(agent.layers, agent.activation, saved.space, n_actions)
         net.load_state_dict(agent.weights, assign=True)
 
     def q_values(observations: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The network behind beliefs: a body that reads a situation and an action, and heads that say what is expected."""
+"""The belief network: a body that reads a situation and an action, and its outputs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from torch.nn import functional as F
 from whatfor.deep.document import Activation
 from whatfor.deep.inputs import one_hot
 
-#: The share that no known ending has when nothing has been learned yet.
-UNKNOWN_AT_FIRST = 0.98
+#: The chance of an unknown ending before anything is learned.
+INITIAL_UNKNOWN = 0.98
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of layers: on the situation alone, on the action alone, and on both joined.
+    """Sizes of layers: of the situation alone, of the action alone, and of both joined.
 
-    ``action=None``: the network reads the situation only, and answers for every action at once.
+    ``action=None``: the network reads the situation only, and has outputs for every action.
+
+    >>> Sizes(joint=(64,))
+    Sizes(state=(), action=(), joint=(64,))
     """
 
     state: Sequence[int] = ()
@@ -36,21 +39,20 @@ PAPER_TAXI = Sizes(state=(1024,), action=(128,), joint=(2048,))
 
 
 class AgentCopy(NamedTuple):
-    """A copy of the agent's own network: what it takes to build it again, and its weights."""
+    """A copy of the agent's own network: its architecture and its weights."""
 
     layers: Sequence[int]
     activation: Activation
     weights: dict[str, Tensor]
 
 
-class Expected(NamedTuple):
-    """What is expected after one step; a row for each of B situations and actions, and K = cells x actions."""
+class Predictions(NamedTuple):
+    """The outputs for B situations and actions; K = cells x actions."""
 
     visits: Tensor  # (B, K) logits of the faithful head; plain numbers of the regression head
-    amounts: (
-        Tensor  # (B, 5) steps to come; what is to come of rewards above and below zero; the step's own, above and below
-    )
-    endings: Tensor  # (B, E + 1) logits of all endings, and of none that is known
+    #: (B, 5) Steps to come; rewards to come above zero, and below; the step's own reward above zero, and below.
+    amounts: Tensor
+    endings: Tensor  # (B, E + 1) logits of all endings, and of an unknown one
 
 
 class Network(nn.Module):
@@ -67,30 +69,30 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder or nn.Identity()
-        self.n_actions, self.answers = n_actions, (n_pairs, 5, n_endings + 1)
+        self.n_actions = n_actions
         self.reads_action = sizes.action is not None
         self.state, width = _layers(n_inputs, sizes.state)
         self.action, more = _layers(n_actions, sizes.action or ())
         self.joint, width = _layers(width + (more if self.reads_action else 0), sizes.joint)
         blocks = 1 if self.reads_action else n_actions
-        self.visits, self.amounts, self.endings = (nn.Linear(width, n * blocks) for n in self.answers)
+        self.visits, self.amounts, self.endings = (nn.Linear(width, n * blocks) for n in (n_pairs, 5, n_endings + 1))
         with torch.no_grad():
             bias = self.endings.bias.view(blocks, -1)
             bias.zero_()
-            bias[:, -1] = math.log(n_endings * UNKNOWN_AT_FIRST / (1.0 - UNKNOWN_AT_FIRST))
+            bias[:, -1] = math.log(n_endings * INITIAL_UNKNOWN / (1.0 - INITIAL_UNKNOWN))
 
-    def forward(self, inputs: Tensor, actions: Tensor) -> Expected:
-        """What is expected after actions (B,) in situations (B, ...)."""
+    def forward(self, inputs: Tensor, actions: Tensor) -> Predictions:
+        """The outputs for actions (B,) in situations (B, ...)."""
         hidden = self.state(self.encoder(inputs).flatten(1))
         if self.reads_action:
             hidden = torch.cat([hidden, self.action(one_hot(actions, self.n_actions))], dim=1)
         hidden = self.joint(hidden)
         visits, amounts, endings = (
-            self._of(layer(hidden), actions) for layer in (self.visits, self.amounts, self.endings)
+            self._select(layer(hidden), actions) for layer in (self.visits, self.amounts, self.endings)
         )
-        return Expected(visits, F.softplus(amounts), endings)
+        return Predictions(visits, F.softplus(amounts), endings)
 
-    def _of(self, out: Tensor, actions: Tensor) -> Tensor:
+    def _select(self, out: Tensor, actions: Tensor) -> Tensor:
         """The block of each row's own action."""
         if self.reads_action:
             return out

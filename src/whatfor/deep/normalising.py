@@ -1,4 +1,4 @@
-"""Observations as an agent's batches hold them, where something normalises them first."""
+"""Normalised observations, as an agent's batches hold them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 
 class Normaliser(Protocol):
-    """From what the environment shows to what the agent reads."""
+    """From observations as the environment returns them to what the agent reads."""
 
     def __call__(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Observations as batches hold them."""
 
-    def fixed(self) -> Fixed:
-        """As it is now."""
+    def snapshot(self) -> FixedNormaliser:
+        """A copy that does not change."""
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """A normaliser that learns no more.
+class FixedNormaliser:
+    """A normaliser with fixed numbers.
 
-    >>> Fixed(mean=(1.0,), scale=(2.0,), clip=10.0)(np.array([[3.0]])).tolist()
+    >>> FixedNormaliser(mean=(1.0,), scale=(2.0,), clip=10.0)(np.array([[3.0]])).tolist()
     [[1.0]]
     """
 
@@ -42,13 +42,13 @@ class Fixed:
         except FloatingPointError as error:
             raise ValueError(f"an observation cannot be normalised: {error}") from None
 
-    def fixed(self) -> Fixed:
-        """As it is now."""
+    def snapshot(self) -> FixedNormaliser:
+        """A copy that does not change."""
         return self
 
 
-class Learning:
-    """Stable-Baselines3's ``VecNormalize``, as it goes on learning."""
+class LiveNormaliser:
+    """Stable-Baselines3's ``VecNormalize``, whose numbers change while the agent is trained."""
 
     def __init__(self, layer: Any) -> None:
         self.layer = layer
@@ -57,8 +57,8 @@ class Learning:
         """Observations as batches hold them."""
         return np.asarray(self.layer.normalize_obs(np.asarray(observations, np.float32)))
 
-    def fixed(self) -> Fixed:
-        """As it is now."""
-        known = self.layer.obs_rms
-        scale = np.sqrt(known.var + self.layer.epsilon).ravel()
-        return Fixed(tuple(known.mean.ravel().tolist()), tuple(scale.tolist()), float(self.layer.clip_obs))
+    def snapshot(self) -> FixedNormaliser:
+        """A copy that does not change."""
+        running = self.layer.obs_rms
+        scale = np.sqrt(running.var + self.layer.epsilon).ravel()
+        return FixedNormaliser(tuple(running.mean.ravel().tolist()), tuple(scale.tolist()), float(self.layer.clip_obs))

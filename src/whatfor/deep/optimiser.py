@@ -8,17 +8,20 @@ import torch
 
 
 class ClippedAdam(torch.optim.Adam):
-    """Adam on gradients clipped to ±1, number by number, as the paper has it.
+    """Adam with every gradient clipped to ±1, as in the paper.
 
     For the agent: ``DQN(..., policy_kwargs={"optimizer_class": ClippedAdam})``; for its beliefs:
-    ``BeliefCallback(..., optimiser=ClippedAdam)``.
+    ``BeliefSettings(optimiser=ClippedAdam)``.
+
+    >>> ClippedAdam([torch.zeros(2, requires_grad=True)], lr=1e-3).param_groups[0]["lr"]
+    0.001
     """
 
     def __init__(self, params: Any, **settings: Any) -> None:
         super().__init__(params, **{"fused": True, **settings})
 
     def step(self, closure: Any = None) -> Any:
-        """As Adam's, on clipped gradients."""
+        """A step of Adam with clipped gradients."""
         for group in self.param_groups:
             torch.nn.utils.clip_grad_value_(group["params"], 1.0)
         return super().step(closure)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def gradient_norm(gradients: list[Tensor]) -> Tensor:
-    """The norm of all gradients together; the public ``get_total_norm`` takes half as long again.
+    """The norm of all gradients; the public ``get_total_norm`` takes 1.5 times as long.
 
     >>> gradient_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
@@ -27,7 +27,7 @@ def scale_gradients(gradients: list[Tensor], factor: Tensor) -> None:
 
 
 def steps_taken(model: DQN) -> int:
-    """How many steps of its vector of environments a DQN has taken, by which it syncs its target network."""
+    """The number of steps of a DQN's vector of environments, by which it syncs its target network."""
     return model._n_calls
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,91 +10,96 @@ import msgspec
 import numpy as np
 import torch
 
+from whatfor.beliefs.trust import Trust
 from whatfor.deep import document as schema
 from whatfor.deep.belief import BeliefNetwork
+from whatfor.deep.checking import check_saved, writing
 from whatfor.deep.document import as_json
-from whatfor.deep.parts import parts_of, writing
-from whatfor.deep.spaces import space_out
+from whatfor.deep.spaces import space_to_document
 from whatfor.deep.tensors import Tensors, as_tensor, is_finite, pack, prefixed
-from whatfor.explanations.trust import Trust
 from whatfor.runs import Run
 
 
 def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a run's folder holds of its network: a document and a file, checked as they are when the run is loaded."""
-    belief = run._beliefs
+    """The network's part of a run's folder: a document and a file, with the same checks as when the run is loaded."""
+    belief = run.beliefs
     assert isinstance(belief, BeliefNetwork)
     if belief.encoded:
-        raise ValueError("a belief network that reads images by an encoder of its own cannot be saved yet")
-    agent, normaliser = belief.agent, None if belief.normaliser is None else belief.normaliser.fixed()
+        raise ValueError("a belief network with an encoder of images cannot be saved yet")
+    agent, normaliser = belief.agent, None if belief.normaliser is None else belief.normaliser.snapshot()
     with writing("belief network"):
-        space, bounds = space_out(belief.cells.space)
-        tensors = tensors_of(belief) | prefixed("cells", {k: as_tensor(v) for k, v in belief.cells.arrays.items()})
+        space, bounds = space_to_document(belief.partition.space)
+        tensors = tensors_of(belief) | prefixed("cells", {k: as_tensor(v) for k, v in belief.partition.arrays.items()})
         tensors |= {} if agent is None else prefixed("agent", agent.weights)
         if normaliser is not None:
             tensors |= {f"normaliser.{name}": torch.tensor(getattr(normaliser, name), dtype=torch.float64) for name in ("mean", "scale")}  # fmt: skip
-        cells = sorted(belief._examples)
+        examples = belief.experience.examples
+        cells = sorted(examples)
         if cells:
             tensors["example_cells"] = torch.tensor(cells)
-            tensors["examples"] = as_tensor(np.stack([belief._examples[cell] for cell in cells]))
+            tensors["examples"] = as_tensor(np.stack([examples[cell] for cell in cells]))
     _check_finite(run, tensors)
-    settings, sizes = belief.settings, belief.settings.sizes
-    part = schema.Network(
-        settings=schema.Settings(
-            head=settings.head,
-            sizes=schema.Layers(
-                list(sizes.state), None if sizes.action is None else list(sizes.action), list(sizes.joint)
-            ),
-            reads=settings.reads,
-            loss=settings.loss,
-            discount=settings.discount,
-            seed=settings.seed,
-        ),
-        cells=belief.cells.kind,
-        endings=list(belief.cells.endings),
+    part = schema.NetworkDocument(
+        settings=_settings_document(belief),
+        cells=belief.partition.kind,
+        endings=list(belief.partition.endings),
         space=space,
         updates=belief.updates,
         source=belief.source,
-        trust=None if run.trust is None else _trust_out(run.trust),
-        normaliser=None if normaliser is None else schema.Normaliser(as_json(normaliser.clip)),
-        agent=None if agent is None else schema.Agent(list(agent.layers), agent.activation),
+        trust=None if run.trust is None else _trust_document(run.trust),
+        normaliser=None if normaliser is None else schema.NormaliserDocument(as_json(normaliser.clip)),
+        agent=None if agent is None else schema.AgentDocument(list(agent.layers), agent.activation),
     )
     with writing("belief network"):
         document: dict[str, Any] = msgspec.to_builtins(part)
         contents = pack(tensors | prefixed("space", bounds))
-        parts_of(belief.labels, document, {"belief": contents})
+        check_saved(belief.labels, document, {"belief": contents})
     return document, {"belief": contents}
 
 
 def tensors_of(belief: BeliefNetwork) -> Tensors:
-    """What a network has learned, by the names that it has in a file."""
-    learned = prefixed("online", belief.online.state_dict())
-    return learned | {"count": belief._count, "brought": belief._brought}
+    """The tensors of a network and its experience, by their names in a file."""
+    experience = belief.experience
+    weights = prefixed("online", belief.network.state_dict())
+    return weights | {"count": experience.count, "rewards": experience.rewards}
 
 
-def _trust_out(trust: Trust) -> schema.TrustNumbers:
+def _settings_document(belief: BeliefNetwork) -> schema.SettingsDocument:
+    settings, sizes = belief.settings, belief.settings.sizes
+    action = None if sizes.action is None else list(sizes.action)
+    return schema.SettingsDocument(
+        head=settings.head,
+        sizes=schema.LayersDocument(list(sizes.state), action, list(sizes.joint)),
+        reads=settings.reads,
+        loss=settings.loss_or("huber"),
+        discount=belief.discount,
+        seed=operator.index(settings.seed),
+    )
+
+
+def _trust_document(trust: Trust) -> schema.TrustDocument:
     numbers = {name: value for name, value in vars(trust).items() if name != "labels"}
-    return schema.TrustNumbers(**{name: as_json(x) if isinstance(x, float) else x for name, x in numbers.items()})
+    return schema.TrustDocument(**{name: as_json(x) if isinstance(x, float) else x for name, x in numbers.items()})
 
 
 def _check_finite(run: Run, tensors: Tensors) -> None:
-    """Refuse to save a run that has diverged, before anything is written."""
+    """Reject a run whose training has diverged, before anything is written."""
     agent = [tensor for name, tensor in tensors.items() if name.startswith("agent.")]
     if not is_finite(agent):
         raise ValueError(
-            "the agent's network holds NaN or infinite weights, so the run cannot be saved: its learning has diverged. "
+            "the agent's network holds NaN or infinite weights, so the run cannot be saved: training has diverged. "
             "Train again with a smaller learning_rate, and save before it does"
         )
     if not is_finite(tensors.values()):
         raise ValueError(
-            "the belief network holds NaN or infinite numbers, so it believes nothing that could be saved: look for rewards and "
+            "the belief network holds NaN or infinite numbers, so it cannot be saved: look for rewards and "
             "observations that are not finite, and train again"
         )
-    odd = np.asarray((~np.isfinite(run.tables)).any(axis=(0, 2)))
-    if odd.any():
+    diverged = np.asarray((~np.isfinite(run.tables)).any(axis=(0, 2)))
+    if diverged.any():
         raise ValueError(
-            f"the agent's Q-values are NaN or infinite in {odd.sum()} of {len(odd)} states, so the run cannot be saved: its "
-            "learning has diverged. Train again with a smaller learning_rate, and save before it does"
+            f"the agent's Q-values are NaN or infinite in {diverged.sum()} of {len(diverged)} states, so the run cannot be saved: "
+            "training has diverged. Train again with a smaller learning_rate, and save before it does"
         )
     for name, number in _numbers(run.settings, "settings"):
         if not np.isfinite(number):

@@ -24,7 +24,7 @@ def pack(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def unpack(data: bytes) -> Tensors:
-    """The tensors of a safetensors file. Their sizes lie within the file's, which safetensors checks before it takes memory.
+    """The tensors of a safetensors file. They fit in the file, which safetensors checks before it allocates memory.
 
     >>> unpack(pack({"a": torch.ones(2)}))["a"].tolist()
     [1.0, 1.0]
@@ -61,28 +61,28 @@ def arrays_below(prefix: str, tensors: Mapping[str, Tensor], names: Iterable[str
     return [found[name].numpy() for name in names]
 
 
-def check_same(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
-    """Refuse tensors with other names, types or shapes than wanted."""
+def check_same(expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+    """Reject tensors with other names, types or shapes than expected."""
 
     def describe(tensor: Tensor | None) -> str:
         return "missing" if tensor is None else f"{tensor.dtype} of the shape {tuple(tensor.shape)}"
 
-    for name, blank in wanted.items():
-        there, right = describe(found.get(name)), describe(blank)
-        if there != right:
-            raise ValueError(f"its {name} is {there}, where its settings make it {right}")
-    check_known(set(wanted), found)
+    for name, blank in expected.items():
+        actual, right = describe(found.get(name)), describe(blank)
+        if actual != right:
+            raise ValueError(f"its {name} is {actual}; its settings require {right}")
+    check_known(set(expected), found)
 
 
 def check_known(names: set[str], found: Iterable[str]) -> None:
-    """Refuse tensors that have no use."""
+    """Reject unknown tensors."""
     unknown = sorted(set(found) - names)
     if unknown:
         raise ValueError(f"it holds the unknown tensor {unknown[0]!r}")
 
 
 def check_layers(widths: Iterable[int], weights: Mapping[str, Tensor]) -> None:
-    """Refuse sizes of layers that a file does not hold, before a network of these sizes is built."""
+    """Reject sizes of layers that the weights do not have, before a network of these sizes is built."""
     if sorted(widths) != sorted(len(t) for name, t in weights.items() if name.endswith(".bias") and t.ndim):
         raise ValueError("its layers have other sizes than its weights")
 

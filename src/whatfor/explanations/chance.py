@@ -1,105 +1,163 @@
-"""Whether the agent expects something ever to be true, or to be true before something else."""
+"""Whether the agent expects an event, or expects it before another one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
-from whatfor.explanations.explanation import FAINT, Explanation
-from whatfor.explanations.phrases import count
+from whatfor.explanation import MIN_SHOWN, Explanation
+from whatfor.explanations.phrases import all_unknown
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Series
+from whatfor.question import Action, Parameter, State, question
+from whatfor.text import amount, count, percent
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 
 @dataclass(frozen=True)
 class Chance(Explanation):
-    """What the agent expects of a concept after an action; all of it is about what follows the asked step.
+    """Whether the agent expects an event after an action; the first step itself does not count.
 
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
     >>> ledger.record(1, 0, 3.0, None, step_size=1.0, discount=0.5)
     >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.75, discount=0.5)
     >>> labels = Labels.plain(2, 1)
-    >>> chance = Chance.after(Audit(ledger), labels, 0, 0, of=labels.where("state 1"))
-    >>> chance.ever, chance.unknown, chance.visits, chance.earnings
+    >>> chance = Chance.after(Audit(ledger), labels, 0, 0, event=labels.where("state 1"))
+    >>> chance.probability, chance.unknown, chance.visits, chance.earnings
     (0.75, 0.25, 0.375, 1.125)
     """
 
     labels: Labels
     state: int
     action: int
-    of: Concept
+    event: Concept
     before: Concept | None
     visits: float  # expected visits of the concept's states, discounted as learned
     earnings: float  # expected to be earned in them, discounted as learned
-    ever: float  # the chance that the concept is ever true; with before: that it comes true first
-    never: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
-    unknown: float  # chance that still rests on values the tables started with
+    probability: float  # the chance of the event; with ``before``: the chance that it comes first
+    otherwise: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
+    unknown: float  # probability that still rests on initial values
     tries: int
-    residual: float  # |ever + never + unknown - 1|
+    unaccounted: float  # |probability + otherwise + unknown - 1|
+    discounted: bool = True  # whether any discount is below 1
+    residual: None = None  # no value is explained
 
     @classmethod
     def after(
-        cls, audit: Audit, labels: Labels, state: int, action: int, *, of: Concept, before: Concept | None = None
+        cls, audit: Audit, labels: Labels, state: int, action: int, *, event: Concept, before: Concept | None = None
     ) -> Chance:
-        """Ask the ledger: the weight that arrives in the concept, without a discount, is the chance."""
-        first = [] if before is None else [(of & before, "both at once"), (before, before.name)]
-        arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), of])
-        never: dict[str, float] = {}
+        """Compute it from the ledger: the undiscounted weight that arrives at the event is its chance."""
+        first = [] if before is None else [(event & before, "both at once"), (before, before.name)]
+        arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
+        otherwise: dict[str, float] = {}
         names = [*(name for _, name in first), *audit.ledger.endings]
         for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist()], strict=True):
             if chance > 0.0:
-                never[name] = never.get(name, 0.0) + chance
-        row = audit.row(state, action, method="scan")
-        now = audit.row(state, action, discount=0.0, method="scan")  # nothing but the asked step itself
-        ever = float(arrived[-1])
+                otherwise[name] = otherwise.get(name, 0.0) + chance
+        row = audit.account(state, action, method="scan")
+        now = audit.account(state, action, discount=0.0, method="scan")  # the first step only
+        probability = float(arrived[-1])
         return cls(
             labels=labels,
             state=state,
             action=action,
-            of=of,
+            event=event,
             before=before,
-            visits=max(0.0, float((row.visits - now.visits)[of.states].sum())),
-            earnings=float((row.earnings - now.earnings)[of.states].sum()),
-            ever=ever,
-            never=dict(sorted(never.items(), key=lambda item: -item[1])),
+            visits=max(0.0, float((row.visits - now.visits)[event.states].sum())),
+            earnings=float((row.earnings - now.earnings)[event.states].sum()),
+            probability=probability,
+            otherwise=dict(sorted(otherwise.items(), key=lambda item: -item[1])),
             unknown=unknown,
             tries=row.tries,
-            residual=abs(ever + sum(never.values()) + unknown - 1.0),
+            unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
+            discounted=audit.discounted,
         )
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        asked = repr(self.of.name) + ("" if self.before is None else f" before {self.before.name!r}")
+        event = repr(self.event.name) + ("" if self.before is None else f" before {self.before.name!r}")
         if self.tries == 0:
-            return [f"In {here!r}, {doing!r} was never tried: whether {asked} follows is unknown."]
+            return [f"In {here!r}, {doing!r} was never tried: whether {event} follows is unknown."]
+        tried = f"tried {count(self.tries, 'time')}"
+        if all_unknown(max(self.probability, *self.otherwise.values(), 0.0), self.unknown):
+            return [
+                f"In {here!r}, whether {event} follows {doing!r} is unknown ({tried}): it still rests on initial values."
+            ]
         lines = [
-            f"In {here!r}, after {doing!r}, it expects {asked} with a chance of {self.ever:.1%} (tried {count(self.tries, 'time')})."
+            f"In {here!r}, after {doing!r}, it expects {event} with a probability of {percent(self.probability)} ({tried})."
         ]
-        for concept in (self.of, self.before):
+        for concept in (self.event, self.before):
             if concept is not None and concept.states[self.state]:
-                lines.append(f"{concept.name!r} is true here already; the question is what follows this step.")
-        if self.visits >= FAINT:
+                lines.append(f"{concept.name!r} already holds here; the answer is about what follows this step.")
+        if self.visits >= MIN_SHOWN:
             lines.append(
-                f"It expects {self.visits:.3f} visits of {self.of.name!r}, and to earn {self.earnings:+.3f} there "
-                "(discounted as learned)."
+                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
+                f"{' (discounted as learned)' if self.discounted else ''}."
             )
-        others = [f"  {chance:6.1%}  {name}" for name, chance in self.never.items() if chance >= FAINT]
-        if self.unknown >= FAINT:
-            others.append(f"  {self.unknown:6.1%}  unknown: still resting on the values it started with")
+        others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
+        if self.unknown >= MIN_SHOWN:
+            others.append(f"  {percent(self.unknown):>7}  unknown: still resting on initial values")
         return [*lines, "Otherwise:", *others] if others else lines
 
-    def to_json(self) -> dict[str, Any]:
-        """State, action, the names of the concepts, and the numbers."""
-        names = ("visits", "earnings", "ever", "never", "unknown", "tries", "residual")
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
+        names = ("visits", "earnings", "probability", "otherwise", "unknown", "tries", "unaccounted")
         return {
             "question": "chance",
             "state": self.state,
             "action": self.action,
-            "of": self.of.name,
+            "event": self.event.name,
             "before": None if self.before is None else self.before.name,
             **{name: getattr(self, name) for name in names},
             "sentences": self.sentences(),
         }
+
+
+def layout(why: Chance) -> Bars:
+    """A bar for the event, and one for everything else."""
+    first = why.event.name if why.before is None else f"{why.event.name} first"
+    names = (first, *why.otherwise, "unknown")
+    title = f"{why.labels.actions[why.action]}: does it expect {why.event.name!r}?"
+    numbers = (why.probability, *why.otherwise.values(), why.unknown)
+    unknown = tuple(name == "unknown" for name in names)
+    return Bars(title, why.labels.words(why.state), names, (Series("chance", numbers),), "chance", unknown)
+
+
+@question(
+    "chance",
+    "whether it expects something",
+    answer=Chance,
+    layout=layout,
+    needs=["updates"],
+    parameters=(
+        Parameter(
+            "event",
+            'the event, in words ("passenger aboard"), or an ending ("delivered")',
+            selects=True,
+            needed=True,
+            example="passenger aboard",
+            suggestions=lambda run: run.labels.ending_names,
+        ),
+        Parameter("before", "another event, before which it should happen"),
+    ),
+    place=70,
+)
+def ask(run: Run, state: State, action: Action | None = None, *, event: Any, before: Any = None) -> Chance:
+    """Whether the agent expects an event after an action (by default, its best), optionally before another event.
+
+    ``event`` and ``before``: anything that ``labels.where`` accepts: words, an ending, a condition, states.
+    """
+    endings = run.audit.ledger.endings
+    first, second = (None if what is None else run.labels.where(what, endings=endings) for what in (event, before))
+    if first is None:
+        raise ValueError('chance needs an event, e.g. event="row 1"')
+    if second is not None and second.same_as(first):
+        raise ValueError(f"{first.name!r} cannot come before itself; pass another event as before=")
+    at, chosen = run.resolve(state, action)
+    return Chance.after(run.audit, run.labels, at.index, chosen, event=first, before=second)

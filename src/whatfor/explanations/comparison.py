@@ -1,39 +1,55 @@
-"""Belief against reality: what the agent expects, and what its policy leads to."""
+"""Belief and reality: what the agent expects, and what its policy leads to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.explanations.explanation import FAINT, Explanation
+from whatfor.explanation import MIN_SHOWN, Badge, Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.measures import Measure, distance
-from whatfor.explanations.phrases import count
-from whatfor.explanations.ruler import Ruler
-from whatfor.explanations.simulation import Simulation
+from whatfor.explanations.measure_builder import MeasureBuilder
+from whatfor.explanations.measures import Measure
+from whatfor.explanations.phrases import all_unknown
+from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
+from whatfor.layouts.facets import side_by_side
+from whatfor.layouts.shapes import Bars, Layout, Panels, Series
+from whatfor.maps import Facets, map_of
+from whatfor.question import Action, State, question
+from whatfor.text import amount, count, percent
+from whatfor.worlds.adapter import Enter
 
-#: Where a belief is right, it is called wrong with at most this chance.
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+#: The chance that the belief of an action is called wrong although it is right is at most this.
 RATE = 0.05
-#: An action tried less than this is rarely tried; and so is one tried this much less often than another in its state.
-FEW, SELDOM = 30, 0.1
-#: A belief that rests on fewer episodes than this cannot be told from chance.
-FEW_EPISODES = 5.0
-MOST_PLACES = 5
+#: An action tried less often than this is rarely tried.
+MIN_TRIES = 30
+#: So is an action tried less often than this share of the tries of the most tried action in its state.
+MIN_TRIES_SHARE = 0.1
+#: A belief that rests on fewer episodes than this is not judged.
+MIN_EPISODES = 5.0
+#: The number of pairs whose visits are compared one by one.
+MAX_PLACES = 5
+#: A picture draws smaller differences of visits as none.
+MIN_DRAWN_DIFFERENCE = 5e-3
 
 
 @dataclass(frozen=True)
 class Comparison(Explanation):
-    """The future an agent expects of an action, beside the one that its greedy policy leads to.
+    """The future an agent expects of an action, beside the future that its greedy policy leads to.
 
-    ``measures`` are the value and the chance of every ending; ``places`` the pairs whose visits differ most. A difference is called real where it exceeds what the
-    noise of both sides explains, and what the belief *lags* behind: the part that looks ahead along actions which
-    the agent would no longer take, and what still rests on the values it started with.
+    ``measures`` are the value and the chance of every ending; ``places`` are the pairs whose visits differ most.
+    A difference counts as real if it exceeds the sampling error of both sides and the *lag* of the belief: the part
+    that bootstraps from actions the agent would no longer take, and the part that still rests on initial values.
     """
 
     labels: Labels
@@ -41,16 +57,16 @@ class Comparison(Explanation):
     action: int
     believed: Intention
     simulated: Simulation
-    exact: NDArray[np.float64] | None  # (S, A) visits of the same policy; None where the world is not known
+    exact: NDArray[np.float64] | None  # (S, A) visits of the same policy; None: the world is not known
     measures: tuple[Measure, ...]
     places: tuple[tuple[int, int, Measure], ...]  # the pairs whose visits differ most
-    distance: float  # half the sum of |differences of visits|, relative to all visits: 0 the same, 1 nothing in common
-    tries: int | None  # None: nobody counted
-    episodes: float | None  # so many equally weighted episodes it rests on; None: nobody counted
-    unknown: float | None  # chance that still rests on values the tables started with; None: nobody knows
+    distance: float  # relative L1 distance of the visits
+    tries: int | None  # None: not counted
+    episodes: float | None  # the effective number of episodes it rests on; None: not counted
+    unknown: float | None  # probability that still rests on initial values; None: unknown
     greedy: bool  # whether this is the action it takes
-    rare: bool  # too rarely tried to be judged: a bad first impression stops an agent from trying again
-    residual: float  # the belief's own
+    rare: bool  # too rarely tried to be judged: an agent stops trying an action that looks bad
+    residual: float | None  # of the belief
 
     @classmethod
     def of(
@@ -63,25 +79,25 @@ class Comparison(Explanation):
         *,
         greedy: bool,
     ) -> Comparison:
-        """Compare; ``audit`` knows the noise of a belief that was read off a ledger, and of which ``policy`` it looked ahead along."""
+        """Compare; ``audit`` gives the sampling error and, with ``policy``, the lag of a belief that was read off a ledger."""
         state, action = believed.state, believed.action
         known = None if exact is None else exact.visits(state, action)
         actual = simulated.visits if known is None else known
         apart = np.abs(believed.visits - actual)
-        most = np.argsort(-apart, axis=None, kind="stable")[:MOST_PLACES]
-        pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= FAINT]
+        most = np.argsort(-apart, axis=None, kind="stable")[:MAX_PLACES]
+        pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
         if audit is None:
             measures, places = (
-                _unjudged(believed, simulated, exact),
-                [_place(believed, simulated, known, s, a) for s, a in pairs],
+                _measures_without_error(believed, simulated, exact),
+                [_place_without_error(believed, simulated, known, s, a) for s, a in pairs],
             )
         else:
             assert policy is not None
-            ruler = Ruler(audit, believed, simulated, exact, policy)
+            builder = MeasureBuilder(audit, believed, simulated, exact, policy)
             rate = RATE / 2.0 / (1 + len(audit.ledger.endings))
-            measures = [ruler.value(rate), *ruler.endings(rate)]
+            measures = [builder.value(rate), *builder.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
-            places = [(s, a, ruler.place(s, a, rate)) for s, a in pairs]
+            places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
         return cls(
             labels=believed.labels,
             state=state,
@@ -93,8 +109,8 @@ class Comparison(Explanation):
             places=tuple(places),
             distance=distance(believed.visits, actual),
             tries=believed.tries,
-            episodes=None if audit is None else ruler.episodes,
-            unknown=None if audit is None else believed.never_known,
+            episodes=None if audit is None else builder.episodes,
+            unknown=None if audit is None else believed.endings_unknown,
             greedy=greedy,
             rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
@@ -103,64 +119,82 @@ class Comparison(Explanation):
     @property
     def verdict(self) -> str:
         """ "unknown", "unjudged", "rarely tried", "too few", "differs", "lags" or "agrees"."""
-        if self.tries == 0 and self.believed.trust is None:  # a network has a guess all the same
+        if self.tries == 0 and self.believed.trust is None:  # a network has an estimate even then
             return "unknown"
         if self.episodes is None:
             return "unjudged"
         if self.rare:
             return "rarely tried"
-        if self.episodes < FEW_EPISODES:
+        if self.episodes < MIN_EPISODES:
             return "too few"
-        if any(measure.unexplained for measure in self.judged):
+        if any(measure.unexplained for measure in self.all_measures):
             return "differs"
-        return "lags" if any(measure.differs for measure in self.judged) else "agrees"
+        return "lags" if any(measure.differs for measure in self.all_measures) else "agrees"
+
+    def badge(self) -> Badge:
+        """The verdict."""
+        kinds: dict[str, Literal["exact", "off"]] = {"agrees": "exact", "differs": "off", "lags": "off"}
+        return Badge(kinds.get(self.verdict, "unknown"), self.verdict, "the verdict on belief and reality")
 
     @property
-    def judged(self) -> tuple[Measure, ...]:
-        """All that the verdict is about: the measures, and the visits of the places that differ most."""
+    def all_measures(self) -> tuple[Measure, ...]:
+        """The measures behind the verdict: ``measures``, and the visits of ``places``."""
         return (*self.measures, *(measure for *_, measure in self.places))
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        against = f"{self.simulated.rollouts:,} rollouts" if self.exact is None else "the exact future of its policy"
-        lines = [f"In {here!r}, what it expects of {doing!r} against {against}: {self._told()}"]
         if self.verdict == "unknown":
-            return lines
-        judging = self.verdict in ("agrees", "lags", "differs")
-        lines += [f"  {measure.judged() if judging else measure}" for measure in self.measures]
-        if self.unknown is not None and self.unknown >= FAINT:
-            lines.append(f"  ({self.unknown:.1%} of its expectation still rests on the values it started with)")
-        lines.append(
-            f"Its expected visits are {self.distance:.1%} away from the actual ones" + (":" if self.places else ".")
-        )
-        lines += [f"  {measure.difference:+.3f}  {self._pair(s, a)}" for s, a, measure in self.places]
+            return [f"In {here!r}, it never tried {doing!r}, so it expects nothing."]
+        lines = [f"In {here!r}, what it expects of {doing!r} {self._verdict_text()}"]
+        lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
+        if self.unknown is not None and self.unknown >= MIN_SHOWN:
+            lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
+        actual = "simulated" if self.exact is None else "true"
+        apart = f"Relative L1 distance between its expected visits and the {actual} ones: {percent(self.distance)}"
+        lines.append(f"{apart}. Largest differences (expected minus {actual}):" if self.places else f"{apart}.")
+        for state, action, measure in self.places:
+            noise = " (within sampling error)" if self._conclusive and not measure.differs else ""
+            lines.append(f"  {measure.difference:+.3f}  {self._pair(state, action)}{noise}")
         return lines if self.believed.trust is None else [*lines, *self.believed.trust.about(self.residual)]
 
-    def _told(self) -> str:
-        """The verdict in words."""
-        verdict = self.verdict
-        if verdict == "rarely tried":
-            times = f"it tried that seldom ({count(self.tries or 0, 'time')}), so the two are not judged"
-            if self.greedy:
-                return times + "."
-            return times + ": an action that looks bad is hardly tried again, so its value tends to stay too low."
-        if verdict == "too few":
-            return f"not judged, its belief rests on about {self.episodes:.1f} episodes, too few to tell a difference from chance."
-        if verdict in ("differs", "lags"):
-            found = [m for m in self.judged if (m.unexplained if verdict == "differs" else m.differs)]
-            worst = max(found, key=lambda measure: measure.excess)
-            rest = "by more than chance and lag explain" if verdict == "differs" else f"which is {worst.cause}"
-            where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
-            return f"they differ, first of all in {where}, {rest}."
-        return {
-            "unknown": "it never tried that, so it expects nothing.",
-            "unjudged": "not judged, since nobody knows how far this belief is off by chance.",
-            "agrees": "they agree, as far as chance lets one tell.",
-        }[verdict]
+    @property
+    def _conclusive(self) -> bool:
+        """Whether the verdict says if belief and reality differ."""
+        return self.verdict in ("agrees", "lags", "differs")
 
-    def to_json(self) -> dict[str, Any]:
-        """The measures, the distance, and where the visits differ most."""
+    def _measure_text(self, measure: Measure) -> str:
+        """A measure in words: a value as a number, a chance as a percentage."""
+        form = amount if measure.name == "value" else percent
+        if form is percent and all_unknown(measure.believed, self.unknown or 0.0):
+            return f"{measure.name}: unknown, {measure.actual_text(percent)}"
+        return measure.with_verdict(form) if self._conclusive else measure.text(form)
+
+    def _verdict_text(self) -> str:
+        """The verdict in words, as a predicate."""
+        rollouts = count(self.simulated.rollouts, "rollout")
+        reality = f"{rollouts} of its policy" if self.exact is None else "the exact future of its policy"
+        verdict = self.verdict
+        if verdict == "agrees":
+            return f"agrees with {reality}, within sampling error."
+        if verdict in ("differs", "lags"):
+            differing = [m for m in self.all_measures if (m.unexplained if verdict == "differs" else m.differs)]
+            worst = max(differing, key=lambda measure: measure.excess)
+            rest = "by more than sampling error and lag explain" if verdict == "differs" else f"which is {worst.cause}"
+            where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
+            return f"differs from {reality}, most of all in {where}, {rest}."
+        not_judged = f"is not judged against {reality}"
+        if verdict == "too few":
+            return f"{not_judged}: it rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
+        if verdict == "unjudged":
+            return f"{not_judged}: the sampling error of this belief is unknown."
+        rare = f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')})."
+        if self.greedy:
+            return rare
+        return f"{rare} An action that looks bad is rarely tried again, so its value tends to stay too low."
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "comparison",
             "state": self.state,
@@ -184,37 +218,114 @@ class Comparison(Explanation):
         }
 
 
-def _unjudged(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
-    """The value and the endings, of a belief whose noise nobody knows."""
+def _measures_without_error(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
+    """Measures of the value and the endings, for a belief whose sampling error is unknown."""
     true = None if exact is None else exact.value(believed.state, believed.action)
     known = None if exact is None else exact.outcomes(believed.state, believed.action)
-    unjudged: dict[str, Any] = {"error": None, "lag": 0.0, "start": 0.0, "reach": np.inf}
-    measures = [Measure("value", believed.value, simulated.value, simulated.value_error, true, **unjudged)]
+    no_error: dict[str, Any] = {"error": None, "lag": 0.0, "initial": 0.0, "tolerance": np.inf}
+    measures = [Measure("value", believed.value, simulated.value, simulated.value_error, true, **no_error)]
     named = (*believed.labels.ending_names, ENDINGS[0])
     for name, chance in (believed.chances or {}).items():
-        came = simulated.chances.get(name, 0.0)
-        if name == ENDINGS[1]:  # ends without a name are told by their last step in a simulation
-            came = sum(share for end, share in simulated.chances.items() if end not in named)
-        if max(chance, came) >= FAINT:
-            error = float(np.sqrt(came * (1.0 - came) / simulated.rollouts))
+        share = simulated.chances.get(name, 0.0)
+        if name == ENDINGS[1]:  # unnamed endings are described by their last step in a simulation
+            share = sum(other for end, other in simulated.chances.items() if end not in named)
+        if max(chance, share) >= MIN_SHOWN:
+            error = float(np.sqrt(share * (1.0 - share) / simulated.rollouts))
             measures.append(
-                Measure(name, chance, came, error, None if known is None else known.get(name, 0.0), **unjudged)
+                Measure(name, chance, share, error, None if known is None else known.get(name, 0.0), **no_error)
             )
     return measures
 
 
-def _place(
+def _place_without_error(
     believed: Intention, simulated: Simulation, known: NDArray[np.float64] | None, s: int, a: int
 ) -> tuple[int, int, Measure]:
-    """Visits of a pair, of a belief whose noise nobody knows."""
+    """Measure the visits of a pair, for a belief whose sampling error is unknown."""
     true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
-    seen, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
-    return s, a, Measure(name, float(believed.visits[s, a]), seen, error, true, None, 0.0, 0.0, np.inf)
+    mean, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
+    return s, a, Measure(name, float(believed.visits[s, a]), mean, error, true, None, 0.0, 0.0, np.inf)
 
 
 def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
-    """Whether an action was tried too rarely: only its counts tell, since its value may be an unlucky impression."""
+    """Whether an action was tried too rarely to be judged."""
     if audit is None:
         return False
-    tries = audit.tried[state]
-    return bool(tries[action] < FEW or (not greedy and tries[action] < SELDOM * tries.max()))
+    tries = audit.tries[state]
+    return bool(tries[action] < MIN_TRIES or (not greedy and tries[action] < MIN_TRIES_SHARE * tries.max()))
+
+
+def layout(
+    why: Comparison, *, show: Literal["visits", "difference", "endings"] = "visits", facets: Facets = "all"
+) -> Layout:
+    """Belief and reality side by side, their difference, or the endings of both."""
+    actual = why.simulated.visits if why.exact is None else why.exact
+    untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
+    title = f"{doing}: belief {percent(why.distance)} off reality ({why.verdict})"
+    if untried:
+        title = f"{doing}: never tried, so only reality is known"
+    caption = why.labels.words(why.state)
+    if show == "difference":
+        apart = np.zeros_like(actual) if untried else why.believed.visits - actual
+        apart[np.abs(apart) < MIN_DRAWN_DIFFERENCE] = 0.0
+        unknown = why.believed.no_experience if untried else None
+        quantity = "visits, believed minus actual"
+        return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state, facets=facets)  # fmt: skip
+    if show == "endings":
+        return _endings(why, title, caption)
+    maps = {"believed": why.believed.visits, "actual": actual}
+    masks = (why.believed.no_experience, None)
+    panels = [
+        map_of(why.labels, numbers, title=name, unknown=unknown, state=why.state, facets=facets)
+        for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
+    ]
+    if isinstance(panels[0], Bars):
+        return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
+    caption = "\n".join(line for line in (caption, panels[0].caption) if line)
+    return Panels(title, caption, tuple(replace(one, caption="") for one in panels), columns=2)
+
+
+def _endings(why: Comparison, title: str, caption: str) -> Bars:
+    ends = [measure for measure in why.measures if measure.name != "value"]
+    actual = Series("actual", tuple(measure.actual for measure in ends))
+    if why.verdict == "unknown":
+        return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
+    believed = tuple(measure.believed for measure in ends)
+    known_error = all(
+        math.isfinite(measure.tolerance) for measure in ends
+    )  # the sampling error of a network is unknown
+    low = tuple(max(0.0, measure.believed - measure.tolerance) for measure in ends) if known_error else None
+    high = tuple(min(1.0, measure.believed + measure.tolerance) for measure in ends) if known_error else None
+    axis = "chance; whiskers: sampling error" if known_error else "chance"
+    series = (Series("believed", believed, low, high), actual)
+    return Bars(title, caption, tuple(measure.name for measure in ends), series, axis)
+
+
+@question(
+    "comparison",
+    "belief and reality",
+    answer=Comparison,
+    layout=layout,
+    needs=["play"],
+    parameters=(ROLLOUTS,),
+    shows=("difference", "endings"),
+    place=55,
+)
+def ask(
+    run: Run,
+    state: State,
+    action: Action | None = None,
+    *,
+    rollouts: int = 1_000,
+    seed: int = 0,
+    env: Any = None,
+    enter: Enter | None = None,
+) -> Comparison:
+    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
+    at, chosen = run.resolve(state, action)
+    believed = run.expects(at, chosen)
+    simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
+    if run.playing.plays_network:
+        return Comparison.of(None, believed, simulated, None, greedy=chosen == run.best(at))
+    audit, policy = run.audit if "updates" in run.beliefs.can else None, run.policy
+    exact = run.playing.exact(env, at.index, chosen)
+    return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))

@@ -1,37 +1,44 @@
-"""Why this action and not that one."""
+"""Why the agent prefers one action to another."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whatfor.explanations.difference import Difference
+import numpy as np
+
+from whatfor.beliefs.trust import Trust
+from whatfor.explanation import ROUNDING
+from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import LIKELY, count, expecting
-from whatfor.explanations.trust import Trust
+from whatfor.explanations.phrases import FEW_UPDATES, LIKELY, expectation_clause, not_significant, signed_lines
+from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets
+from whatfor.question import Action, Parameter, State, question
+from whatfor.text import amount, count, percent
 
-MOST_REASONS = 5
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+MAX_REASONS = 5
 
 
 @dataclass(frozen=True)
 class Contrast(Difference):
-    """Two actions in one state: what each expects, and the parts that sum to the gap between their values."""
+    """Two actions in one state: what the agent expects of each, and the parts that sum to the gap between their values."""
 
     @property
     def chosen(self) -> Intention:
-        """What the first action expects."""
+        """What the agent expects of the first action."""
         return self.one
 
     @property
     def instead(self) -> Intention:
-        """What the other expects."""
+        """What the agent expects of the other action."""
         return self.other
 
     def back_after(self, which: Intention) -> int | None:
-        """After how many steps it expects to be in this very state again; None: it does not, as far as it knows.
-
-        1: the action leaves it where it is; more: a bounce.
-        """
+        """The number of steps after which it expects to be back in this state; 1: the action does not move it; None: not expected."""
         course = which.course
         if course is None:
             return None
@@ -44,7 +51,9 @@ class Contrast(Difference):
         return min(likely, default=None)
 
     def sentences(self) -> list[str]:
-        """The answer in words."""
+        """The answer in words: the better action, compared with the worse one."""
+        if self.gap < 0.0 and not self.tied:
+            return Contrast.of(self.other, self.one, noise=self.noise).sentences()
         here = self.labels.words(self.state)
         names = [self.labels.actions[which.action] for which in (self.one, self.other)]
         for name, which in zip(names, (self.one, self.other), strict=True):
@@ -52,119 +61,163 @@ class Contrast(Difference):
                 return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
             if which.tries is not None and which.trust is None and which.now < 0.5:
                 return [
-                    f"In {here!r}, it has learned too little of {name!r} to compare the two: "
-                    f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
+                    f"In {here!r}, it has learned too little about {name!r} to compare the two: "
+                    f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 ]
         if self.tied:
             equal = (
-                f"{self.one.value:.4f}"
+                amount(self.one.value)
                 if self.gap == 0.0 or self.one.trust is None
-                else f"{self.one.value:.4f} and {self.other.value:.4f}"
+                else f"{amount(self.one.value)} and {amount(self.other.value)}"
             )
-            lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} are equally good ({equal})."]
-            lines += self._two_ways(names) if self.different else ["They expect the same future."]
+            lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
+            lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
         else:
             lines = self._decided(here)
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
         lines += [] if self.tied else self._reasons()
-        return lines if self.one.trust is None else lines + self._hedges(self.one.trust)
+        return [*lines, self._adds_up()] if self.one.trust is None else lines + self._hedges(self.one.trust)
+
+    def _adds_up(self) -> str:
+        """Whether the parts sum to the gap between the agent's own values."""
+        total = float(self.parts.sum()) + self.initial_part
+        total = 0.0 if abs(total) <= ROUNDING * self.magnitude else total
+        difference = "the difference between the agent's Q-values"
+        return f"{self._sum_text(amount(total, signed=True), self.magnitude, difference)}."
+
+    @property
+    def _off_by_more(self) -> bool:
+        """Whether a network's parts are off by more than the gap they explain."""
+        return self.one.trust is not None and (self.residual or 0.0) >= abs(self.gap)
 
     def _hedges(self, trust: Trust) -> list[str]:
-        """How far both sides of a network's estimate are from the agent's own values."""
-        unseen = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
+        """The quality of a network's estimate of both sides."""
+        untrained = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
         guesses = [
-            f"{name.capitalize()} was in no batch it learned from here: what it expects of it is a guess."
-            for name in unseen
+            f"{name!r} was in none of its training batches here: what it expects of it is a guess."
+            for name in untrained
         ]
-        apart = (
-            f"The parts sum to {float(self.parts.sum()):+.3f}, the gap is {self.gap:+.3f}: off by {self.residual:.2g}."
-        )
-        return [*guesses, apart, *trust.sentences()]
+        total, gap = (amount(number, signed=True) for number in (float(self.parts.sum()), self.gap))
+        more = ", more than the difference itself" if self._off_by_more else ""
+        off = f"The parts sum to {total}, the difference is {gap}: {self.residual or 0.0:.2g} off{more}."
+        return [*guesses, off, *trust.sentences()]
 
-    def _two_ways(self, names: list[str]) -> list[str]:
-        """Two futures of one value."""
-        ways = [self.one.plan().said, self.other.plan().said]
-        if ways[0] == ways[1]:
-            ways = [self.one.way(), self.other.way()]
-        told = [f"  {name}: {way}." for name, way in zip(names, ways, strict=True) if way]
-        return ["They expect different futures all the same" + (":" if told else "."), *told]
+    def _two_futures(self, names: list[str]) -> list[str]:
+        """Two futures with the same value."""
+        texts = [self.one.expectation().text, self.other.expectation().text]
+        if texts[0] == texts[1]:
+            texts = [self.one.action_sequence(), self.other.action_sequence()]
+        lines = [f"  {name}: {text}." for name, text in zip(names, texts, strict=True) if text]
+        return ["It expects different futures after them" + (":" if lines else "."), *lines]
 
     def _decided(self, here: str) -> list[str]:
-        """Which is better, and what each is for."""
-        better, worse = (self.one, self.other) if self.gap > 0 else (self.other, self.one)
-        why = better.plan()
+        """Which action is better, and what the agent expects of each."""
+        better, worse = self.one, self.other
+        why = better.expectation()
         name = self.labels.actions[worse.action]
-        hedged = "" if self.one.trust is None else self.one.trust.hedged()
+        hedge = "" if self.one.trust is None else self.one.trust.hedge()
         best = int(better.values.argmax())
         if better.value < better.values[best] - better.tie:  # it takes neither
-            then = f": {hedged or 'then '}it expects {why.said}" if why.said else ""
+            then = f": {hedge or 'then '}it expects {why.text}" if why.text else ""
             lines = [
                 f"In {here!r}, it would take {self.labels.actions[best]!r}; of these two, "
                 f"{self.labels.actions[better.action]!r} is better than {name!r}{then}."
             ]
-            return lines + self._less(better, worse)
-        decides = self._one_cost() if better is self.one and not hedged else ""
-        expected = expecting(why._replace(reason=why.reason and not decides), hedged)
-        lines = [f"In {here!r}, it {self.labels.doing(better.action)} rather than {name!r}{decides}{expected}."]
-        return lines + self._less(better, worse)
+            return lines + self._worse_action(better, worse)
+        decides = "" if hedge else self._single_cost()
+        expected = expectation_clause(why._replace(reason=why.reason and not decides), hedge)
+        lines = [f"In {here!r}, it {self.labels.action_phrase(better.action)} rather than {name!r}{decides}{expected}."]
+        return lines + self._worse_action(better, worse)
 
-    def _less(self, better: Intention, worse: Intention) -> list[str]:
-        """What the worse one expects, and how sure all that is."""
-        why, instead = better.plan(), worse.plan()
-        less = f"{self.labels.actions[worse.action].capitalize()} is worth {abs(self.gap):.4f} less"
-        lines = [less + (f": then it expects {instead.said}." if instead.said and instead.said != why.said else ".")]
+    def _worse_action(self, better: Intention, worse: Intention) -> list[str]:
+        """The value and the expectation of the worse action, and how certain the comparison is."""
+        why, instead = better.expectation(), worse.expectation()
+        value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
+        lines = [value + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
-            lines.append(
-                f"That is not settled: two standard errors of the difference are {2.0 * (self.noise or 0.0):.2g}."
-            )
+            lines.append(f"That is {not_significant(self.gap, self.noise)}.")
         for which in (better, worse):
-            if which.never_known >= 0.5:
+            if which.endings_unknown >= 0.5:
                 lines.append(
-                    f"How it ends after {self.labels.actions[which.action]!r}, it hardly knows ({which.never_known:.0%} unknown)."
+                    f"It has learned little about how {self.labels.actions[which.action]!r} ends ({percent(which.endings_unknown)} unknown)."
                 )
             if which.tries is not None and 1.0 - which.now >= 0.05:
+                only = "only " if which.tries < FEW_UPDATES else ""
                 lines.append(
-                    f"It has tried {self.labels.actions[which.action]!r} only {count(which.tries, 'time')}: "
-                    f"{1.0 - which.now:.0%} of its weight is still on the value it started with."
+                    f"It has updated the value of {self.labels.actions[which.action]!r} {only}{count(which.tries, 'time')}: "
+                    f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 )
         return lines
 
-    def _one_cost(self) -> str:
-        """A single cost that the better action spares, larger than all it expects to earn and pay; nothing: there is none."""
-        state, action, amount = next(iter(self.reasons), (0, 0, 0.0))
-        if amount <= self.one.at_stake or self.one.earnings[state, action] > 0.0:
+    def _single_cost(self) -> str:
+        """A single cost that the better action avoids, larger than the sum of its |earnings|; empty: there is none."""
+        state, action, saved = next(iter(self.reasons), (0, 0, 0.0))
+        if saved <= self.one.magnitude or self.one.earnings[state, action] > 0.0:
             return ""
-        return f" because that spares it {amount:.3g} at {self._pair(state, action)!r}"
+        return f" because that saves it {amount(saved)} at {self._pair(state, action)!r}"
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
-        """Stuck, a bounce back, or circles without an end."""
-        name, back, course = self.labels.actions[which.action].capitalize(), self.back_after(which), which.course
+        """Whether an action does not move it, leads back, or leads in circles."""
+        name, back, course = self.labels.actions[which.action], self.back_after(which), which.course
         if back == 1:
-            return [f"{name} leaves it where it is."]
+            return [f"After {name!r}, it expects to stay where it is."]
         if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
-            return [f"{name} leads nowhere: it expects to go in circles."]
+            return [f"After {name!r}, it expects to go in circles."]
         if back is not None:
-            return [f"{name} is a bounce: it expects to be back here after {back} steps."]
+            return [f"After {name!r}, it expects to be back here in {back} steps."]
         return []
 
     def _reasons(self) -> list[str]:
-        """The parts that decide."""
-        reasons = self.reasons
-        if not reasons:
-            return []
-        said = "What speaks for" if self.unsettled else "What decides for"
-        lines = [f"{said} {self.labels.actions[self.one.action]!r}, outweighing all that speaks against it:"]
-        shown = reasons[:MOST_REASONS]
-        lines += [f"  {amount:+7.3f}  {self._reason(s, a)}" for s, a, amount in shown]
-        rest = self.gap - sum(amount for *_, amount in shown)
-        return [*lines, f"  {rest:+7.3f}  all the rest, for and against"]
+        """The largest parts in favour of the first action, and the sum of the rest."""
+        parts = self.reasons or [(p["state"], p["action"], p["number"]) for p in self._map(np.maximum(self.parts, 0.0))]
+        rows = [(part, self._reason(state, action)) for state, action, part in parts[:MAX_REASONS]]
+        rest = float(self.parts.sum()) - sum(part for part, _ in rows)
+        if abs(rest) > ROUNDING * self.magnitude:
+            rows.append((rest, "remaining contributions (net)"))
+        if abs(self.initial_part) > ROUNDING * self.magnitude:
+            rows.append((self.initial_part, "remaining from initial values"))
+        return [f"Largest contributions in favour of {self.labels.actions[self.one.action]!r}:", *signed_lines(rows)]
 
     def _reason(self, state: int, action: int) -> str:
-        """A pair in favour of the chosen action: something earned there, or a cost that only the other expects."""
-        spared = "" if self.one.earnings[state, action] > 0.0 else "spared: "
-        return spared + self._pair(state, action)
+        """A pair in favour of the first action: an earning there, or a cost of the other action that it avoids."""
+        avoided = "" if self.one.earnings[state, action] > 0.0 else " (avoided cost)"
+        return self._pair(state, action) + avoided
 
-    def to_json(self) -> dict[str, Any]:
-        """Both actions, the gap and its parts, and what is gained, lost and shared."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {"question": "contrast", "chosen": self.one.action, "instead": self.other.action, **self._numbers()}
+
+
+def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> Layout:
+    """Maps of what the agent expects of each action, of only one, and of both."""
+    one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
+    title = (
+        f"{one} or {two}: the same estimated return"
+        if why.tied
+        else f"{one} and not {two}: {amount(why.gap, signed=True)}"
+    )
+    if why.chosen.tries == 0 or why.instead.tries == 0:
+        title = f"{one} or {two}: never tried, nothing to compare"
+    return layout_of_both(why, title, (one, two), show, facets)
+
+
+@question(
+    "contrast",
+    "why not another action",
+    answer=Contrast,
+    layout=layout,
+    needs=["two actions"],
+    parameters=(Parameter("instead", "another action to compare it with", "action", selects=True),),
+    shows=("parts",),
+    place=20,
+)
+def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
+    """Why the agent prefers one action to another; by default, the best to the second best."""
+    at, first = run.resolve(state, chosen)
+    others = run.values_at(at).copy()
+    others[first] = -np.inf
+    second = int(others.argmax()) if instead is None else run.labels.action(instead)
+    if first == second:
+        raise ValueError(f"{run.labels.actions[first]!r} cannot be compared with itself; name another action")
+    return Contrast.of(run.expects(at, first), run.expects(at, second), noise=run.beliefs.gap_error(at, first, second))

@@ -1,44 +1,48 @@
-"""Two expected futures of one state, and what makes the difference between their values."""
+"""Two expected futures in one state, and the parts of the difference between their values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.explanations.explanation import Explanation
+from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
+from whatfor.layouts.facets import side_by_side
+from whatfor.layouts.shapes import Bars, Layout, Panels
+from whatfor.maps import Facets, map_of
 
-#: So much more of the visits, relative to all of them, makes two futures different.
-DIFFERENT = 0.05
+#: Two futures are different if more than this share of their visits is not common to both.
+MAX_SAME_FUTURE = 0.05
 
 
 @dataclass(frozen=True)
 class Difference(Explanation):
-    """One future less another; the parts of the difference sum to the gap between the values."""
+    """One future minus another; the parts sum to the gap between the values."""
 
     labels: Labels
     state: int
     one: Intention
     other: Intention
-    gap: float  # the one value less the other, each from its learner's own table
-    gained: NDArray[np.float64]  # (S, A) visits that only the one expects
-    lost: NDArray[np.float64]  # (S, A) visits that only the other expects
+    gap: float  # the first value minus the second, each from the agent's own table
+    gained: NDArray[np.float64]  # (S, A) visits that only the first expects
+    lost: NDArray[np.float64]  # (S, A) visits that only the second expects
     shared: NDArray[np.float64]  # (S, A) visits that both expect
-    parts: NDArray[np.float64]  # (S, A) earnings gained (or lost, negative) at each pair
-    start_part: float  # the part of the gap that is left of what the tables started with
-    residual: float  # |parts + start_part - gap|
-    noise: float | None  # the standard error of the gap; None: nobody knows
+    parts: NDArray[np.float64]  # (S, A) earnings of the first minus those of the second
+    initial_part: float  # the part of the gap that still rests on initial values
+    residual: float | None  # |parts + initial_part - gap|; None: one of the values is not the agent's own
+    noise: float | None  # the standard error of the gap; None: unknown
 
     @classmethod
     def of(cls, one: Intention, other: Intention, *, noise: float | None = None, **more: Any) -> Self:
         """Compare two intentions of one state."""
         gap = one.value - other.value
         parts = one.earnings - other.earnings
-        start = one.from_start - other.from_start
+        initial = one.initial_share - other.initial_share
         return cls(
             labels=one.labels,
             state=one.state,
@@ -49,19 +53,19 @@ class Difference(Explanation):
             lost=np.maximum(other.visits - one.visits, 0.0),
             shared=np.minimum(one.visits, other.visits),
             parts=parts,
-            start_part=start,
-            residual=abs(float(parts.sum()) + start - gap),
+            initial_part=initial,
+            residual=None if None in (one.residual, other.residual) else abs(float(parts.sum()) + initial - gap),
             noise=noise,
             **more,
         )
 
     @property
     def reasons(self) -> list[tuple[int, int, float]]:
-        """The fewest parts in favour that outweigh everything against: state, action, amount; the largest first.
+        """The fewest positive parts that outweigh all negative ones: state, action, amount; the largest first.
 
-        Empty where the one is not the better one.
+        Empty unless the first value is the higher one.
         """
-        against = float(self.parts[self.parts < 0].sum()) + min(self.start_part, 0.0)
+        against = float(self.parts[self.parts < 0].sum()) + min(self.initial_part, 0.0)
         weight, reasons = against, []
         for at in np.argsort(-self.parts, axis=None, kind="stable"):
             state, action = divmod(int(at), self.parts.shape[1])
@@ -72,35 +76,45 @@ class Difference(Explanation):
         return reasons if weight > 0.0 else []
 
     @property
-    def at_stake(self) -> float:
-        """The sum of |earnings| of both futures: what a gap is measured against."""
-        return self.one.at_stake + self.other.at_stake
+    def learned(self) -> bool:  # type: ignore[override]
+        """Whether both futures are what the agent learned."""
+        return self.one.learned and self.other.learned
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The two actions."""
+        return self.one.action, self.other.action
+
+    @property
+    def magnitude(self) -> float:
+        """The sum of |earnings| of both futures: the scale for a gap."""
+        return self.one.magnitude + self.other.magnitude
 
     @property
     def tied(self) -> bool:
-        """Whether the two are equally good, to what can be told apart."""
-        return abs(self.gap) <= max(TIE * self.at_stake, self.one.tie, self.other.tie)
+        """Whether the two values are tied."""
+        return abs(self.gap) <= max(TIE * self.magnitude, self.one.tie, self.other.tie)
 
     @property
     def unsettled(self) -> bool:
-        """Whether the gap is within two standard errors of the experiences behind it."""
+        """Whether the gap is within two standard errors."""
         return self.noise is not None and abs(self.gap) < 2.0 * self.noise
 
     @property
     def different(self) -> bool:
-        """Whether the two expect different futures, beyond the first step."""
+        """Whether the two futures differ beyond the first step."""
         apart = self.gained.sum() + self.lost.sum()
         if self.one.action != self.other.action:
             apart -= 2.0 * min(self.one.now, self.other.now)
-        return bool(apart > DIFFERENT * (self.one.visits.sum() + self.other.visits.sum()))
+        return bool(apart > MAX_SAME_FUTURE * (self.one.visits.sum() + self.other.visits.sum()))
 
     def _numbers(self) -> dict[str, Any]:
-        """What every difference tells as JSON."""
+        """The numbers common to all differences."""
         return {
             "state": self.state,
             "gap": self.gap,
             "residual": self.residual,
-            "start_part": self.start_part,
+            "initial_part": self.initial_part,
             "tied": self.tied,
             "noise": self.noise,
             "unsettled": self.unsettled,
@@ -110,6 +124,33 @@ class Difference(Explanation):
             "lost": self._map(self.lost),
             "shared": self._map(self.shared),
             "parts": self._map(self.parts),
-            "reasons": [{"state": s, "action": a, "number": amount} for s, a, amount in self.reasons],
+            "reasons": [{"state": s, "action": a, "number": part} for s, a, part in self.reasons],
             "sentences": self.sentences(),
         }
+
+
+Show = Literal["visits", "parts"]
+
+
+def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Show, facets: Facets) -> Layout:
+    """Five maps of visits, or one of the parts of the gap."""
+    one, two = names
+    caption = why.one.caption()
+    of_one, of_other = why.one.no_experience, why.other.no_experience
+    of_both = None if of_one is None or of_other is None else of_one & of_other
+    lay_out = partial(map_of, why.labels, state=why.state, facets=facets)
+    if show == "parts":
+        signed: dict[str, Any] = {"quantity": "difference of earnings", "diverging": True, "unknown": of_both}
+        return lay_out(why.parts, title=title, caption=caption, **signed)
+    maps = (
+        lay_out(why.one.visits, title=f"{one} expects", unknown=of_one),
+        lay_out(why.other.visits, title=f"{two} expects", unknown=of_other),
+        lay_out(why.gained, title=f"only {one}", unknown=of_one),
+        lay_out(why.lost, title=f"only {two}", unknown=of_other),
+        lay_out(why.shared, title="both", unknown=of_both),
+    )
+    if isinstance(maps[0], Bars):  # one list with two bars per pair is clearer than five lists
+        visits = {one: why.one.visits, two: why.other.visits}
+        return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
+    caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # state once what the maps leave out
+    return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))

@@ -1,212 +1,264 @@
-"""What the agent expects to follow."""
+"""What the agent expects after an action."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.beside import BeliefMap
 from whatfor.beliefs.course import Course
-from whatfor.beliefs.protocol import Beliefs, Seeing
-from whatfor.explanations.explanation import FAINT, ROUNDING, Explanation
-from whatfor.explanations.phrases import Plan, as_way, count, expecting, experience, plan
-from whatfor.explanations.trust import Trust
+from whatfor.beliefs.row import Row
+from whatfor.beliefs.trust import Trust
+from whatfor.explanation import MIN_SHOWN, ROUNDING, Explanation
+from whatfor.explanations.phrases import (
+    Expectation,
+    action_sequence,
+    counted,
+    expectation,
+    expectation_clause,
+    experience,
+    not_significant,
+    signed_lines,
+)
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets, map_of
+from whatfor.question import Action, State, question
+from whatfor.text import amount, count
 
-#: A gap between two values below this share of what is at stake is called a tie.
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+#: Two values are tied if their gap is below this share of the earnings.
 TIE = 1e-6
 
 
 @dataclass(frozen=True)
 class Intention(Explanation):
-    """The future that an agent expects of one action, adding up to its value."""
+    """The future that an agent expects of one action; its earnings sum to the action's value."""
 
     labels: Labels
     state: int
     action: int
     visits: NDArray[np.float64]  # (S, A) discounted as learned: the paper's belief map
     earnings: NDArray[np.float64]  # (S, A) where the value comes from
-    values: NDArray[np.float64]  # (A,) of all actions here, from the learner's own table
-    from_start: float  # the part of the value that is left of what the tables started with
-    residual: float  # |earnings + from_start - value|
-    dropped: float = 0.0  # weight an indexed walk left out; 0: exact
-    visits_error: float = 0.0  # a bound on what that can have changed in the sum of visits
-    unknown: float = 0.0  # visits of pairs it expects to come to and has not learned about, discounted as learned
-    now: float = (
-        1.0  # the part of its own visits that is the asked step itself: 1 less the share that is still its start
-    )
-    tried: NDArray[np.int64] | None = None  # (S, A) how often each pair was learned from; None: nobody counted
-    chances: dict[str, float] | None = None  # of every way to end, without a discount; None: the source cannot tell
-    never_known: float = 0.0  # chance that still rests on values the tables started with
-    course: Course | None = None  # the likeliest way on; None: the source cannot tell
-    error: float | None = None  # standard error of the value, from the spread of its experiences; None: nobody knows
-    trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
+    values: NDArray[np.float64]  # (A,) of all actions here, from the agent's own table
+    initial_share: float  # the part of the value that still rests on initial values
+    residual: float | None  # |earnings + initial_share - value|; None: the values are not the agent's own
+    dropped: float = 0.0  # the total weight that was too small to follow
+    visits_error: float = 0.0  # a bound on the error of the sum of visits because of that
+    unknown: float | None = None  # expected visits to pairs it has not learned about, discounted as learned
+    now: float = 1.0  # visits of this very step: 1 minus the weight on the initial value
+    tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
+    chances: dict[str, float] | None = None  # of every ending, undiscounted; None: unknown to this source
+    endings_unknown: float = 0.0  # probability that still rests on initial values
+    course: Course | None = None  # the likeliest course; None: unknown to this source
+    discounted: bool = True  # whether any discount is below 1
+    gap_error: float | None = None  # standard error of the difference from the rival's value; None: unknown
+    error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
+    trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    learned: bool = True  # False: what playing its policy leads to, not what it learned
 
     @classmethod
     def of(
         cls,
-        beliefs: Beliefs,
+        row: Row,
         labels: Labels,
         state: int,
         action: int,
         *,
         values: NDArray[np.float64],
-        trust: Trust | None = None,
+        own: bool = True,
+        learned: bool = True,
     ) -> Intention:
-        """Ask beliefs about one action."""
-        more: dict[str, Any] = {}
-        if isinstance(beliefs, Audit):
-            row, way, error = beliefs.reading(state, action)
-            ends = beliefs.row(state, action, discount=1.0)
-            visits, earnings, start = row.visits, row.earnings, row.from_start
-            more = {
-                "dropped": row.dropped,
-                "visits_error": row.visits_error,
-                "unknown": float(row.left.sum()),
-                "now": row.now,
-                "tried": beliefs.tried,
-                "chances": {name: float(x) for name, x in zip(beliefs.ledger.endings, ends.endings, strict=True) if x},
-                "never_known": float(ends.left.sum()),
-                "course": way,
-                "error": error,
-            }
-        else:
-            visits, earnings = beliefs.visits(state, action), beliefs.earnings(state, action)
-            start = beliefs.from_start(state, action) if isinstance(beliefs, BeliefMap) else 0.0
-            more = {"now": min(1.0, float(visits[state, action])), "trust": trust}
-            if isinstance(beliefs, Seeing):
-                more |= {"tried": beliefs.tried(), "chances": beliefs.outcomes(state, action)}
-                more["never_known"] = max(0.0, 1.0 - sum(more["chances"].values()))
-        residual = abs(float(earnings.sum()) + start - float(values[action]))
-        return cls(labels, state, action, visits, earnings, values, start, residual, **more)
+        """Build it from a row; ``values``: of all actions here; ``own``: whether they are the agent's own, so that there is a residual; ``learned``: whether the row is what it learned."""
+        return cls(
+            labels=labels,
+            state=state,
+            action=action,
+            visits=row.visits,
+            earnings=row.earnings,
+            values=values,
+            initial_share=row.initial,
+            residual=abs(float(row.earnings.sum()) + row.initial - float(values[action])) if own and learned else None,
+            dropped=row.dropped,
+            visits_error=row.visits_error,
+            unknown=row.unknown,
+            now=row.now,
+            tries_by_pair=row.tries,
+            chances=None if row.endings is None else dict(row.endings),
+            endings_unknown=row.endings_unknown or 0.0,
+            course=row.course,
+            discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
+            error=row.error,
+            trust=row.trust,
+            learned=learned,
+        )
 
     @property
     def value(self) -> float:
-        """What the action is worth to the agent, from its own table."""
+        """The agent's own value of the action."""
         return float(self.values[self.action])
 
     @property
     def tries(self) -> int | None:
-        """How often this action was learned from here; None: nobody counted."""
-        return None if self.tried is None else int(self.tried[self.state, self.action])
+        """How often this action was updated here; None: not counted."""
+        return None if self.tries_by_pair is None else int(self.tries_by_pair[self.state, self.action])
 
     @property
     def no_experience(self) -> NDArray[np.bool_] | None:
-        """(S, A) Pairs of which it says nothing: never learned from; all of them, if that is so of the asked one. None: nobody counted."""
-        if self.tried is None:
+        """(S, A) Pairs without any update; all pairs if this one has none. None: not counted."""
+        if self.tries_by_pair is None:
             return None
-        return np.ones_like(self.tried, np.bool_) if self.tries == 0 and self.trust is None else self.tried == 0
+        untried: NDArray[np.bool_] = self.tries_by_pair == 0
+        return np.ones_like(untried) if self.tries == 0 and self.trust is None else untried
 
     @property
-    def at_stake(self) -> float:
-        """The sum of |earnings|: what a difference between values is measured against."""
+    def magnitude(self) -> float:
+        """The sum of |earnings|: the scale for differences between values."""
         return max(float(np.abs(self.earnings).sum()), ROUNDING)
 
     @property
     def is_best(self) -> bool:
-        """Whether no other action is worth more, to what can be told apart."""
+        """Whether no other action has a higher value, up to a tie."""
         return bool(self.value >= self.values.max() - self.tie)
 
     @property
     def tie(self) -> float:
-        """Values that differ by less than this are called equal."""
-        return TIE * self.at_stake if self.trust is None else max(TIE * self.at_stake, self.trust.tie)
+        """Values that differ by at most this are tied."""
+        return TIE * self.magnitude if self.trust is None else max(TIE * self.magnitude, self.trust.tie)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
-        """The most expected pairs after this one: state, action, visits; the most expected first."""
+        """The pairs with the most expected visits after this step: state, action, visits."""
         later = self.visits.copy()
         later[self.state, self.action] = max(0.0, later[self.state, self.action] - self.now)
         order = np.argsort(-later, axis=None, kind="stable")[:most]
         pairs = [(int(at) // later.shape[1], int(at) % later.shape[1]) for at in order]
         return [
-            (state, action, float(later[state, action])) for state, action in pairs if later[state, action] >= FAINT
+            (state, action, float(later[state, action])) for state, action in pairs if later[state, action] >= MIN_SHOWN
         ]
 
     def sentences(self) -> list[str]:
         """The answer in words."""
-        here, doing = self.labels.words(self.state), self.labels.doing(self.action)
+        here, doing = self.labels.words(self.state), self.labels.action_phrase(self.action)
         if self.trust is not None:
             return self._estimated(here, doing, self.trust)
-        if self.tried is not None and not self.tried[self.state].any():
+        if not self.learned:
+            return self._played(here)
+        if self.tries_by_pair is not None and not self.tries_by_pair[self.state].any():
             return [
-                f"In {here!r} the agent has never acted: it never came there, or its episodes ended there. "
-                f"It has no expectation; the value {self.value:.4f} is what it started with."
+                f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
+                f"It has no expectation; {amount(self.value)} is the initial value."
             ]
         if self.tries == 0:
             return [
                 f"In {here!r}, it has never tried {self.labels.actions[self.action]!r}: it has no expectation, "
-                f"and the value {self.value:.4f} is what it started with."
+                f"and {amount(self.value)} is the initial value."
             ]
-        why = self.plan()
+        why = self.expectation()
         if self.is_best:
-            lines = [f"In {here!r}, it {doing}{expecting(why)}."]
+            lines = [f"In {here!r}, it {doing}{expectation_clause(why)}."]
         else:
-            lines = [f"In {here!r}, if it {doing}, it expects {why.said or 'no single way on'}."]
-        lines.append(self._worth())
-        lines += experience(self.tries, 1.0 - self.now, self.unknown)
-        lines += [f"The way it expects: {self.way()}."] if self.way() else self._most_expected()
-        return lines + self._earned()
+            expects = f"it expects {why.text}" if why.text else "no single future is likely"
+            lines = [f"In {here!r}, if it {doing}, {expects}."]
+        lines.append(self._compared())
+        lines += experience(self.tries, 1.0 - self.now, self.unknown or 0.0)
+        sequence = self.action_sequence()
+        lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
+        return lines + self._earnings_lines()
 
-    def _earned(self) -> list[str]:
-        """What it expects to earn, and how far that is from its value."""
-        paid = [f"  {amount:+7.3f}  {words}" for words, amount in self._paid()]
-        lines = ["It expects to earn:", *paid] if paid else ["It expects to earn nothing."]
-        judged = self._judged(float(np.abs(self.earnings).sum()))
+    def _played(self, here: str) -> list[str]:
+        """What its policy leads to, by a source that did not learn with it."""
+        leads = self.expectation().text
+        lines = [
+            f"In {here!r}, playing its policy after {self.labels.actions[self.action]!r} leads it {leads or 'on without a likely end'}."
+        ]
+        earned = signed_lines(self._largest_earnings())
+        note = " (discounted)" if self.discounted else ""
+        lines += (
+            [*self._most_expected(), f"The rewards on the way{note}:", *earned] if earned else self._most_expected()
+        )
+        return [*lines, f"Playing its policy gives a return of {amount(float(self.earnings.sum()))}{note}."]
+
+    def _earnings_lines(self) -> list[str]:
+        """The rewards it expects, and whether they sum to its value."""
+        earned = signed_lines(self._largest_earnings())
+        lines = [f"It expects these rewards{self._note}:", *earned] if earned else ["It expects no rewards."]
+        total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
+        text = self._sum_text(total, scale, estimated=self.trust is not None)
         if self.dropped:
-            judged += f"; weights of {self.dropped:.1e} in all were too small to follow"
-        return [*lines, f"Together {self.earnings.sum() + self.from_start:.4f}: {judged}."]
+            text += f"; weights of {self.dropped:.1e} in total were too small to follow"
+        return [*lines, f"{text}."]
+
+    @property
+    def _note(self) -> str:
+        """The note beside a discounted number."""
+        return " (discounted as learned)" if self.discounted else ""
 
     def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
-        """What a network says, with how far it can be trusted."""
-        steps = float(self.visits.sum())
-        ahead = f"{steps:.3g} steps in all" + ("" if trust.discount == 1.0 else ", discounted")
-        ends = self.plan().said
-        expects = f"{trust.hedged()}it expects {ends}{', after ' if ends else ''}{ahead}"
+        """What a belief network estimates, and the quality of that estimate."""
+        steps = counted(f"{float(self.visits.sum()):.3g}", "step") + " in total"
+        steps += "" if trust.discount == 1.0 else " (discounted)"
+        ends = self.expectation().text
+        after = "; after " if "; " in ends else ", after " if ends else ""
+        expects = f"{trust.hedge()}it expects {ends}{after}{steps}"
         lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
-        lines.append(self._worth())
+        lines.append(self._compared())
         if self.tries == 0:
-            lines.append("That was in no batch it learned from: what follows is a guess.")
-        return [*lines, *self._most_expected(), *self._earned(), *trust.sentences()]
+            lines.append("This pair was in none of its training batches: what follows is a guess.")
+        return [*lines, *self._most_expected(), *self._earnings_lines(), *trust.sentences()]
 
-    def plan(self) -> Plan:
-        """What it means to come to, as far as it is likely: "to pick up the passenger at Y in 8 steps and ..."."""
-        least = 0.005 if self.trust is None else 0.02  # below that, a network has not decided
+    def expectation(self) -> Expectation:
+        """What it expects to reach, if that is likely: "to pick up the passenger at Y in 8 steps and ..."."""
+        least = 0.005 if self.trust is None else 0.02  # smaller chances of a network are noise
         chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}
-        return plan(self.labels, self.course, chances, self.never_known, self.state)
+        return expectation(self.labels, self.course, chances, self.endings_unknown, self.state)
 
-    def way(self) -> str:
-        """The way on, action by action, if one is likely: "south, west × 2, pick up"."""
-        return as_way(self.labels, self.course)
+    def action_sequence(self) -> str:
+        """The actions of its likely course: "south, west × 2, pick up"; empty if none is likely."""
+        return action_sequence(self.labels, self.course)
 
-    def _worth(self) -> str:
-        """The value, beside the best or the next best."""
-        others = [a for a in range(len(self.values)) if a != self.action]
-        said = f"That is worth {self.value:.4f} to it"
-        if not others:
-            return said + "."
-        rival = max(others, key=lambda a: float(self.values[a]))
+    def caption(self) -> str:
+        """The caption of a picture: the state, and the quality of an estimate."""
+        grade = None if self.trust is None else self.trust.grade
+        grades = {"rough": " (a rough estimate)", "poor": " (an unreliable estimate)"}.get(grade or "", "")
+        return self.labels.words(self.state) + grades
+
+    def _compared(self) -> str:
+        """The value, compared with that of the best other action."""
+        own, rival = f"Its estimated return is {amount(self.value)}{self._note}", self.rival
+        if rival is None:
+            return own + "."
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
-        if self.tried is not None and self.tried[self.state, rival] == 0:
-            return f"{said}; {name!r}, next by value, it never tried."
+        if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
+            return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
         if abs(gap) <= self.tie:
-            return f"{said}; {name!r} is worth as much."
-        return f"{said}; {name!r} is worth {abs(gap):.4f} {'less' if gap > 0 else 'more'}."
+            return f"{own}; that of {name!r} is the same."
+        within = not_significant(gap, self.gap_error)
+        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}{f' ({within})' if within else ''}."
+
+    @property
+    def rival(self) -> int | None:
+        """The best other action; None: there is no other."""
+        others = [a for a in range(len(self.values)) if a != self.action]
+        return max(others, key=lambda a: float(self.values[a]), default=None)
 
     def _most_expected(self) -> list[str]:
+        """The pairs it expects to visit most."""
         following = self.expected()
         if not following:
             ends = self.course is not None and self.course.ending is not None
             return [] if ends or self.course is None else ["It has not learned what follows."]
-        lines = ["Then it expects, most of all (visits, discounted as learned):"]
+        lines = [
+            f"{'Most expected' if self.learned else 'Most visited'} next (visits{', discounted as learned' if self.discounted else ''}):"
+        ]
         return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
 
-    def to_json(self) -> dict[str, Any]:
-        """State, action, value and what it is made of; maps as their pairs that are not zero, the largest first."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         course = None
         if self.course is not None:
             steps = zip(self.course.pairs, self.course.chances, self.course.rewards, strict=True)
@@ -223,7 +275,7 @@ class Intention(Explanation):
             "value": self.value,
             "values": self.values.tolist(),
             "residual": self.residual,
-            "from_start": self.from_start,
+            "initial_share": self.initial_share,
             "dropped": self.dropped,
             "visits_error": self.visits_error,
             "unknown": self.unknown,
@@ -237,17 +289,40 @@ class Intention(Explanation):
             "sentences": self.sentences(),
         }
 
-    def _paid(self, most: int = 5) -> list[tuple[str, float]]:
-        """The largest earnings by pair, and the rest in one line."""
+    def _largest_earnings(self, most: int = 5) -> list[tuple[float, str]]:
+        """The largest earnings by pair, and the sum of the rest."""
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
-        paid = [(self._pair(s, a), float(self.earnings[s, a])) for s, a in pairs if abs(self.earnings[s, a]) >= FAINT]
-        rest = float(self.earnings.sum()) - sum(amount for _, amount in paid)
-        others = int((np.abs(self.earnings) >= FAINT).sum()) - len(paid)
-        if others > 0 or abs(rest) >= FAINT:
-            paid.append(
-                (f"at {count(others, 'other place')} it expects to pass" if others > 0 else "here and there", rest)
-            )
-        if self.from_start:
-            paid.append(("left of the values it started with", self.from_start))
-        return paid
+        largest = [
+            (float(self.earnings[s, a]), self._pair(s, a)) for s, a in pairs if abs(self.earnings[s, a]) >= MIN_SHOWN
+        ]
+        rest = float(self.earnings.sum()) - sum(earned for earned, _ in largest)
+        others = int((np.abs(self.earnings) >= MIN_SHOWN).sum()) - len(largest)
+        if others > 0 or abs(rest) >= MIN_SHOWN:
+            largest.append((rest, f"at {count(others, 'other state-action pair')}" if others > 0 else "elsewhere"))
+        if self.initial_share:
+            largest.append((self.initial_share, "remaining from initial values"))
+        return largest
+
+
+def layout(why: Intention, *, facets: Facets = "all") -> Layout:
+    """A map of the expected visits."""
+    return map_of(
+        why.labels,
+        why.visits,
+        title=f"{why.labels.actions[why.action]}: estimated return {amount(why.value)}",
+        caption=why.caption(),
+        unknown=why.no_experience,
+        state=why.state,
+        facets=facets,
+    )
+
+
+@question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
+def ask(run: Run, state: State, action: Action | None = None) -> Intention:
+    """What the agent expects after an action; by default, after its best."""
+    at, chosen = run.resolve(state, action)
+    why = run.expects(at, chosen)
+    if why.rival is None or not why.tries:
+        return why
+    return replace(why, gap_error=run.beliefs.gap_error(at, chosen, why.rival))

@@ -1,84 +1,90 @@
-"""One number as believed and as it is, with the noise of both."""
+"""One number as believed and as it is, with the sampling error of both."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-
-def distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
-    """Of visits: half the sum of |differences| relative to all visits: 0 the same, 1 nothing in common.
-
-    >>> round(distance(np.array([[1.0, 1.0]]), np.array([[1.0, 0.0]])), 2)
-    0.33
-    """
-    return float(np.abs(one - two).sum() / max(one.sum() + two.sum(), np.finfo(float).tiny))
+from whatfor.text import amount
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number the agent believes, what it is, and how far apart the two may be by chance."""
+    """A number that the agent believes, the actual number, and how far apart sampling error may put them."""
 
     name: str
     believed: float
     simulated: float
     simulated_error: float  # standard error
-    exact: float | None  # None: not known
-    error: float | None  # the belief's own standard error; None: nobody knows
-    lag: float  # the part of the belief that looks ahead along actions the policy does not take
-    start: float  # the part that still rests on values the tables started with; 0 where only a bound on it is known
-    reach: float  # a difference up to here is noise, or too small to be of interest
+    exact: float | None  # None: unknown
+    error: float | None  # the belief's own standard error; None: unknown
+    lag: float  # the part of the belief that bootstraps from actions the policy does not take
+    initial: float  # the part that still rests on initial values; 0 where only a bound on it is known
+    tolerance: float  # a difference up to this is sampling error or negligible
 
     @property
     def actual(self) -> float:
-        """The exact number where it is known, else the simulated one."""
+        """The exact number, or the simulated one where that is unknown."""
         return self.simulated if self.exact is None else self.exact
 
     @property
     def difference(self) -> float:
-        """Believed less actual."""
+        """Believed minus actual."""
         return self.believed - self.actual
 
     @property
     def differs(self) -> bool:
-        """Whether the two differ by more than noise explains."""
-        return abs(self.difference) > self.reach
+        """Whether the two differ by more than sampling error."""
+        return abs(self.difference) > self.tolerance
 
     @property
     def unexplained(self) -> bool:
-        """Whether they differ by more than noise, lag and start explain; where these are estimated only, they explain either way."""
-        explained = self.lag + self.start
+        """Whether they differ by more than sampling error, lag and initial values explain.
+
+        Without an exact number, lag and initial values are estimates, and their sign is not used.
+        """
+        explained = self.lag + self.initial
         if self.exact is None:
-            return abs(self.difference) > self.reach + abs(explained)
-        return self.differs and abs(self.difference - explained) > self.reach
+            return abs(self.difference) > self.tolerance + abs(explained)
+        return self.differs and abs(self.difference - explained) > self.tolerance
 
     @property
     def cause(self) -> str:
-        """What explains a difference that noise does not."""
+        """What explains a difference beyond sampling error."""
         if self.unexplained:
-            return "more than chance explains"
-        old = abs(self.lag) >= abs(self.start)
-        return "explained by actions it would no longer take" if old else "explained by the values it started with"
+            return "more than sampling error explains"
+        if abs(self.lag) >= abs(self.initial):
+            return "explained by actions it would no longer take"
+        return "explained by its initial values"
 
     @property
     def excess(self) -> float:
-        """The difference, measured in what noise explains."""
-        return abs(self.difference) / max(self.reach, np.finfo(float).tiny)
+        """The difference relative to the tolerance."""
+        return abs(self.difference) / max(self.tolerance, np.finfo(float).tiny)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.believed:.3f} believed, {self.actual:.3f} actual"
+        return self.text()
 
-    def judged(self) -> str:
-        """The same, with the judgement."""
-        if not np.isfinite(self.reach):
-            return f"{self} (too few experiences to judge)"
-        return f"{self} ({self.cause if self.differs else 'within chance'}: ± {self.reach:.2g})"
+    def text(self, form: Callable[[float], str] = amount) -> str:
+        """Both numbers in words; ``form`` writes a number."""
+        return f"{self.name}: estimated {form(self.believed)}, {self.actual_text(form)}"
+
+    def actual_text(self, form: Callable[[float], str] = amount) -> str:
+        """The actual number in words: true if it is exact, else simulated."""
+        return f"{'simulated' if self.exact is None else 'true'} {form(self.actual)}"
+
+    def with_verdict(self, form: Callable[[float], str] = amount) -> str:
+        """Both numbers in words, and whether they differ."""
+        if not np.isfinite(self.tolerance):
+            return f"{self.text(form)} (too few experiences to judge)"
+        tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance)
+        if self.differs:
+            return f"{self.text(form)} ({self.cause}; margin of the test: ± {tolerance})"
+        return f"{self.text(form)} (within the margin of the test: ± {tolerance})"
 
     def to_json(self) -> dict[str, Any]:
-        """All its numbers, and the judgement."""
-        reach = self.reach if np.isfinite(self.reach) else None
-        told = {**asdict(self), "reach": reach, "difference": self.difference}
-        return {**told, "differs": self.differs, "unexplained": self.unexplained}
+        """All its numbers, and whether they differ."""
+        return {**asdict(self), "difference": self.difference, "differs": self.differs, "unexplained": self.unexplained}

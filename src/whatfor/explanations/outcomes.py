@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.protocol import Seeing
-from whatfor.explanations.explanation import FAINT, Explanation, last_step
+from whatfor.beliefs.protocol import Beliefs
+from whatfor.beliefs.situation import Situation
+from whatfor.beliefs.trust import Trust
+from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import count
-from whatfor.explanations.trust import Trust
-from whatfor.kernels.recursion import TERMINATED, ending_place
+from whatfor.explanations.phrases import all_unknown
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Series
+from whatfor.question import Action, State, question
+from whatfor.text import count, percent
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+#: The number of bars in a picture.
+MAX_BARS = 10
 
 
 @dataclass(frozen=True)
 class Outcomes(Explanation):
-    """The chance of every way to end, as the agent believes it, and the share that it does not know."""
+    """The chance of every ending, as the agent believes it, and the share that is unknown."""
 
     labels: Labels
     state: int
     action: int
-    chances: dict[str, float]  # by name, the likeliest first; an end without a name is told by its last step
-    unknown: float  # chance that still rests on values the tables started with
-    tries: int
-    residual: float  # |all chances + unknown - 1|; of a network, |earnings - Q|
-    trust: Trust | None = None  # how far a network's estimate can be trusted; None: it is no estimate
+    chances: dict[str, float]  # by name, the likeliest first; an unnamed ending is described by its last step
+    unknown: float  # probability that still rests on initial values
+    tries: int | None  # None: not counted
+    unaccounted: float  # |sum of chances + unknown - 1|
+    residual: float | None = None  # of a network's intention
+    trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
 
     @classmethod
-    def estimated(cls, beliefs: Seeing, why: Intention) -> Outcomes:
-        """What a network says of the endings after an intended action; its residual is the intention's."""
-        chances = beliefs.outcomes(why.state, why.action)
-        unknown = max(0.0, 1.0 - sum(chances.values()))
-        return cls(why.labels, why.state, why.action, chances, unknown, why.tries or 0, why.residual, why.trust)
-
-    @classmethod
-    def of(cls, audit: Audit, labels: Labels, state: int, action: int) -> Outcomes:
-        """Ask the ledger: the weights of its last steps, without a discount, are chances."""
-        row = audit.row(state, action, discount=1.0, method="scan")
-        names = audit.ledger.endings
-        chances = dict(zip(names, row.endings.tolist(), strict=True))
-        if chances[names[ending_place(TERMINATED)]] > 0.0:
-            del chances[names[ending_place(TERMINATED)]]
-            chances |= _by_last_step(audit, labels, state, action)
-        known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
-        unknown = float(row.left.sum())
-        return cls(labels, state, action, known, unknown, row.tries, abs(sum(known.values()) + unknown - 1.0))
+    def of(
+        cls, beliefs: Beliefs, labels: Labels, at: Situation, action: int, *, estimate: Intention | None = None
+    ) -> Outcomes:
+        """Read the endings from a source; ``estimate``: the intention of a network, whose residual is reported."""
+        chances, unknown = beliefs.named_endings(at, action, labels)
+        tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
+        unaccounted = abs(sum(chances.values()) + unknown - 1.0)
+        residual = None if estimate is None else estimate.residual
+        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, beliefs.trust)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -56,23 +54,30 @@ class Outcomes(Explanation):
         if self.tries == 0 and self.trust is None:
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
         rest = (
-            "still resting on the values it started with"
+            "still resting on initial values"
             if self.trust is None
-            else "not learned yet; what is known of endings comes back one step with every sync"
+            else "not learned yet; knowledge of endings moves back one step with every sync of the target network"
         )
-        tried = (
-            f"tried {count(self.tries, 'time')}"
-            if self.trust is None
-            else f"learned in {count(self.tries, 'sampled step')}"
-        )
-        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end so ({tried}):"]
-        lines += [f"  {chance:6.1%}  {name}" for name, chance in self.chances.items() if chance >= FAINT]
-        if self.unknown >= FAINT:
-            lines.append(f"  {self.unknown:6.1%}  unknown: {rest}")
+        if all_unknown(max(self.chances.values(), default=0.0), self.unknown):
+            why = rest if self.trust is not None else "it still rests on initial values"
+            lines = [f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {why}."]
+            return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
+        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
+        lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
+        if self.unknown >= MIN_SHOWN:
+            lines.append(f"  {percent(self.unknown):>7}  unknown: {rest}")
         return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
 
-    def to_json(self) -> dict[str, Any]:
-        """State, action, chances by name, and the unknown share."""
+    def _experience(self) -> str:
+        """The number of updates, in brackets."""
+        if self.tries is None:
+            return ""
+        if self.trust is None:
+            return f" (tried {count(self.tries, 'time')})"
+        return f" (learned in {count(self.tries, 'sampled step')})"
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "outcomes",
             "state": self.state,
@@ -81,19 +86,32 @@ class Outcomes(Explanation):
             "unknown": self.unknown,
             "tries": self.tries,
             "trust": None if self.trust is None else self.trust.to_json(),
+            "unaccounted": self.unaccounted,
             "residual": self.residual,
             "sentences": self.sentences(),
         }
 
 
-def _by_last_step(audit: Audit, labels: Labels, state: int, action: int) -> dict[str, float]:
-    """Ends that the world does not name, by the state, action and reward of their last step."""
-    lines, weights = audit.ledger.lines, audit.weights(state, action, discount=1.0)
-    last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
-    pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
-    chances: dict[str, float] = {}
-    for pair, reward, weight in zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True):
-        s, a = divmod(pair, labels.n_actions)
-        name = last_step(labels, s, a, reward)
-        chances[name] = chances.get(name, 0.0) + weight
-    return chances
+def layout(why: Outcomes) -> Bars:
+    """A bar for each ending, and one for the unknown share."""
+    chances = list(why.chances.items())
+    if len(chances) > MAX_BARS:
+        others = sum(chance for _, chance in chances[MAX_BARS:])
+        chances = [*chances[:MAX_BARS], (f"{len(chances) - MAX_BARS:,} other endings", others)]
+    names = (*(name for name, _ in chances), "unknown")
+    return Bars(
+        title=f"{why.labels.actions[why.action]}: how it expects the episode to end",
+        caption=why.labels.words(why.state),
+        names=names,
+        series=(Series("chance", (*(chance for _, chance in chances), why.unknown)),),
+        axis="chance",
+        unknown=tuple(name == "unknown" for name in names),
+    )
+
+
+@question("outcomes", "how it expects to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
+def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
+    """How the agent expects the episode to end; by default, after its best action."""
+    at, chosen = run.resolve(state, action)
+    estimate = None if run.trust is None else run.expects(at, chosen)
+    return Outcomes.of(run.beliefs, run.labels, at, chosen, estimate=estimate)

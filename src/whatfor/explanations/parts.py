@@ -1,29 +1,36 @@
-"""Which parts of the reward a value is made of."""
+"""Which parts of the reward a value consists of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.explanations.explanation import ROUNDING, Explanation
-from whatfor.kernels.recursion import Lines
+from whatfor.explanation import ROUNDING, Explanation
+from whatfor.explanations.phrases import signed_lines
+from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Series
+from whatfor.question import Action, State, question
+from whatfor.text import amount
 
-#: With more rewards than this, somebody has to say which belong together.
-MOST_REWARDS = 12
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
-#: One number for each update, or what (state, action, reward) contributes.
+#: With more distinct rewards than this, the caller has to pass the parts.
+MAX_REWARDS = 12
+
+#: A number for each update, or a function of (state, action, reward).
 Part = ArrayLike | Callable[[int, int, float], float]
 
 
 @dataclass(frozen=True)
 class Parts(Explanation):
-    """A value split over named parts of the reward; with what no part covers and what is left of the start, all of it.
+    """A value split over named parts of the reward; with the rest and the initial share, they sum to the value.
 
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
@@ -36,14 +43,14 @@ class Parts(Explanation):
     labels: Labels
     state: int
     action: int
-    value: float  # from the learner's own table
-    earnings: dict[str, NDArray[np.float64]]  # by part: (S, A), where it is expected to be earned
+    value: float  # from the agent's own table
+    earnings: dict[str, NDArray[np.float64]]  # by part: (S, A) expected earnings
     totals: dict[str, float]  # by part: its share of the value
-    rest: float  # the share of rewards that no part covers
-    from_start: float  # the part of the value that is left of what the tables started with
-    scale: float  # sum of |weight * reward|: what rounding is measured against
+    rest: float  # the part of the value from rewards that no part covers
+    initial_share: float  # the part of the value that still rests on initial values
+    scale: float  # the sum of |weight * reward|
     tries: int
-    residual: float  # |totals + rest + from_start - value|
+    residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
 
     @classmethod
     def of(
@@ -54,10 +61,15 @@ class Parts(Explanation):
         action: int,
         *,
         value: float,
+        own: bool = True,
         parts: Mapping[str, Part] | None = None,
     ) -> Parts:
-        """Ask the ledger: the weight of every update, times what each part contributed to its reward."""
-        row, weights, lines = audit.row(state, action, method="scan"), audit.weights(state, action), audit.ledger.lines
+        """Compute it from the ledger: the weight of every update times what each part contributed to its reward."""
+        row, weights, lines = (
+            audit.account(state, action, method="scan"),
+            audit.weights(state, action),
+            audit.ledger.lines,
+        )
         used = np.flatnonzero(weights)
         weights, rewards = weights[used], lines.reward[used]
         shape = (labels.n_states, labels.n_actions)
@@ -70,27 +82,33 @@ class Parts(Explanation):
             earnings[name] = earned.astype(np.float64).reshape(shape)
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
         rest = float(weights @ (rewards - covered))
-        residual = abs(sum(totals.values()) + rest + row.from_start - value)
-        return cls(labels, state, action, value, earnings, totals, rest, row.from_start, row.scale, row.tries, residual)
+        residual = abs(sum(totals.values()) + rest + row.initial_share - value) if own else None
+        return cls(
+            labels, state, action, value, earnings, totals, rest, row.initial_share, row.scale, row.tries, residual
+        )
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
-            return [f"In {here!r}, {doing!r} was never tried: its value {self.value:.4f} is what it started with."]
-        lines = [f"In {here!r}, the value {self.value:.4f} of {doing!r} is made of:"]
-        order = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
-        lines += [f"  {total:+8.3f}  {name}" for name, total in order]
-        rest = self.rest if abs(self.rest) > ROUNDING * max(1.0, self.scale) else 0.0
-        lines.append(f"  {rest:+8.3f}  covered by no part")
-        if self.from_start:
-            lines.append(f"  {self.from_start:+8.3f}  left of the values it started with")
-        together = sum(self.totals.values()) + self.rest + self.from_start
-        return [*lines, f"Together {together:.4f}: {self._judged(self.scale)}."]
+            return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
+        lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} consists of:"]
+        rows = [(total, name) for name, total in sorted(self.totals.items(), key=lambda item: -abs(item[1]))]
+        if abs(self.rest) > ROUNDING * max(1.0, self.scale):
+            rows.append((self.rest, "covered by no part"))
+        if self.initial_share:
+            rows.append((self.initial_share, "remaining from initial values"))
+        total = sum(self.totals.values()) + self.rest + self.initial_share
+        return [*lines, *signed_lines(rows), f"{self._sum_text(amount(total), self.scale)}."]
 
-    def to_json(self) -> dict[str, Any]:
-        """The shares of the value, and by part where it is earned."""
-        names = ("value", "totals", "rest", "from_start", "tries", "residual")
+    @property
+    def magnitude(self) -> float:
+        """The sum of |weight * reward|."""
+        return self.scale
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
+        names = ("value", "totals", "rest", "initial_share", "tries", "residual")
         return {
             "question": "parts",
             "state": self.state,
@@ -101,16 +119,16 @@ class Parts(Explanation):
         }
 
 
-def by_reward(lines: Lines) -> dict[str, Part]:
-    """A part for each reward there is, but for 0, which adds nothing.
+def by_reward(lines: LedgerLines) -> dict[str, Part]:
+    """A part for each distinct reward other than 0.
 
-    >>> list(by_reward(Lines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
+    >>> list(by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
     ['reward -1', 'reward +20']
     """
     rewards = np.unique(lines.reward)
-    if len(rewards) > MOST_REWARDS:
+    if len(rewards) > MAX_REWARDS:
         raise ValueError(
-            f"there are {len(rewards):,} different rewards; name the parts you mean: "
+            f"there are {len(rewards):,} different rewards; name the parts: "
             'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
         )
     return {
@@ -129,9 +147,9 @@ def _amounts(
     rewards: NDArray[np.float64],
     labels: Labels,
 ) -> NDArray[np.float64]:
-    """What a part contributed to the reward of each used line."""
+    """What a part contributed to the reward of each used update."""
     if callable(part):
-        return _asked(name, part, pairs, rewards, labels.n_actions)
+        return _amounts_by_function(name, part, pairs, rewards, labels.n_actions)
     try:
         amounts = np.asarray(part, dtype=np.float64)
     except (TypeError, ValueError):
@@ -140,33 +158,51 @@ def _amounts(
             "or a function of (state, action, reward)"
         ) from None
     if amounts.shape != (n_lines,):
-        raise ValueError(
-            f"part {name!r} has shape {amounts.shape}; it needs one number for each of {n_lines:,} updates"
-        )
+        raise ValueError(f"parts[{name!r}] has shape {amounts.shape}; it must have shape (n_updates,) = ({n_lines},)")
     if not np.isfinite(amounts).all():
         where = int(np.flatnonzero(~np.isfinite(amounts))[0])
         raise ValueError(f"part {name!r} is {amounts[where]} at update {where}; parts are finite numbers")
     return amounts[used]
 
 
-def _asked(
+def _amounts_by_function(
     name: str,
     part: Callable[[int, int, float], float],
     pairs: NDArray[np.int32],
     rewards: NDArray[np.float64],
     n_actions: int,
 ) -> NDArray[np.float64]:
-    """A function's amounts, asked once for each different (state, action, reward)."""
+    """The amounts that a function returns, called once for each distinct (state, action, reward)."""
     paid, which = np.unique(rewards, return_inverse=True)
     keys, back = np.unique(pairs.astype(np.int64) * max(1, len(paid)) + which, return_inverse=True)
     amounts = np.empty(len(keys))
     for i, key in enumerate(keys.tolist()):
         pair, reward = divmod(key, len(paid))
         state, action = divmod(pair, n_actions)
-        amount = part(state, action, float(paid[reward]))
-        if not isinstance(amount, (int, float, np.number)) or not np.isfinite(amount):
+        result = part(state, action, float(paid[reward]))
+        if not isinstance(result, (int, float, np.number)) or not np.isfinite(result):
             raise ValueError(
-                f"part {name!r} says {amount!r} of {(state, action, float(paid[reward]))}; parts are finite numbers"
+                f"part {name!r} returned {result!r} for {(state, action, float(paid[reward]))}; parts are finite numbers"
             )
-        amounts[i] = amount
+        amounts[i] = result
     return amounts[back]
+
+
+def layout(why: Parts) -> Bars:
+    """A bar for each part of the reward."""
+    more = {"covered by no part": why.rest, "remaining from initial values": why.initial_share}
+    totals = {**why.totals, **{name: total for name, total in more.items() if total}}
+    title = f"{why.labels.actions[why.action]}: what its value {amount(why.value)} consists of"
+    return Bars(title, why.labels.words(why.state), tuple(totals), (Series("part", tuple(totals.values())),), "value")
+
+
+@question("parts", "which rewards it consists of", answer=Parts, layout=layout, needs=["updates"], place=60)
+def ask(run: Run, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
+    """Which parts of the reward a value consists of; by default, one part for each distinct reward.
+
+    ``parts``: by name, what a part contributed to each update's reward: an array with a number for each update
+    of the ledger, or a function of (state, action, reward), all three as numbers.
+    """
+    at, chosen = run.resolve(state, action)
+    value = float(run.values[at.index, chosen])
+    return Parts.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values, parts=parts)

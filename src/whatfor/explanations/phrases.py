@@ -1,117 +1,155 @@
-"""Pieces of sentences that several answers are made of."""
+"""Parts of sentences that several answers share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
 from whatfor.beliefs.course import Course
+from whatfor.explanation import MIN_SHOWN
 from whatfor.labels import Labels
+from whatfor.text import amount, count, percent
 
-#: A course at least this likely is told as what the agent expects; below, as one of the ways it may go.
+#: A course that is at least this likely counts as expected.
 LIKELY = 0.8
-#: An action learned from less often than this has been learned from "only" so often.
-FEW = 10
+#: With at least this probability unknown, a chance near 0 is called unknown.
+MIN_ALL_UNKNOWN = 0.995
+#: A smaller share is not stated in a sentence.
+MIN_STATED_SHARE = 0.005
+#: A smaller number of updates is called "only" that many.
+FEW_UPDATES = 10
 
 
-class Plan(NamedTuple):
-    """What an agent means to come to, in words."""
+class Expectation(NamedTuple):
+    """What an agent expects to reach, in words."""
 
-    said: str = (
-        ""  # "to pick up the passenger at Y in 8 steps and to deliver at R 5 steps later"; nothing: no single way
-    )
-    reason: bool = False  # whether one would act for its sake
+    text: str = ""  # "to pick up the passenger at Y in 8 steps and to deliver at R 5 steps later"; empty: no likely one
+    reason: bool = False  # whether it is a reason to take the action
 
 
-def plan(labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int) -> Plan:
-    """What an agent expects to come to: by its likeliest course, or by how it expects the episode to end."""
+def expectation(
+    labels: Labels, course: Course | None, chances: dict[str, float], unknown: float, state: int
+) -> Expectation:
+    """What an agent expects to reach: by its likeliest course, or else by the chances of endings."""
     if course is None:
-        return _ends(labels, chances, unknown, state)
+        return _endings(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
         pair = course.pairs[course.comes_back_to]
         again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
-        return Plan(f"to come back {again} after {count(len(course.pairs), 'step')}, again and again")
+        return Expectation(f"to come back {again} after {count(len(course.pairs), 'step')}, again and again")
     if course.ending_chance >= LIKELY:
-        found = _milestones(labels, course)
-        if found:
+        milestones = _milestones(labels, course)
+        if milestones:
             good = (
                 course.ending is not None and course.ending != "timed out" and not labels.ending_is_bad(course.ending)
             )
-            return Plan(_listed(found, course), good or course.ending is None)
-    return _ends(labels, chances, unknown, course.pairs[-1][0])
+            return Expectation(_in_order(milestones, course), good or course.ending is None)
+    return _endings(labels, chances, unknown, course.pairs[-1][0])
 
 
-def _ends(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Plan:
-    """By how it expects the episode to end."""
+def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
+    """What it expects by the chances of endings."""
     if chances:
-        said = [f"{labels.ending_said(name, last)} ({chance:.0%})" for name, chance in _largest_first(chances)]
-        rest = f", as far as it knows ({unknown:.0%} unknown)" if unknown >= 0.005 else ""
-        return Plan("to " + _and(said) + rest)
-    return Plan()
+        ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
+        rest = f"; {percent(unknown)} unknown" if unknown >= MIN_STATED_SHARE else ""
+        return Expectation("to " + _join(ways, "or") + rest)
+    return Expectation()
 
 
-def expecting(why: Plan, hedged: str = "") -> str:
-    """What follows "it moves south": a reason, or an expectation that is none; what has to be hedged is no reason."""
-    if why.reason and not hedged:
-        return f" because it expects {why.said}"
-    return f"; {hedged}it expects {why.said}" if why.said else ""
+def expectation_clause(why: Expectation, hedge: str = "") -> str:
+    """The clause after "it moves south": a reason, or an expectation that is not one; a hedged expectation is never a reason."""
+    if why.reason and not hedge:
+        return f" because it expects {why.text}"
+    return f"; {hedge}it expects {why.text}" if why.text else ""
 
 
-def as_way(labels: Labels, course: Course | None) -> str:
-    """A likely course as one line of actions: "south, west × 2, pick up"; nothing where none is likely."""
+def action_sequence(labels: Labels, course: Course | None) -> str:
+    """The actions of a likely course: "south, west × 2, pick up"; empty if none is likely."""
     if course is None or course.ending_chance < LIKELY or len(course.pairs) < 2:
         return ""
     runs = [(name, len(list(group))) for name, group in groupby(labels.actions[a] for _, a in course.pairs)]
-    way = ", ".join(name if times == 1 else f"{name} × {times}" for name, times in runs)
+    sequence = ", ".join(name if times == 1 else f"{name} × {times}" for name, times in runs)
     if course.ending is not None:
-        return way
-    return way + (", and again" if course.comes_back_to is not None else ", and what then follows it has not learned")
+        return sequence
+    return sequence + (", and again" if course.comes_back_to is not None else ", then unknown")
 
 
-def experience(tries: int | None, start: float, unknown: float) -> list[str]:
-    """How much an expectation rests on: how often it was tried, and what is still the start."""
+def experience(tries: int | None, initial: float, unknown: float) -> list[str]:
+    """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
     if tries is None:
         return []
-    only = "only " if tries < FEW else ""
-    said = [f"It has learned from that {only}{'once' if tries == 1 else count(tries, 'time')}"]
-    if start >= 0.005:
-        said.append(f"{start:.0%} of its weight is still on the value it started with")
-    if unknown - start >= 0.005:
-        said.append(f"it expects {unknown - start:.2g} visits where it has not learned what follows")
-    return ["; ".join(said) + "."]
+    only = "only " if tries < FEW_UPDATES else ""
+    parts = [f"It has updated this value {only}{'once' if tries == 1 else count(tries, 'time')}"]
+    if initial >= MIN_STATED_SHARE:
+        parts.append(f"{percent(initial)} of the weight is still on the initial value")
+    if unknown - initial >= MIN_STATED_SHARE:
+        parts.append(f"{unknown - initial:.2g} of its expected visits are bootstrapped from initial values")
+    return ["; ".join(parts) + "."]
+
+
+def not_significant(gap: float, noise: float | None) -> str:
+    """Whether a gap is within two standard errors, in words; empty if it is not, or if they are unknown.
+
+    >>> not_significant(0.024, 0.013), not_significant(-1.0, 0.013), not_significant(1.0, None)
+    ('not significant: two standard errors of the difference are 0.026', '', '')
+    """
+    if noise is None or abs(gap) >= 2.0 * noise:
+        return ""
+    return f"not significant: two standard errors of the difference are {2.0 * noise:.2g}"
+
+
+def all_unknown(chance: float, unknown: float) -> bool:
+    """Whether a chance is near 0 only because nearly everything is unknown."""
+    return chance < MIN_SHOWN and unknown >= MIN_ALL_UNKNOWN
+
+
+def counted(number: str, noun: str) -> str:
+    """A formatted number with its noun.
+
+    >>> counted("1", "step"), counted("1.5", "step")
+    ('1 step', '1.5 steps')
+    """
+    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
+
+
+def signed_lines(rows: Iterable[tuple[float, str]]) -> list[str]:
+    """A line for each signed number and its name, aligned.
+
+    >>> signed_lines([(0.002182, "south"), (0.0, "others")])
+    ['  +0.002182  south', '          0  others']
+    """
+    texts = [(amount(number, signed=True), name) for number, name in rows]
+    width = max((8, *(len(number) for number, _ in texts)))
+    return [f"  {number:>{width}}  {name}" for number, name in texts]
 
 
 def _milestones(labels: Labels, course: Course) -> list[tuple[int, str, float]]:
-    """Step, what happens then, and the reward of it."""
-    found = []
+    """The milestones of a course: step, phrase, and the reward at the end."""
+    milestones = []
     for step, ((state, _), (following, _)) in enumerate(zip(course.pairs, course.pairs[1:], strict=False)):
-        said = labels.reached(state, following)
-        if said is not None:
-            found.append((step, said, 0.0))
+        phrase = labels.milestone_phrase(state, following)
+        if phrase is not None:
+            milestones.append((step, phrase, 0.0))
     if course.ending is not None:
         last = len(course.pairs) - 1
-        found.append((last, labels.ending_said(course.ending, course.pairs[last][0]), course.rewards[last]))
-    return found
+        milestones.append((last, labels.ending_phrase(course.ending, course.pairs[last][0]), course.rewards[last]))
+    return milestones
 
 
-def _listed(found: list[tuple[int, str, float]], course: Course) -> str:
-    said, before = [], -1
-    for n, (step, what, reward) in enumerate(found):
+def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
+    parts, before = [], -1
+    for n, (step, what, reward) in enumerate(milestones):
         ahead = step - before
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
-        said.append(f"to {what} {when}" + (f" ({reward:+.3g})" if reward > 0.0 else ""))
+        parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
         before = step
-    sure = "" if course.ending_chance >= 0.99 else f", with a chance of {course.ending_chance:.0%}"
-    return _and(said) + sure
+    sure = "" if course.ending_chance >= 0.99 else f", with a chance of {percent(course.ending_chance)}"
+    return _join(parts, "and") + sure
 
 
-def count(number: int, what: str) -> str:
-    """So many of something: "1 time", "1,234 times"."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def _and(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _join(parts: list[str], word: str) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
 def _largest_first(numbers: dict[str, float]) -> list[tuple[str, float]]:

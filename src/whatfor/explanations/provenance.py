@@ -1,30 +1,41 @@
-"""Which experience a value is made of."""
+"""Which experience a value comes from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.noise import ahead, effective, sampling_error
-from whatfor.explanations.explanation import FAINT, Explanation
-from whatfor.explanations.phrases import count
+from whatfor.explanation import MIN_SHOWN, Explanation
+from whatfor.explanations.phrases import signed_lines
 from whatfor.labels import Labels
+from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
+from whatfor.question import Action, State, question
+from whatfor.text import amount, count, percent
 
-MOST_EPISODES = 5
-#: An influence below this share of what is at stake is none.
-NOISE = 1e-9
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+#: The number of episodes that sentences list.
+MAX_EPISODES = 5
+#: The number of bars and of points of a line in a picture.
+MAX_BARS, MAX_POINTS = 10, 300
+#: The number of updates that a page lists, and of episodes that it can replay.
+MAX_UPDATES, MAX_REPLAYED = 200, 60
+#: An influence, a luck or a standard error below this share of the magnitude is rounding.
+ROUNDING_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
 class Provenance(Explanation):
-    """The account of a value: weights of updates, which times their rewards sum to it.
+    """The weights of updates: weights times rewards sum to the value.
 
-    The account is not the influence: what deleting an update would change is its weight times its TD error, and by
-    that episodes are ranked.
+    Episodes are ranked by influence, which is not the weight: deleting an update changes the value by its weight
+    times its TD error.
     """
 
     labels: Labels
@@ -33,24 +44,24 @@ class Provenance(Explanation):
     value: float
     weights: NDArray[np.float64]  # (n,) weight of every update
     rewards: NDArray[np.float64]  # (n,)
-    influence: NDArray[np.float64]  # (n,) weight times TD error at that moment: what deleting the update takes away
-    episodes: NDArray[np.int64]  # (n,) in which the experience was made
+    influence: NDArray[np.float64]  # (n,) weight times TD error: what deleting the update takes away
+    episodes: NDArray[np.int64]  # (n,) the episode of each update
     steps: NDArray[np.int64]  # (n,)
-    from_start: float  # the part of the value that is left of what the tables started with
-    effective: float  # so many equally weighted updates would be as many: (sum of weights)^2 / sum of squares
-    standard_error: float  # sampling error that the spread of the updates implies; too small for rarely tried actions
-    stale: float  # share of the weight that flowed through actions the agent would no longer take
-    luck: float  # the part of the value that is rewards above or below their mean
-    residual: float  # |weights times rewards + from_start - value|
+    initial_share: float  # the part of the value that still rests on initial values
+    effective: float  # the effective number of updates: (sum of weights)^2 / sum of squares
+    standard_error: float  # from the spread of the updates; too small for rarely tried actions
+    stale: float  # the share of the weight that bootstraps from actions the agent would no longer take
+    luck: float  # the part of the value from rewards above or below their mean
+    residual: float | None  # |weights times rewards + initial_share - value|; None: the value is not the agent's own
 
     @classmethod
-    def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float) -> Provenance:
-        """Ask the ledger."""
+    def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float, own: bool = True) -> Provenance:
+        """Compute it from the ledger."""
         lines, weights = audit.ledger.lines, audit.weights(state, action)
-        episodes, steps = audit.ledger.made()
+        episodes, steps = audit.ledger.episodes_and_steps()
         used = np.flatnonzero(weights)
-        from_start = audit.row(state, action, method="scan").from_start
-        account = float(weights @ lines.reward) + from_start
+        initial_share = audit.account(state, action, method="scan").initial_share
+        account = float(weights @ lines.reward) + initial_share
         pairs = lines.cell % (labels.n_states * labels.n_actions)
         counts = np.maximum(np.bincount(pairs, minlength=labels.n_states * labels.n_actions), 1)
         mean = np.bincount(pairs, weights=lines.reward, minlength=len(counts)) / counts
@@ -64,35 +75,35 @@ class Provenance(Explanation):
             influence=weights * audit.errors,
             episodes=episodes,
             steps=steps,
-            from_start=from_start,
+            initial_share=initial_share,
             effective=effective(audit.ledger, used, weights[used]),
-            standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.folded.ravel())[0],
+            standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.recomputed.ravel())[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
-            residual=abs(account - value),
+            residual=abs(account - value) if own else None,
         )
 
-    def telling(self, most: int = MOST_EPISODES) -> list[tuple[int, float]]:
-        """The most telling episodes and what each contributes by its influence; the largest first."""
+    def most_influential(self, most: int = MAX_EPISODES) -> list[tuple[int, float]]:
+        """The episodes with the largest influence, and that influence."""
         if len(self.episodes) == 0:
             return []
         by_episode = np.bincount(self.episodes, weights=self.influence)
         order = np.argsort(-np.abs(by_episode), kind="stable")[:most]
         return [
-            (int(episode), float(by_episode[episode])) for episode in order if abs(by_episode[episode]) > self._noise
+            (int(episode), float(by_episode[episode])) for episode in order if abs(by_episode[episode]) > self._rounding
         ]
 
     @property
-    def _noise(self) -> float:
-        """What is smaller than this does not tell anything."""
-        return NOISE * max(1.0, float(self.weights @ np.abs(self.rewards)))
+    def _rounding(self) -> float:
+        """Smaller influences, lucks and standard errors are rounding."""
+        return ROUNDING_SHARE * max(1.0, self.magnitude)
 
     def by_episode(self, most: int) -> list[dict[str, float]]:
-        """The episodes that weigh most, in their order: weight and influence of each."""
+        """The heaviest episodes, in order of time: weight and influence of each."""
         if len(self.episodes) == 0:
             return []
         weights, influence = (np.bincount(self.episodes, weights=what) for what in (self.weights, self.influence))
-        influence[np.abs(influence) <= self._noise] = 0.0
+        influence[np.abs(influence) <= self._rounding] = 0.0
         heaviest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
         return [{"episode": int(n), "weight": float(weights[n]), "influence": float(influence[n])} for n in heaviest]
 
@@ -101,36 +112,58 @@ class Provenance(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
-            return [f"In {here!r}, {doing!r} was never learned from: its value is what it started with."]
-        scale = max(1.0, float(self.weights @ np.abs(self.rewards)))
-        sure = self.standard_error <= 1e-9 * scale
-        spread = "All of them agree" if sure else f"Their spread implies a standard error of {self.standard_error:.2g}"
+            return [f"In {here!r}, {doing!r} was never learned from: its value is the initial value."]
+        first, last = f"{used[0]:,}", f"{used[-1]:,}"
+        episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
-            f"In {here!r}, the value {self.value:.4f} of {doing!r} was learned in {count(len(used), 'episode')}, "
-            f"from {used[0]:,} to {used[-1]:,}; its updates weigh as much as {count(round(self.effective), 'equal one')}.",
-            f"{spread}; {self._shares()}.",
+            f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {episodes} "
+            f"(effective number of updates, including those of later states: {round(self.effective):,}).",
+            f"{self._spread_text()}; {self._stale_text()}; {self._luck_text()}.",
         ]
-        telling = self.telling()
-        if not telling:
-            return [*lines, "No single episode stands out: forgetting any one would change nothing."]
-        if abs(telling[0][1]) < FAINT * scale:
+        most_influential = self.most_influential()
+        if not most_influential:
+            return [*lines, "No single episode stands out: deleting any one would not change the value."]
+        largest = abs(most_influential[0][1])
+        if largest < MIN_SHOWN * max(1.0, self.magnitude):
             return [
                 *lines,
-                f"No single episode stands out: forgetting any one would change it by at most {abs(telling[0][1]):.1g}.",
+                f"No single episode stands out: deleting any one would change the value by at most {largest:.1g}.",
             ]
-        lines.append("The most telling episodes (what forgetting each would take away):")
-        return lines + [f"  {amount:+8.4f}  episode {episode:,}" for episode, amount in telling]
+        lines.append("The most influential episodes (contribution of each to the value):")
+        return lines + signed_lines((change, f"episode {episode:,}") for episode, change in most_influential)
 
-    def _shares(self) -> str:
-        stale = f"{self.stale:.1%} of the weight" if self.stale >= 5e-4 else "hardly any weight"
-        noise = float(np.abs(self.luck)) > 1e-9 * max(1.0, float(self.weights @ np.abs(self.rewards)))
-        luck = f"luck made {self.luck:+.3g} of it" if noise else "luck had no part in it"
-        return f"{stale} went through actions it would no longer take; {luck}"
+    def _spread_text(self) -> str:
+        if round(self.effective) <= 1:
+            return "One update has no spread, so the standard error is unknown"
+        if self.standard_error <= self._rounding:
+            return "All updates agree"
+        return f"The spread of the updates implies a standard error of {self.standard_error:.2g}"
 
-    def to_json(self) -> dict[str, Any]:
-        """The numbers, and the updates that carry weight, the heaviest first."""
+    def _stale_text(self) -> str:
+        return f"{percent(self.stale)} of the weight comes from targets bootstrapped from actions that are no longer greedy"
+
+    def _luck_text(self) -> str:
+        if abs(self.luck) <= self._rounding:
+            return "reward noise contributes nothing"
+        within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
+        return f"reward noise contributes {amount(self.luck, signed=True)} to the value{within}"
+
+    @property
+    def magnitude(self) -> float:
+        """The sum of |weights times rewards|."""
+        return float(self.weights @ np.abs(self.rewards))
+
+    def page(self) -> dict[str, Any]:
+        """The heaviest updates, and the heaviest episodes, each of which can be replayed."""
+        answer = self.to_json()
+        left_out = max(0, len(answer["updates"]) - MAX_UPDATES)
+        answer["updates"] = answer["updates"][:MAX_UPDATES]
+        return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MAX_REPLAYED)}
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         order = np.argsort(-self.weights, kind="stable")[: np.count_nonzero(self.weights)]
-        names = ("effective", "standard_error", "stale", "luck", "from_start", "value", "residual")
+        names = ("effective", "standard_error", "stale", "luck", "initial_share", "value", "residual")
         return {
             "question": "provenance",
             "state": self.state,
@@ -151,12 +184,60 @@ class Provenance(Explanation):
 
 
 def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
-    """The share of the weight that looked ahead along actions which are no longer the best."""
+    """The share of the weight that bootstraps from actions which are no longer the best."""
     ledger = audit.ledger
     used = np.flatnonzero(weights)
-    values = audit.folded.sum(axis=0)
+    values = audit.recomputed.sum(axis=0)
     old = np.tile((values < values.max(axis=1, keepdims=True)).ravel().astype(np.float64), ledger.n_tables)
-    discount, found, _ = ahead(ledger, used, old, None)
-    passed = weights[used] * discount
-    total = float(passed.sum())
-    return float(passed @ found) / total if total else 0.0
+    discount, share, _ = ahead(ledger, used, old, None)
+    bootstrapped = weights[used] * discount
+    total = float(bootstrapped.sum())
+    return float(bootstrapped @ share) / total if total else 0.0
+
+
+def layout(why: Provenance) -> Layout:
+    """The most influential episodes, and when the weight was gathered."""
+    title = f"{why.labels.actions[why.action]}: which experience its value {amount(why.value)} comes from"
+    if not why.weights.any():
+        return Bars(title, why.labels.words(why.state), (), (Series("influence", ()),), "no experience")
+    most_influential = why.most_influential(MAX_BARS)
+    bars = Bars(
+        title="the most influential episodes",
+        caption="",
+        names=tuple(f"episode {episode:,}" for episode, _ in most_influential),
+        series=(Series("influence", tuple(change for _, change in most_influential)),),
+        axis="contribution to the value",
+    )
+    x, gathered = _gathered(why)
+    lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
+    if not most_influential:
+        return replace(lines, title=title, caption=why.labels.words(why.state))
+    return Panels(
+        title=title,
+        caption=why.labels.words(why.state),
+        panels=(bars, lines),
+        columns=2,
+        shared=False,
+    )
+
+
+def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The weight gathered over training, at no more episodes than a picture can show."""
+    gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
+    at = np.unique(np.linspace(0, len(gathered) - 1, min(MAX_POINTS, len(gathered))).astype(int))
+    return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
+
+
+@question(
+    "provenance",
+    "which experience that comes from",
+    answer=Provenance,
+    layout=layout,
+    needs=["updates"],
+    place=50,
+)
+def ask(run: Run, state: State, action: Action | None = None) -> Provenance:
+    """Which experience a value comes from; by default, that of the best action."""
+    at, chosen = run.resolve(state, action)
+    value = float(run.values[at.index, chosen])
+    return Provenance.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values)

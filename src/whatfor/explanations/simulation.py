@@ -1,23 +1,32 @@
-"""What really followed when the policy was played: forward simulation."""
+"""Forward simulation: what happens when the policy is played."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.simulated import SimulatedBeliefs
-from whatfor.explanations.explanation import Explanation, last_step
+from whatfor.beliefs.situation import Situation
+from whatfor.explanation import Explanation
+from whatfor.explanations.phrases import counted
 from whatfor.history import Evaluation
-from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
-from whatfor.labels import ENDINGS, Labels
-from whatfor.worlds.rolling import Rollouts
+from whatfor.kernels.recursion import TIMED_OUT
+from whatfor.labels import Labels
+from whatfor.layouts.shapes import Layout
+from whatfor.maps import Facets, map_of
+from whatfor.question import Action, Parameter, State, question
+from whatfor.text import amount, percent
+from whatfor.worlds.adapter import Enter
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 Interval = tuple[float, float]
-#: Intervals hold with this chance.
-SURE = 0.95
+#: The confidence level of intervals.
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -34,31 +43,34 @@ class Simulation(Explanation):
     value: float  # the mean return, discounted as the agent learned
     interval: Interval  # 95 % interval for it (Student's t)
     value_error: float  # its standard error
-    chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was cut
+    chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was truncated
     intervals: dict[str, Interval]  # 95 % intervals for those (Clopper and Pearson)
     length: float  # steps, on average
-    beyond: float  # discounted weight of what lies beyond rollouts that were cut, on average
-    residual: float  # |earnings - value|
+    beyond: float  # the mean discounted weight of what lies beyond truncated rollouts
+    discount: float
+    residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
-    def of(cls, beliefs: SimulatedBeliefs, state: int, action: int) -> Simulation:
-        """Play, and count."""
-        rollouts, labels = beliefs.rollouts(state, action), beliefs.labels
-        earnings, returns = beliefs.earnings(state, action), beliefs.returns(state, action)
+    def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
+        """Play the rollouts and summarize them."""
+        if beliefs.n < 2:
+            raise ValueError(f"rollouts is {beliefs.n}; at least 2 are needed for an interval")
+        rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
+        earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
-        counts = _ended(rollouts, labels)
+        counts = rollouts.ending_counts(labels)
         return cls(
             labels=labels,
-            state=state,
+            state=at.index,
             action=action,
             rollouts=len(rollouts),
-            visits=beliefs.visits(state, action),
-            visits_error=beliefs.visits_error(state, action),
+            visits=beliefs.visits(at, action),
+            visits_error=beliefs.visits_error(at, action),
             earnings=earnings,
             value=played.mean,
             interval=(played.low, played.high),
             value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
-            chances={name: count / len(rollouts) for name, count in counts.items()},
+            chances=rollouts.ending_shares(labels),
             intervals={name: _interval(count, len(rollouts)) for name, count in counts.items()},
             length=float(rollouts.lengths.mean()),
             beyond=float(
@@ -66,26 +78,27 @@ class Simulation(Explanation):
                     rollouts.ending == TIMED_OUT, np.power(beliefs.discount, rollouts.lengths, dtype=float), 0.0
                 ).mean()
             ),
-            residual=abs(float(earnings.sum()) - played.mean),
+            discount=beliefs.discount,
         )
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         low, high = self.interval
-        between = f" (95 % interval {low:.4g} to {high:.4g})" if high > low else ", every time"
+        notes = [] if self.discount == 1.0 else ["discounted"]
+        notes += [f"95 % interval {amount(low)} to {amount(high)}" if high > low else "identical in all rollouts"]
         lines = [
-            f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then as it now thinks best: "
-            f"it earned {self.value:.4g}{between}, in {self.length:.3g} steps on average.",
-            "It ended so:",
+            f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
+            f"Playing its policy gives a return of {amount(self.value)} ({', '.join(notes)}), in {counted(f'{self.length:.3g}', 'step')} on average.",
+            "How the episodes ended:",
         ]
         for name, chance in self.chances.items():
             low, high = self.intervals[name]
-            lines.append(f"  {chance:6.1%}  {name} (95 % interval {low:.1%} to {high:.1%})")
+            lines.append(f"  {percent(chance):>7}  {name} (95 % interval {percent(low)} to {percent(high)})")
         return lines
 
-    def to_json(self) -> dict[str, Any]:
-        """The means and their intervals."""
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
         return {
             "question": "simulation",
             "state": self.state,
@@ -96,7 +109,6 @@ class Simulation(Explanation):
             "chances": self.chances,
             "intervals": {name: list(interval) for name, interval in self.intervals.items()},
             "length": self.length,
-            "residual": self.residual,
             "visits": self._map(self.visits),
             "visits_error": self._map(self.visits_error),
             "earnings": self._map(self.earnings),
@@ -104,22 +116,52 @@ class Simulation(Explanation):
         }
 
 
-def _ended(rollouts: Rollouts, labels: Labels) -> dict[str, int]:
-    """How often each ending came, the most frequent first; an end without a name is told by its last step."""
-    names = [*ENDINGS, *labels.ending_names]
-    last = rollouts.first[1:] - 1
-    counts: dict[str, int] = {}
-    for code, pair, reward in zip(rollouts.ending, rollouts.pair[last], rollouts.reward[last], strict=True):
-        state, action = divmod(int(pair), labels.n_actions)
-        name = last_step(labels, state, action, float(reward)) if code == TERMINATED else names[ending_place(int(code))]
-        counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-
 def _interval(count: int, of: int) -> Interval:
-    from scipy.special import betaincinv
+    from scipy.stats import binomtest  # takes half a second to import
 
-    tail = (1.0 - SURE) / 2.0
-    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, of - count, 1.0 - tail)) if count < of else 1.0
-    return low, high
+    interval = binomtest(count, of).proportion_ci(CONFIDENCE)
+    return float(interval.low), float(interval.high)
+
+
+def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
+    """A map of the mean visits."""
+    return map_of(
+        why.labels,
+        why.visits,
+        title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}",
+        caption=why.labels.words(why.state),
+        quantity="mean visits",
+        state=why.state,
+        facets=facets,
+    )
+
+
+ROLLOUTS = Parameter("rollouts", "the number of episodes to play", "number")
+
+
+@question(
+    "simulation",
+    "what happens when it plays",
+    answer=Simulation,
+    layout=layout,
+    needs=["play"],
+    parameters=(ROLLOUTS,),
+    place=90,
+)
+def ask(
+    run: Run,
+    state: State,
+    action: Action | None = None,
+    *,
+    rollouts: int = 1_000,
+    seed: int = 0,
+    env: Any = None,
+    enter: Enter | None = None,
+) -> Simulation:
+    """What happens when the greedy policy is played from a state; by default, after its best action.
+
+    ``env``: the environment to play in, if a loaded run cannot create its own, or another one.
+    ``enter``: a function (env, state, rng) that puts the environment into a state, if whatfor cannot.
+    """
+    beliefs = run.playing.simulated(env, rollouts, seed, enter)
+    return Simulation.of(beliefs, *run.resolve(state, action))

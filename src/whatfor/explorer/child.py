@@ -1,4 +1,4 @@
-"""What the forked process does: compute answers, and nothing that its parent began."""
+"""The forked process that computes answers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MAX_ALARM = 2**31 - 1
 
 
 def answer_requests(desk: Desk, channel: socket.socket, seconds: int) -> NoReturn:
-    """Answer the requests that come in, until there are no more; this process ends then, without its parent's clean-up."""
+    """Answer requests until there are no more; then the process ends, without its parent's clean-up."""
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):  # they may reach this process, too; its parent ends it
+        for number in (signal.SIGINT, signal.SIGTERM):  # its parent ends it
             signal.signal(number, lambda *_: None)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         release_server_sockets()
@@ -51,7 +51,7 @@ def answer_requests(desk: Desk, channel: socket.socket, seconds: int) -> NoRetur
 
 
 def _receive(channel: socket.socket, requests: queue.SimpleQueue[bytes]) -> None:
-    """Put requests, one a line, into a queue; at the end of them the parent is gone, or needs this process no more."""
+    """Put requests, one a line, into a queue; at their end the parent is gone, or has closed the channel."""
     with suppress(OSError), channel.makefile("rb") as lines:
         for line in lines:
             requests.put(line)
@@ -60,7 +60,7 @@ def _receive(channel: socket.socket, requests: queue.SimpleQueue[bytes]) -> None
 
 def _reply(desk: Desk, request: bytes) -> tuple[int, bytes]:
     try:
-        return ANSWERED, desk.encoded(*json.loads(request))
+        return ANSWERED, desk.encode(*json.loads(request))
     except ValueError as error:
         return REFUSED, str(error).encode(errors="replace")
     except BaseException as error:  # also what an environment does to end the process
@@ -68,9 +68,9 @@ def _reply(desk: Desk, request: bytes) -> tuple[int, bytes]:
 
 
 def release_server_sockets() -> None:
-    """Let go of the sockets of the servers in this process: connections would stay open when their server closes them.
+    """Close the sockets of the parent's servers here: else connections stay open after the server closes them.
 
-    Other sockets are left alone: an environment may speak through one to its simulator.
+    Other sockets stay: an environment may use one to reach its simulator.
     """
     found: dict[int, tuple[int, bool]] = {}  # by descriptor, its port and whether it listens
     for descriptor in _descriptors():
@@ -88,7 +88,7 @@ def release_server_sockets() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor, (port, _) in found.items():
         if port in ports:
-            os.dup2(nothing, descriptor, inheritable=False)  # the number stays taken: an object still holds it
+            os.dup2(nothing, descriptor, inheritable=False)  # keeps the number in use: an object still refers to it
     os.close(nothing)
 
 

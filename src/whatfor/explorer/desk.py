@@ -1,46 +1,30 @@
-"""Desk: what a page asks of a run, answered as JSON; the same for a file and for a server."""
+"""Desk: answers the requests of a page as JSON, for a report and for a server."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from whatfor.beliefs.protocol import Seeing
-from whatfor.explanations import Comparison, Contrast, Explanation, Intention, Outcomes, Provenance, Timeline
-from whatfor.explanations.explanation import ROUNDING
-from whatfor.explorer.episodes import begun, greedy, key_of, latest, new, past, starts, state_in, title_of
-from whatfor.layouts import layout_of
-from whatfor.layouts.places import picture_of, places_of
+from whatfor.caching import Cache
+from whatfor.explanation import Badge, Explanation
+from whatfor.explorer.episodes import greedy, key_of, latest, new, new_episodes, past, starts, state_in, title_of
+from whatfor.jsonable import jsonable
+from whatfor.maps import picture_of, places_of
+from whatfor.question import QUESTIONS, Parameter, Question, layout_of, question_of, why_not
 from whatfor.runs import Run
-from whatfor.worlds.entering import Enter
+from whatfor.worlds.adapter import Enter
 
-#: What can be asked, and how the page calls it.
-QUESTIONS = {
-    "intention": "what it expects",
-    "contrast": "why not another action",
-    "outcomes": "how it expects to end",
-    "timeline": "when it expects what",
-    "provenance": "which experience that comes from",
-    "comparison": "belief and reality",
-}
-#: Those that read the ledger.
-OF_LEDGERS = ("timeline", "provenance")
-#: The pictures of an answer besides the first, by what ``layout_of`` is told.
-MORE_PICTURES: dict[type[Explanation], tuple[str, ...]] = {Contrast: ("parts",), Comparison: ("difference", "endings")}
-#: A network has to be asked at every step, so that a rollout takes a thousand times as long.
+#: Rollouts of a simulation; fewer where a network chooses every action, which is a thousand times slower.
 ROLLOUTS, FEW_ROLLOUTS = 300, 20
-HORIZON = 20
 CHECKPOINTS = 10
-#: Of the updates and episodes behind a value, so many are told.
-MOST_UPDATES, MOST_EPISODES = 200, 60
-#: Runs of earlier times that are kept.
-KEPT = 12
+#: Cached runs of earlier times.
+MAX_EARLIER = 12
 #: Points of the learning curve.
 CURVE = 120
 
@@ -57,21 +41,21 @@ class Desk:
         starts: list[str] | None = None,
         enter: Enter | None = None,
     ) -> None:
-        _ = run.beliefs  # without any, nothing can be answered: told now, not request by request
+        _ = run.beliefs  # fails here, not in every request, where there are none
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
-        self.rollouts = FEW_ROLLOUTS if run.plays_by_network else ROLLOUTS
-        self._earlier: OrderedDict[int, Run] = OrderedDict()
-        self._given = starts
-        #: By request, who answers it and what it takes.
-        self._asked: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
+        self.rollouts = FEW_ROLLOUTS if run.playing.plays_network else ROLLOUTS
+        self._earlier = Cache[int, Run](MAX_EARLIER)
+        self._own_starts = starts
+        #: By request: the method that answers it, and its parameters.
+        self._requests: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
             "run": (self._about, ()),
             "state": (self._state, ("state", "as_of")),
-            "answer": (self._answer, ("question", "state", "action", "instead", "as_of")),
+            "answer": (self._answer, ("question", "state", "action", "as_of", *_parameter_names())),
             "episodes": (self._episodes, ()),
             "episode": (self._episode, ("key", "as_of")),
         }
 
-    def ask(self, what: str, given: Mapping[str, str]) -> dict[str, Any]:
+    def ask(self, what: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """The answer to one request.
 
         >>> from whatfor.ledger import Ledger
@@ -82,43 +66,35 @@ class Desk:
         >>> desk.ask("answer", {"question": "intention", "state": "0"})["badge"]["words"]
         'exact'
         """
-        if what not in self._asked:
-            raise ValueError(f"there is no request {what!r}; there are {', '.join(self._asked)}")
-        answered, known = self._asked[what]
-        for name in given:
+        if what not in self._requests:
+            raise ValueError(f"there is no request {what!r}; there are {', '.join(self._requests)}")
+        method, known = self._requests[what]
+        for name in parameters:
             if name not in known:
                 raise ValueError(f"{what} takes {', '.join(known) or 'nothing'}, not {name!r}")
-        answer: dict[str, Any] = plain(answered(given))
+        answer: dict[str, Any] = jsonable(method(parameters))
         return answer
 
-    def encoded(self, what: str, given: Mapping[str, str]) -> bytes:
+    def encode(self, what: str, parameters: Mapping[str, str]) -> bytes:
         """The answer as JSON, in bytes."""
-        return json.dumps(self.ask(what, given), ensure_ascii=False, allow_nan=False).encode()
+        return json.dumps(self.ask(what, parameters), ensure_ascii=False, allow_nan=False).encode()
 
     # -- requests --------------------------------------------------------------------------
 
     def _about(self, _: Mapping[str, str]) -> dict[str, Any]:
         run, ledger = self.run, self.run.ledger
         learner, world = run.settings.get("learner", {}), run.settings.get("world", {})
-        without: dict[str, str] = {}
-        if ledger is None:
-            unread = OF_LEDGERS if isinstance(run.beliefs, Seeing) else (*OF_LEDGERS, "outcomes")
-            without = dict.fromkeys(unread, "needs the ledger of a tabular run, and this run has none")
-        if run.labels.n_actions < 2:
-            without["contrast"] = "there is only one action"
-        if self.unplayable is not None:
-            without["comparison"] = self.unplayable
         return {
             "name": self.name
             or str(world.get("id") or run.settings.get("environment", {}).get("id") or run.labels.kind or "a run"),
-            "learner": str(learner.get("name", "own loop")),
+            "learner": str(learner.get("name", "custom loop")),
             "episodes": len(run.history) or (0 if ledger is None else ledger.n_episodes),
             "updates": 0 if ledger is None else len(ledger),
             "states": run.labels.n_states,
             "actions": list(run.labels.actions),
             "kind": run.labels.kind,
-            "questions": QUESTIONS,
-            "without": without,
+            "questions": {name: self._describe(question) for name, question in QUESTIONS.items()},
+            "unavailable": {name: why for name, one in QUESTIONS.items() if (why := self._refusal(one)) is not None},
             "trust": None if run.trust is None else run.trust.to_json(),
             "checkpoints": self.checkpoints(),
             "curve": _curve(run),
@@ -126,186 +102,193 @@ class Desk:
         }
 
     def checkpoints(self) -> list[int]:
-        """Numbers of episodes to look back to, the last one the present; close together where most is learned."""
+        """Numbers of episodes to look back to, closest together early in training; the last one is the present."""
         if self.run.ledger is None or self.run.ledger.n_episodes < 2:
             return []
         last = self.run.ledger.n_episodes
         first = min(10, (last + 1) // 2)
         return sorted({round(float(x)) for x in np.geomspace(first, last, CHECKPOINTS)} | {last})
 
-    def _state(self, given: Mapping[str, str]) -> dict[str, Any]:
-        run, state = self._of(given)
-        key, index = key_of(self.run, state), int(run.situated(state))
-        tried, (picture, places) = run.tried_at(state), picture_of(run.labels, index)
+    def _state(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        run, state = self._run_and_state(parameters)
+        key, index = key_of(self.run, state), run.situation(state).index
+        tries, (picture, places) = run.tries_at(state), picture_of(run.labels, index)
         return {
             "state": index,
             "key": key,
             "words": run.labels.words(index),
-            "seen": key if key.startswith("[") else None,
+            "observation": key if key.startswith("[") else None,
             "values": run.values_at(state).tolist(),
             "best": run.best(state),
-            "tried": None if tried is None else tried.tolist(),
+            "tries": None if tries is None else tries.tolist(),
             "picture": None if picture is None else picture.to_json(),
             "places": places,
             "map": places_of(run.labels, index),
+            "suggestions": _suggestions(run) if "as_of" in parameters else {},  # else those of the run hold
         }
 
-    def _answer(self, given: Mapping[str, str]) -> dict[str, Any]:
-        run, state = self._of(given)
-        question = given.get("question", "intention")
-        if question not in QUESTIONS:
-            raise ValueError(f"there is no question {question!r}; there are {', '.join(QUESTIONS)}")
-        action, instead = (run.labels.action(given[name]) if name in given else None for name in ("action", "instead"))
-        if instead is not None and question != "contrast":
-            raise ValueError(f"instead= is for a contrast, not for {question}")
-        options: dict[str, dict[str, Any]] = {
-            "contrast": {"instead": instead},
-            "timeline": {"horizon": HORIZON},
-            "comparison": {"rollouts": self.rollouts, "enter": self.enter},
+    def _describe(self, question: Question) -> dict[str, Any]:
+        """The title of a question, and the parameters that a reader can set."""
+        parameters = [
+            {
+                "name": one.name,
+                "help": one.help,
+                "kind": one.kind,
+                "required": one.needed,
+                "suggestions": list(one.suggestions(self.run)),
+            }
+            for one in question.parameters
+        ]
+        return {"title": question.title, "help": question.summary, "parameters": parameters}
+
+    def _refusal(self, question: Question) -> str | None:
+        """Why a question cannot be answered; None: it can."""
+        return why_not(self.run, question) or (self.unplayable if "play" in question.needs else None)
+
+    def _answer(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        run, state = self._run_and_state(parameters)
+        name = parameters.get("question", "intention")
+        if name not in QUESTIONS:
+            raise ValueError(f"there is no question {name!r}; there are {', '.join(QUESTIONS)}")
+        question = QUESTIONS[name]
+        action = run.labels.action(parameters["action"]) if "action" in parameters else None
+        playing = {"rollouts": self.rollouts, "enter": self.enter}  # for questions that take these
+        values: dict[str, Any] = {
+            one: value for one, value in playing.items() if one in signature(question.ask).parameters
         }
-        why = getattr(run, question)(state, action, **options.get(question, {}))
-        tried = run.tried_at(state)
-        asked = [why.one.action, why.other.action] if isinstance(why, Contrast) else [why.action]
-        return told(why, untried=tried is not None and bool((tried[asked] == 0).any()))
+        for key in parameters.keys() - {"question", "state", "action", "as_of"}:
+            parameter = question.parameter(key)
+            if parameter is None:
+                takers = [f"question={one.name}" for one in QUESTIONS.values() if one.parameter(key)]
+                raise ValueError(
+                    f"{key}= is for {' or '.join(takers)}, not for {name}: ask one of these, or leave it out"
+                )
+            values[key] = _parse(parameter, parameters[key], run)
+        why = question.ask(run, state, action, **values)
+        tries = run.tries_at(state)
+        untried = tries is not None and bool((tries[list(why.actions)] == 0).any())
+        return build_answer(why, untried=untried)
 
     def _episodes(self, _: Mapping[str, str]) -> dict[str, Any]:
         if self.unplayable is not None:
-            return {"episodes": begun(self.episodes) if self._begins else latest(self.run, self.episodes)}
-        offered, times = [], Counter[str]()
-        for key in self.playable:  # an agent that sees more than its cells may begin twice in one
+            return {
+                "episodes": new_episodes(self.episodes) if self._has_own_starts else latest(self.run, self.episodes)
+            }
+        choices, times = [], Counter[str]()
+        for key in self.playable:  # an agent that acts on observations may begin twice in one cell
             words = title_of(self.run, key)
             times[words] += 1
             again = f" ({times[words]})" if times[words] > 1 else ""
-            offered.append({"key": f"greedy:{key}", "title": words + again})
-        return {"episodes": offered}
+            choices.append({"key": f"greedy:{key}", "title": words + again})
+        return {"episodes": choices}
 
-    def _episode(self, given: Mapping[str, str]) -> dict[str, Any]:
-        kind, _, key = given.get("key", "").partition(":")
+    def _episode(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        kind, _, key = parameters.get("key", "").partition(":")
         if kind == "greedy":
-            return greedy(self._at(given), key, self.enter)
+            return greedy(self._run_at(parameters), key, self.enter)
         if kind in ("past", "new") and key.isascii() and key.isdecimal():
             return past(self.run, int(key)) if kind == "past" else new(self.run, int(key))
         raise ValueError('an episode is "greedy:STATE", "past:NUMBER", or of a network "new:SEED"')
 
     @cached_property
     def starts(self) -> list[str]:
-        """Keys of the states that episodes begin in: given ones, or those that are found."""
-        if self._given is not None:
-            return self._given
+        """Keys of the states that episodes begin in: the caller's, or those of the run."""
+        if self._own_starts is not None:
+            return self._own_starts
         try:
             return starts(self.run, self.episodes)
-        except Exception:  # an environment that cannot be made again, or whatever else a stranger's does
+        except Exception:  # a third-party environment may raise anything
             return []
 
     @property
     def playable(self) -> list[str]:
         """Those of them that an episode can go on from."""
-        return [key for key in self.starts if self._refusals.get(key) is None]
+        return [key for key in self.starts if self._play_refusals.get(key) is None]
 
     @property
     def unplayable(self) -> str | None:
         """Why it cannot be played; None: it can."""
-        refusals = list(self._refusals.values())
+        refusals = list(self._play_refusals.values())
         return None if None in refusals else refusals[0]
 
     @cached_property
-    def _refusals(self) -> dict[str, str | None]:
-        """Of given starts, each is tried; of those that were found, the first."""
-        tried = (self.starts if self._given else self.starts[:1]) or ["0"]
-        return {key: self._refusal(key) for key in tried}
+    def _play_refusals(self) -> dict[str, str | None]:
+        """Of the caller's starts, each is played; of the run's own, the first."""
+        checked = (self.starts if self._own_starts else self.starts[:1]) or ["0"]
+        return {key: self._play_refusal(key) for key in checked}
 
-    def _refusal(self, key: str) -> str | None:
+    def _play_refusal(self, key: str) -> str | None:
         """Why nothing can be played from a state; None: it can."""
         try:
-            self.run.played(state_in(self.run, key), enter=self.enter)
+            self.run.episode(state_in(self.run, key), enter=self.enter)
         except ValueError as error:
             return str(error)
-        except Exception as error:  # a stranger's environment
+        except Exception as error:  # a third-party environment
             return f"its environment failed: {type(error).__name__}: {error}"
         return None
 
     @cached_property
-    def _begins(self) -> bool:
-        """Whether its environment can be played as it begins, though it cannot be put into a state."""
+    def _has_own_starts(self) -> bool:
+        """Whether a network can be played from its environment's own starts, where it cannot be put into a state."""
         try:
-            return self.run.plays_by_network and bool(self.run.played(None).steps)
-        except Exception:  # it cannot be made, or fails
+            return self.run.playing.plays_network and bool(self.run.episode(None).steps)
+        except Exception:  # it cannot be created, or fails
             return False
 
     # -- the parts -------------------------------------------------------------------------
 
-    def _of(self, given: Mapping[str, str]) -> tuple[Run, Any]:
-        if "state" not in given:
+    def _run_and_state(self, parameters: Mapping[str, str]) -> tuple[Run, Any]:
+        if "state" not in parameters:
             raise ValueError(f"state= is missing: an index, or words such as {self.run.labels.words(0)!r}")
-        return self._at(given), state_in(self.run, given["state"])
+        return self._run_at(parameters), state_in(self.run, parameters["state"])
 
-    def _at(self, given: Mapping[str, str]) -> Run:
+    def _run_at(self, parameters: Mapping[str, str]) -> Run:
         """The run as it is, or as it was."""
-        text = given.get("as_of")
+        text = parameters.get("as_of")
         if text is None:
             return self.run
-        if not (text.isascii() and text.isdecimal()):
-            raise ValueError(f"as_of is a number of episodes, not {text[:40]!r}")
-        episodes = int(text)
-        if episodes not in self._earlier:
-            self._earlier[episodes] = self.run.as_of(episodes)
-            while len(self._earlier) > KEPT:
-                self._earlier.popitem(last=False)
-        self._earlier.move_to_end(episodes)
-        return self._earlier[episodes]
+        episodes = _whole_number("as_of", text)
+        return self._earlier.get_or_add(episodes, lambda: self.run.as_of(episodes))
 
 
-def told(why: Explanation, *, untried: bool) -> dict[str, Any]:
-    """An explanation with its pictures, and how far it is to be trusted."""
-    pictures = [layout_of(why), *(layout_of(why, show=show) for show in MORE_PICTURES.get(type(why), ()))]
-    answer = why.to_json()
-    more: dict[str, Any] = {}
-    if isinstance(why, Provenance):
-        more = {"left_out": max(0, len(answer["updates"]) - MOST_UPDATES), "strip": why.by_episode(MOST_EPISODES)}
-        answer["updates"] = answer["updates"][:MOST_UPDATES]
+def build_answer(why: Explanation, *, untried: bool) -> dict[str, Any]:
+    """An explanation with its pictures and its badge."""
+    pictures = [layout_of(why), *(layout_of(why, show=show) for show in question_of(why).shows)]
+    badge = Badge("unknown", "no experience", "it was never learned from") if untried else why.badge()
     return {
-        "answer": answer,
+        **why.page(),
         "pictures": [one.to_json() for one in pictures],
-        "badge": badge(why, untried=untried),
-        **more,
+        "badge": None if badge is None else badge._asdict(),
     }
 
 
-def badge(why: Explanation, *, untried: bool) -> dict[str, str]:
-    """How good an answer is, in a word or two, and what that is about."""
-    if untried:
-        return {"kind": "unknown", "words": "no experience", "about": "it was never learned from"}
-    if isinstance(why, Comparison):
-        kind = {"agrees": "exact", "differs": "off", "lags": "off"}.get(why.verdict, "unknown")
-        return {"kind": kind, "words": why.verdict, "about": "the verdict on belief and reality"}
-    sides = [why.one, why.other] if isinstance(why, Contrast) else [why]
-    about = {Outcomes: "how far all chances are from 1", Timeline: "how far all steps are from the visits"}
-    scale = sum(side.at_stake for side in sides if isinstance(side, Intention))
-    exact = why.residual <= ROUNDING * max(1.0, scale)
+def _suggestions(run: Run) -> dict[str, list[str]]:
+    """Suggested parameters by "question.parameter"; those of an earlier time are its own."""
     return {
-        "kind": "exact" if exact else "off",
-        "words": "exact" if exact else f"off by {why.residual:.2g}",
-        "about": about.get(type(why), "how far the parts are from the agent's own value"),
+        f"{name}.{one.name}": list(one.suggestions(run))
+        for name, question in QUESTIONS.items()
+        for one in question.parameters
     }
 
 
-def plain(thing: Any) -> Any:
-    """As JSON can hold it: no NaN, no infinity, no tuple, no number of NumPy's.
+def _parameter_names() -> list[str]:
+    """The names of the parameters of all questions."""
+    return list(dict.fromkeys(one.name for question in QUESTIONS.values() for one in question.parameters))
 
-    >>> plain({"a": (1.0, math.inf), "b": [np.float64("nan"), np.bool_(True)]})
-    {'a': [1.0, None], 'b': [None, True]}
-    """
-    if thing is None or type(thing) in (str, int, bool):
-        return thing
-    if type(thing) is float:
-        return thing if math.isfinite(thing) else None
-    if isinstance(thing, Mapping):
-        return {str(name): plain(one) for name, one in thing.items()}
-    if isinstance(thing, list | tuple):
-        return [plain(one) for one in thing]
-    if isinstance(thing, np.generic):
-        thing = thing.item()
-    return plain(float(thing)) if isinstance(thing, float | np.floating) else thing
+
+def _parse(parameter: Parameter, text: str, run: Run) -> Any:
+    """The value of a parameter in a request."""
+    if parameter.kind == "action":
+        return run.labels.action(text)
+    if parameter.kind == "number":
+        return _whole_number(parameter.name, text)
+    return text
+
+
+def _whole_number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{name} is a whole number, not {text[:40]!r}: write {name}=100, for example")
+    return int(text)
 
 
 def _curve(run: Run) -> dict[str, list[float]] | None:

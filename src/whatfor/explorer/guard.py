@@ -1,4 +1,4 @@
-"""Guard: which requests the explorer refuses before anything is computed."""
+"""Guard: refuses requests that do not come from the page, before anything is computed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Guard:
         self.app, self.hosts = app, tuple(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Pass a request on, or say why not."""
+        """Pass a request on, or refuse it with a reason."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         from starlette.responses import JSONResponse
 
-        refused = self.refused(scope) if scope["type"] == "http" else (403, "only HTTP is answered")
+        refusal = self.refusal(scope) if scope["type"] == "http" else (403, "only HTTP is answered")
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -44,11 +44,11 @@ class Guard:
                 ]
             await send(message)
 
-        answer: Any = self.app if refused is None else JSONResponse({"error": refused[1]}, refused[0])
+        answer: Any = self.app if refusal is None else JSONResponse({"error": refusal[1]}, refusal[0])
         await answer(scope, receive, with_headers)
 
-    def refused(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason, where a request is not answered."""
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Status and reason, where a request is refused."""
         headers: dict[str, str] = {}
         for name, value in scope["headers"]:
             if name in (b"host", b"origin") and name.decode() in headers:
@@ -56,23 +56,23 @@ class Guard:
             headers[name.decode("latin-1")] = value.decode("latin-1")
         host = headers.get("host", "").lower()  # names of hosts have no case
         if not self.knows(host):
-            return 403, "this server does not answer to that host name"
+            return 403, "unknown host name; open the address that whatfor explore printed"
         if headers.get("origin", f"http://{host}").lower() != f"http://{host}":
             return 403, "requests from other sites are not answered"
         site = headers.get("sec-fetch-site", "none")
-        followed = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"  # a link to the page
-        if site not in ("none", "same-origin") and not followed:
+        is_link = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"  # a link to the page
+        if site not in ("none", "same-origin") and not is_link:
             return 403, "requests from other sites are not answered"
         if scope["method"] not in ("GET", "HEAD"):
-            return 405, "everything is asked with GET"
+            return 405, "use GET"
         if len(scope["query_string"]) + len(scope["path"]) > MAX_ADDRESS:
             return 414, f"a request is at most {MAX_ADDRESS:,} bytes long"
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            return 413, "a request has no body"
+            return 413, "send the request without a body"
         return None
 
     def knows(self, host: str) -> bool:
-        """Whether this is a name of this server: given ones, this machine, or a plain address. Others could be made to point here."""
+        """Whether a host is this server: its own hosts, this machine, or an IP address. Another name may belong to an attacker (DNS rebinding)."""
         name = (host.rsplit(":", 1)[0] if not host.endswith("]") else host).lower()
         if name in (*self.hosts, "localhost"):
             return True

@@ -1,32 +1,31 @@
-"""A report: the page and everything it may be asked, in one file that opens from disk."""
+"""A report: the page with its answers, in one file that opens from disk."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from whatfor.explanations.phrases import count
+from whatfor.explorer.collecting import MIN_KEPT_SHARE, CollectingStage, Collector, OnProgress
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.episodes import key_of, state_in
 from whatfor.explorer.packing import DIGITS, pack
-from whatfor.explorer.page import page
-from whatfor.pictures.files import checked, replacing
+from whatfor.explorer.page import build_page
+from whatfor.files import replacing
+from whatfor.pictures.files import check_path
+from whatfor.question import QUESTIONS
 from whatfor.runs import Run
-from whatfor.worlds.entering import Enter
+from whatfor.text import count
+from whatfor.worlds.adapter import Enter
 
 SUFFIXES = (".html", ".htm")
-#: Answers that are told of the best action alone.
-OF_THE_BEST = ("outcomes", "timeline", "provenance", "comparison")
-#: Of the episodes behind each value, so many can be replayed.
-REPLAYED = 3
-#: Numbers of maps that are smaller than this share of the largest are left out.
-FAINT = 1e-6
-#: So many states are answered for; and where a network has to be played, it is played from so many.
-MOST_STATES, MOST_PLAYED = 300, 5
-#: Told while a report is made: what share of it is done.
-Heard = Callable[[float], None]
+#: Megabytes of a report.
+BUDGET = 3.0
+#: Past episodes to replay, for each value.
+REPLAYS = 3
+#: States in a report; and where a network has to be played, states to play from.
+MAX_STATES, MAX_PLAYED = 300, 5
 
 
 def report(
@@ -35,119 +34,169 @@ def report(
     *,
     episodes: int = 20,
     states: Sequence[Any] = (),
+    budget: float = BUDGET,
     name: str = "",
-    heard: Heard | None = None,
+    on_progress: OnProgress | None = None,
     enter: Enter | None = None,
 ) -> Path:
-    """Write a report of a run: its greedy episodes (from as many starts), or given states, with all answers about their states."""
-    target = checked(path, SUFFIXES)  # told before the work, not after it
-    text = page(told(run, episodes=episodes, states=states, name=name, heard=heard, enter=enter))
+    """Write a report of a run: its greedy episodes from as many starts, or from the states you name, with answers about each state.
+
+    ``budget`` is the size of the file in megabytes. Answers are added in the order of their worth until it is spent; the page lists
+    what is left out. ``on_progress`` is called with what is being done and the share of the work that is done.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from whatfor.labels import Labels
+    >>> from whatfor.ledger import Ledger
+    >>> ledger = Ledger(n_states=1, n_actions=1)
+    >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    >>> run = Run(labels=Labels.plain(1, 1), values=[[0.5]], ledger=ledger)
+    >>> with TemporaryDirectory() as folder:
+    ...     report(run, f"{folder}/page.html", budget=1).stat().st_size < 1_000_000
+    True
+    """
+    target = check_path(path, SUFFIXES)  # before the work, not after it
+    payload = build_payload(
+        run, episodes=episodes, states=states, budget=budget, name=name, on_progress=on_progress, enter=enter
+    )
     with replacing(target) as fresh:
-        fresh.write_text(text, encoding="utf-8")
+        fresh.write_text(build_page(payload), encoding="utf-8")
     return target
 
 
-def told(
+def build_payload(
     run: Run,
     *,
     episodes: int = 20,
     states: Sequence[Any] = (),
+    budget: float = BUDGET,
     name: str = "",
-    heard: Heard | None = None,
+    on_progress: OnProgress | None = None,
     enter: Enter | None = None,
 ) -> str:
-    """What a report holds: the answers by their requests, packed."""
+    """The data of a report: answers by request, and what it contains and leaves out in sentences, packed."""
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
-    given = [key_of(run, state_in(run, state) if isinstance(state, str) else state) for state in states] or None
-    desk = Desk(run, name=name, episodes=episodes, starts=given, enter=enter)
-    answers: dict[str, Any] = {}
+    if not budget > 0:
+        raise ValueError(f"budget is {budget}; give the megabytes of the file, such as {BUDGET:g}")
+    keys = [key_of(run, state_in(run, state) if isinstance(state, str) else state) for state in states] or None
+    desk = Desk(run, name=name, episodes=episodes, starts=keys, enter=enter)
+    collector = Collector(desk, round(budget * 1e6), on_progress)
+    plan = _Plan(collector, desk.starts if keys else [])
+    plan.collect()
+    while True:
+        payload = pack({"limits": plan.limits(budget), "answers": collector.answers})
+        excess = len(build_page(payload).encode()) - collector.max_bytes
+        if excess <= 0:
+            return payload
+        collector.drop(excess)
 
-    def hold(what: str, **given: str) -> dict[str, Any]:
-        request = request_of(what, given)
-        if request not in answers:
-            answers[request] = seen(desk.ask(what, given))
-        found: dict[str, Any] = answers[request]
-        return found
 
-    about = hold("run")
-    offered = hold("episodes")["episodes"]
-    shown: dict[str, set[str]] = {key: set() for key in (desk.starts if given else ())}  # actions taken there
-    for one in offered:
-        for step in hold("episode", key=one["key"])["steps"]:
-            shown.setdefault(step["state"], set()).add(str(step["action"]))
-    if not shown:
-        raise ValueError("nobody knows where episodes of this run begin: say states=, or --states")
-    kept = list(shown)[:MOST_STATES]
-    compared = {*(desk.starts[:MOST_PLAYED] if run.plays_by_network else kept)} & {*kept}
-    compared -= {*desk.starts} - {*desk.playable}
-    for at, key in enumerate(kept):
-        _hold_state(hold, about, key, shown[key], compared=key in compared)
-        if heard is not None:
-            heard((at + 1) / len(kept))
-    dropped = [
-        f"numbers are rounded to {DIGITS} digits, and of maps, what is below {FAINT:g} of the largest number is left out",
-        f"{', '.join(about['questions'][question] for question in OF_THE_BEST)}: of the best action, and of the one taken, only",
-        f"{len(kept):,} of {about['states']:,} states: {'those' if len(kept) == len(shown) else f'the first of {len(shown):,}'} on {count(len(offered), 'episode')}"
-        if run.trust is None
-        else f"the first {len(kept):,} of {len(shown):,} situations on {count(len(offered), 'episode')}",
-    ]
-    if run.plays_by_network and "comparison" not in about["without"]:
-        dropped.append(f"belief and reality: in {len(compared):,} of them")
-    if about["checkpoints"]:
-        dropped.append(
-            f"earlier times: {len(about['checkpoints'])} of {about['episodes']:,} episodes, and what was expected of the best action then"
+class _Plan:
+    """What a report asks, in the order of its worth."""
+
+    def __init__(self, collector: Collector, starts: Sequence[str]) -> None:
+        self.collector, self.desk, self.run = collector, collector.desk, collector.desk.run
+        self.about = collector.ask("run")
+        self.choices = collector.ask("episodes")["episodes"]
+        self.on_episodes: dict[str, set[str]] = {key: set() for key in starts}  # by state, the actions chosen there
+        for one in self.choices:
+            for step in collector.ask("episode", key=one["key"])["steps"]:
+                self.on_episodes.setdefault(step["state"], set()).add(str(step["action"]))
+        if not self.on_episodes:
+            raise ValueError("the starts of this run are unknown: name states with states=, or --states in the shell")
+        self.states = list(self.on_episodes)[:MAX_STATES]
+        self.actions = [str(action) for action in range(len(self.about["actions"]))]
+        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.plays_network else self.states
+        self.played = {*played} & {*self.states} - ({*self.desk.starts} - {*self.desk.playable})
+
+    def collect(self) -> None:
+        """Ask for all of it, until the budget is spent."""
+        states = self.states
+        times = states if self.about["checkpoints"][:-1] else []
+        self._open(states[0])
+        self.collector.required = False
+        self.collector.run(
+            [
+                CollectingStage("the first state", "", self._ask_all, lambda: states[:1]),
+                CollectingStage("the states", "the first answer for {} states", self._open, lambda: states),
+                CollectingStage("all questions", "all questions for {} states", self._ask_all, lambda: states),
+                CollectingStage("earlier times", "earlier times for {} states", self._look_back, lambda: times),
+                CollectingStage("replays", "replays of {} past episodes", self._replay, self._past_episodes),
+            ]
         )
-    return pack({"dropped": dropped, "answers": answers})
 
+    def _open(self, key: str) -> None:
+        """The state and its first answer, of the best action and of those chosen there: between equal ones, these may be others."""
+        for action in self._chosen(key):
+            self.collector.ask("answer", question="intention", state=key, action=action)
 
-def request_of(what: str, given: dict[str, str]) -> str:
-    """A request as one line, its parameters in the order of the alphabet; the page's script writes it the same way.
+    def _chosen(self, key: str) -> list[str]:
+        return sorted({self._best(key), *self.on_episodes[key]})
 
-    >>> request_of("state", {"state": "3", "as_of": "10"})
-    'state?as_of=10&state=3'
-    """
-    return what + "?" + "&".join(f"{name}={given[name]}" for name in sorted(given))
+    def _best(self, key: str) -> str:
+        return str(self.collector.ask("state", state=key)["best"])
 
+    def _ask_all(self, key: str) -> None:
+        """All questions about a state."""
+        best = self._best(key)
+        for name, question in QUESTIONS.items():
+            if name in self.about["unavailable"] or ("play" in question.needs and key not in self.played):
+                continue
+            for action in self.actions if question.every_action else self._chosen(key):
+                for values in self._values(name, action, is_best=action == best):
+                    self.collector.ask("answer", question=name, state=key, action=action, **values)
 
-def seen(thing: Any) -> Any:
-    """Without the numbers of maps that nobody can see.
+    def _values(self, question: str, action: str, *, is_best: bool) -> Iterator[dict[str, str]]:
+        """The parameters of a question: none; each other action, for the best one; or each suggestion, where one is required."""
+        for one in self.about["questions"][question]["parameters"]:
+            if one["kind"] == "action":
+                yield from ({one["name"]: other} for other in self.actions if other != action and is_best)
+                return
+            if one["required"]:
+                yield from ({one["name"]: words} for words in one["suggestions"])
+                return
+        yield {}
 
-    >>> seen({"visits": [{"state": 0, "number": 1.0}, {"state": 1, "number": 1e-9}]})
-    {'visits': [{'state': 0, 'number': 1.0}]}
-    """
-    if isinstance(thing, dict):
-        return {name: seen(one) for name, one in thing.items()}
-    if not isinstance(thing, list):
-        return thing
-    if thing and isinstance(thing[0], dict) and "number" in thing[0]:
-        least = FAINT * max(abs(one["number"]) for one in thing)
-        return [one for one in thing if abs(one["number"]) >= least]
-    if thing and isinstance(thing[0], list) and thing[0] and isinstance(thing[0][0], float):
-        least = FAINT * max(abs(number) for row in thing for number in row)
-        return [[number if abs(number) >= least else 0.0 for number in row] for row in thing]
-    return [seen(one) for one in thing]
+    def _look_back(self, key: str) -> None:
+        """The state and the best action at earlier times."""
+        for episodes in map(str, self.about["checkpoints"][:-1]):
+            best = str(self.collector.ask("state", state=key, as_of=episodes)["best"])
+            self.collector.ask("answer", question="intention", state=key, action=best, as_of=episodes)
 
+    def _past_episodes(self) -> list[str]:
+        """The most influential episodes behind each value."""
+        found: dict[str, None] = {}
+        for answer in self.collector.answers.values():
+            strip = sorted(answer.get("strip", ()), key=lambda one: -abs(one["influence"]))
+            found |= {f"past:{one['episode']}": None for one in strip[:REPLAYS]}
+        return list(found)
 
-def _hold_state(
-    hold: Callable[..., dict[str, Any]], about: dict[str, Any], key: str, taken: set[str], *, compared: bool
-) -> None:
-    """All answers about one state, of its best action and of those taken there; where several are equally good, these may be others."""
-    here = hold("state", state=key)
-    best = str(here["best"])
-    for action in range(len(about["actions"])):
-        hold("answer", question="intention", state=key, action=str(action))
-        if str(action) != best:
-            hold("answer", question="contrast", state=key, action=best, instead=str(action))
-    for question in OF_THE_BEST:
-        if question not in about["without"] and (compared or question != "comparison"):
-            for told_of in sorted({best, *taken}):
-                hold("answer", question=question, state=key, action=told_of)
-    for told_of in sorted({best, *taken}) if "provenance" not in about["without"] else ():
-        strip = hold("answer", question="provenance", state=key, action=told_of)["strip"]
-        for one in sorted(strip, key=lambda one: -abs(one["influence"]))[:REPLAYED]:
-            for step in hold("episode", key=f"past:{one['episode']}")["steps"]:
-                hold("state", state=step["state"])
-    for episodes in map(str, about["checkpoints"][:-1]):
-        then = hold("state", state=key, as_of=episodes)
-        hold("answer", question="intention", state=key, action=str(then["best"]), as_of=episodes)
+    def _replay(self, key: str) -> None:
+        for step in self.collector.ask("episode", key=key)["steps"]:
+            self.collector.ask("state", state=step["state"])
+
+    def limits(self, budget: float) -> list[str]:
+        """What the report contains and leaves out, in sentences."""
+        about, n_states, total = self.about, len(self.states), len(self.on_episodes)
+        on = f"on {count(len(self.choices), 'episode')}"
+        which = "those" if n_states == total else f"the first of {total:,}"
+        lines = [
+            f"{n_states:,} of {count(about['states'], 'state')}: {which} {on}."
+            if self.run.trust is None
+            else f"{n_states:,} of {count(total, 'situation')} {on}."
+        ]
+        every = " and ".join(f'"{one.title}"' for one in QUESTIONS.values() if one.every_action)
+        lines.append(
+            f"Questions: {every} for every action; the others for the best action and the action on the episode."
+        )
+        if self.run.playing.plays_network and "comparison" not in about["unavailable"]:
+            lines.append(f"Belief and reality: for {len(self.played):,} of these situations.")
+        if earlier := about["checkpoints"][:-1]:
+            times = ", ".join(f"{episodes:,}" for episodes in earlier)
+            lines.append(f"Earlier times: after {times} episodes, with the best action at that time.")
+        lines.append(
+            f"Numbers are rounded to {DIGITS} digits. Maps leave out numbers below 1/{1 / MIN_KEPT_SHARE:,.0f} of the largest."
+        )
+        if missing := self.collector.left_out():
+            lines.append(f"The budget of {budget:g} MB is spent. Incomplete: {', '.join(missing)}.")
+        return lines

@@ -1,4 +1,4 @@
-"""uvicorn, with limits on connections: the one file that stands on names of uvicorn's that its documentation lacks."""
+"""uvicorn with limits on connections: the only file that uses undocumented names of uvicorn."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from whatfor.explorer.worker import Worker
 
-#: Seconds until the headers of a request must be complete, counted from when one can be sent.
+#: Seconds until the headers of a request must be complete.
 HEADER_SECONDS = 10.0
-#: Connections at once; and of those that wait to be accepted, so many are accepted in one go.
+#: Connections at once; and how many are accepted in one go.
 MAX_CONNECTIONS, BACKLOG = 200, 32
-#: Seconds that answers have to be sent when the server ends.
+#: Seconds to send answers when the server ends.
 GRACE = 0.5
-#: Seconds between two messages about the same trouble.
+#: Seconds between two messages about the same problem.
 QUIET = 60.0
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where a request takes too long to come, or there are too many connections."""
+    """A connection that is closed when a request takes too long to arrive, or when there are too many connections."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -45,7 +45,7 @@ class Connection(H11Protocol):
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         if self._deadline is not None:
             self._deadline.cancel()
         super().connection_lost(exc)
@@ -53,15 +53,15 @@ class Connection(H11Protocol):
     def _await_request(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+        self._deadline = self.loop.call_later(HEADER_SECONDS, self._time_out)
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         if self.cycle is None or self.cycle.response_complete:  # no request is being answered
             self.transport.abort()  # close() would wait for a client that does not read
 
 
 class Server(uvicorn.Server):
-    """Ends at once: answers that are being computed are given up. Signals are left to the caller."""
+    """Ends at once: answers that are being computed are stopped. Signals are left to the caller."""
 
     def __init__(self, app: Any, worker: Worker, *, log_level: str = "warning") -> None:
         super().__init__(
@@ -69,7 +69,7 @@ class Server(uvicorn.Server):
                 app,
                 http=Connection,
                 ws="none",
-                log_config=None,  # uvicorn's own needs an output; warnings go to the error output all the same
+                log_config=None,  # uvicorn's own needs an output; warnings go to the error output anyway
                 log_level=log_level,
                 server_header=False,
                 backlog=BACKLOG,
@@ -85,14 +85,14 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Give up what is being computed, and soon also connections that do not take their answer."""
+        """Stop what is being computed and, soon after, connections that do not read their answer."""
         self._worker.close()
         asyncio.get_running_loop().call_later(GRACE, self._abort)
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Nothing is done about signals here."""
+        """Leave signals to the caller."""
         yield
 
     def _abort(self) -> None:
@@ -100,7 +100,7 @@ class Server(uvicorn.Server):
             connection.transport.abort()
 
     def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Say that no connection can be accepted, now and then; asyncio says it many times a second, with a traceback."""
+        """Log now and then that no connection can be accepted; asyncio logs it many times a second, with a traceback."""
         error = context.get("exception")
         if not (
             isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)

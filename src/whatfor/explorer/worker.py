@@ -1,4 +1,4 @@
-"""Workers compute answers: in a process of their own, so that an answer that takes too long can be given up."""
+"""Workers compute answers in another process, so that an answer that takes too long can be stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from whatfor.explorer.child import FAILED, HEADER, REFUSED, answer_requests
 from whatfor.explorer.desk import Desk
 
-#: Whether answers are computed in a process of their own.
+#: Whether processes can be forked here.
 FORKS = hasattr(os, "fork")
 _log = logging.getLogger("whatfor")
 
@@ -34,19 +34,19 @@ class Unanswered(Exception):
 
 
 class Worker(Protocol):
-    """Computes one answer at a time. What is wrong with a request is a ``ValueError``, other failures are ``Unanswered``."""
+    """Computes one answer at a time. A wrong request raises ``ValueError``, any other failure ``Unanswered``."""
 
-    async def answer(self, what: str, given: dict[str, str]) -> bytes:
+    async def answer(self, what: str, parameters: dict[str, str]) -> bytes:
         """The answer to a request, as JSON."""
         ...
 
     def close(self) -> None:
-        """Give up what is being computed. There are no more answers after that."""
+        """Stop what is being computed. There are no more answers after that."""
         ...
 
 
-def worker_for(desk: Desk, seconds: int) -> Worker:
-    """A process where processes can be forked, else a thread; ``seconds``: how long a process may take for an answer."""
+def make_worker(desk: Desk, seconds: int) -> Worker:
+    """A process where processes can be forked, else a thread; ``seconds`` is the time limit of an answer in a process."""
     return ForkedWorker(desk, seconds) if FORKS else ThreadWorker(desk)
 
 
@@ -59,16 +59,16 @@ class ForkedWorker:
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
 
-    async def answer(self, what: str, given: dict[str, str]) -> bytes:
+    async def answer(self, what: str, parameters: dict[str, str]) -> bytes:
         """The answer to a request, as JSON."""
         try:
             async with asyncio.timeout(self._seconds):
-                kind, body = await self._exchange(what, given)
+                kind, body = await self._exchange(what, parameters)
         except TimeoutError:
             self._end()
             raise Unanswered(
                 504,
-                f"this answer was given up after {self._seconds} s. To allow more time, start the explorer with"
+                f"this answer was stopped after {self._seconds} s. To allow more time, start the explorer with"
                 f" WHATFOR_MAX_SECONDS={10 * self._seconds}; in Python, ask for fewer rollouts",
             ) from None
         except (OSError, asyncio.IncompleteReadError) as error:
@@ -77,7 +77,7 @@ class ForkedWorker:
                 raise _ended() from None
             _log.error("the process that computes answers ended (%s): %r", _ending(code), error)
             raise Unanswered(500, f"the process that computes answers ended ({_ending(code)}); ask again") from error
-        except BaseException:  # the task was cancelled: an answer on its way must not be taken for the next one
+        except BaseException:  # the task was cancelled: its answer must not arrive as the next one
             self._end()
             raise
         if kind == REFUSED:
@@ -86,18 +86,18 @@ class ForkedWorker:
             raise _failure(*json.loads(body))
         return body
 
-    async def _exchange(self, what: str, given: dict[str, str]) -> tuple[int, bytes]:
+    async def _exchange(self, what: str, parameters: dict[str, str]) -> tuple[int, bytes]:
         if self._closed:
             raise ConnectionAbortedError
         if not self._pid:
             await self._start()
-        self._writer.write(json.dumps([what, given]).encode() + b"\n")
+        self._writer.write(json.dumps([what, parameters]).encode() + b"\n")
         kind, size = struct.unpack(HEADER, await self._reader.readexactly(struct.calcsize(HEADER)))
         return kind, await self._reader.readexactly(size)
 
     async def _start(self) -> None:
         for stream in filter(None, (sys.stdout, sys.stderr)):
-            stream.flush()  # or both processes would write what is left in it
+            stream.flush()  # or both processes would write its buffer
         ours, its = socket.socketpair()
         try:
             pid = _fork()
@@ -107,19 +107,19 @@ class ForkedWorker:
             _log.error("no process could be started to compute answers: %s", error)
             raise Unanswered(500, f"no process could be started to compute answers ({error.strerror})") from error
         if pid == 0:
-            ours.close()  # or this process would never find out that its parent is gone
+            ours.close()  # or this process would not notice that its parent is gone
             answer_requests(self._desk, its, self._seconds)
         its.close()
         self._pid = pid
         self._reader, self._writer = await asyncio.open_connection(sock=ours, limit=1 << 20)
 
     def close(self) -> None:
-        """Give up what is being computed. There are no more answers after that."""
+        """Stop what is being computed. There are no more answers after that."""
         self._closed = True
         self._end()
 
     def _end(self) -> int:
-        """Kill the process, and return how it ended."""
+        """Kill the process, and return its exit code."""
         pid, self._pid = self._pid, 0
         if not pid:
             return 0
@@ -128,7 +128,7 @@ class ForkedWorker:
         try:
             os.kill(pid, signal.SIGKILL)
             return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        except (ProcessLookupError, ChildProcessError):  # somebody else has waited for it
+        except (ProcessLookupError, ChildProcessError):  # its exit code was read elsewhere
             return 0
 
 
@@ -141,17 +141,17 @@ def _fork() -> int:
 
 
 class ThreadWorker:
-    """A thread, where processes cannot be forked (Windows). What it computes cannot be given up, only left alone."""
+    """A thread, where processes cannot be forked (Windows). What it computes cannot be stopped, only ignored."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._closed = False
         self._answer: asyncio.Future[bytes] | None = None
 
-    async def answer(self, what: str, given: dict[str, str]) -> bytes:
+    async def answer(self, what: str, parameters: dict[str, str]) -> bytes:
         """The answer to a request, as JSON."""
         computed: Future[bytes] = Future()
-        threading.Thread(target=self._compute, args=(what, given, computed), daemon=True).start()
+        threading.Thread(target=self._compute, args=(what, parameters, computed), daemon=True).start()
         self._answer = asyncio.wrap_future(computed)
         try:
             return await self._answer
@@ -164,15 +164,15 @@ class ThreadWorker:
         except BaseException as error:
             raise _failure(type(error).__name__, "".join(traceback.format_exception(error))) from None
 
-    def _compute(self, what: str, given: dict[str, str], computed: Future[bytes]) -> None:
-        with suppress(InvalidStateError):  # by now it is left alone
+    def _compute(self, what: str, parameters: dict[str, str], computed: Future[bytes]) -> None:
+        with suppress(InvalidStateError):  # it is ignored by now
             try:
-                computed.set_result(self._desk.encoded(what, given))
+                computed.set_result(self._desk.encode(what, parameters))
             except BaseException as error:
                 computed.set_exception(error)
 
     def close(self) -> None:
-        """Leave what is being computed. There are no more answers after that."""
+        """Ignore what is being computed. There are no more answers after that."""
         self._closed = True
         if self._answer is not None:
             self._answer.cancel()
@@ -183,8 +183,8 @@ def _ended() -> Unanswered:
 
 
 def _failure(kind: str, trace: str) -> Unanswered:
-    _log.error("a request could not be answered\n%s", trace)
-    return Unanswered(500, f"this could not be answered: {kind}")
+    _log.error("a request failed\n%s", trace)
+    return Unanswered(500, f"this request failed ({kind}); the terminal of the server has the traceback")
 
 
 def _ending(code: int) -> Any:

@@ -1,1 +1,1 @@
-"""The recursion forwards and backwards, on plain arrays."""
+"""The update recursion, forwards and backwards, on plain arrays; compiled with Numba."""

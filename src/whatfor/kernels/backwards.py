@@ -1,7 +1,7 @@
-"""Backwards: walk the ledger from its end with one weight a cell.
+"""Backwards: decompose values by scanning the ledger from its end, with one weight per cell.
 
-Forwards asks what each cell has become; backwards asks what one asked value is made of. The
-weight of update i in the asked value is ``m_i``, and the value is exactly the sum of ``m_i * r_i``.
+The weight of update i in the asked value is ``m_i``. With initial values of 0, the value is exactly the sum of
+``m_i * r_i``.
 """
 
 from __future__ import annotations
@@ -10,24 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place, line_at, mask
+from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place, line_at, mask
 
 
 @compiled
 def scan(
-    lines: Lines,
-    left: NDArray[
-        np.float64
-    ],  # (cells, rows): weight of the asked values on each cell; ends as what is left on the start
-    carry: NDArray[np.float64],  # (rows,): zeros; ends as the weight on the target before the first line
+    lines: LedgerLines,
+    left: NDArray[np.float64],  # (cells, rows): weight of the asked values on each cell; finally, on initial values
+    carry: NDArray[np.float64],  # (rows,): zeros; finally, the weight on the target before the first line
     visits: NDArray[np.float64],  # (cells, rows): receives the sum of m
     earnings: NDArray[np.float64],  # (cells, rows): receives the sum of m * r
     endings: NDArray[np.float64],  # (endings, rows): receives m of the lines that ended an episode
-    weights: NDArray[np.float64],  # (n, rows), or (0, rows) if nobody asks: receives m itself
-    spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, what rounding is measured against
+    weights: NDArray[np.float64],  # (n, rows), or (0, rows) if not needed: receives m
+    spread: NDArray[np.float64],  # (rows,): receives the sum of m * |r|, the scale for rounding errors
 ) -> None:
-    """Read every line once, for several asked values at a time."""
-    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    """Read every line once, for several asked values together."""
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     rows = left.shape[1]
     carrying = False
     for i in range(len(lines.cell) - 1, -1, -1):
@@ -38,8 +36,8 @@ def scan(
                 touched = True
         if not touched:
             continue
-        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
-        carrying = g * trail != 0.0
+        _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
+        carrying = g * lambda_ != 0.0
         for row in range(rows):
             m = a * left[k, row] + carry[row]
             left[k, row] *= 1.0 - a
@@ -47,27 +45,27 @@ def scan(
             earnings[k, row] += m * lines.reward[i]
             spread[row] += m * abs(lines.reward[i])
             if j >= 0:
-                left[j, row] += g * (1.0 - trail) * m
+                left[j, row] += g * (1.0 - lambda_) * m
             elif j <= TIMED_OUT:
                 endings[ending_place(j), row] += m
-            carry[row] = g * trail * m
+            carry[row] = g * lambda_ * m
             if len(weights) > 0:
                 weights[i, row] = m
 
 
 @compiled
 def scan_by_depth(
-    lines: Lines,
+    lines: LedgerLines,
     left: NDArray[np.float64],  # (cells, depths): weight of the asked value on each cell, by steps ahead
     carry: NDArray[np.float64],  # (depths,): zeros
-    moved: NDArray[np.float64],  # (depths,): room
-    visits: NDArray[np.float64],  # (cells, depths): receives m; the last depth takes all that lies deeper
+    moved: NDArray[np.float64],  # (depths,): working space
+    visits: NDArray[np.float64],  # (cells, depths): receives m; the last depth sums all deeper ones
 ) -> None:
-    """As ``scan`` for one row, telling apart how many steps ahead a weight lies.
+    """As ``scan`` for one row, with weights by steps ahead.
 
-    A bootstrap and a trail each look one step further ahead.
+    A bootstrap and a λ-return each look one step further ahead.
     """
-    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     depths = left.shape[1]
     for i in range(len(lines.cell) - 1, -1, -1):
         k = lines.cell[i]
@@ -77,7 +75,7 @@ def scan_by_depth(
                 touched = True
         if not touched:
             continue
-        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
+        _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         for depth in range(depths):
             moved[depth] = a * left[k, depth] + carry[depth]
             left[k, depth] *= 1.0 - a
@@ -86,5 +84,5 @@ def scan_by_depth(
         for depth in range(depths):
             ahead = min(depth + 1, depths - 1)
             if j >= 0:
-                left[j, ahead] += g * (1.0 - trail) * moved[depth]
-            carry[ahead] += g * trail * moved[depth]
+                left[j, ahead] += g * (1.0 - lambda_) * moved[depth]
+            carry[ahead] += g * lambda_ * moved[depth]

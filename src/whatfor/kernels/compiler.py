@@ -1,4 +1,4 @@
-"""One door to Numba: the same plain Python, compiled where Numba is there."""
+"""Compile kernels with Numba, or run them as plain Python without it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent.parent
-#: Where compiled functions stand, and all that they call.
+#: The packages that contain compiled functions and all functions that they call.
 COMPILED_IN = ("kernels", "worlds", "learners", "training")
 
 try:
     from whatfor.kernels.jit import jit
-except ImportError:  # the same code runs without Numba: slowly, and right
+except ImportError:  # without Numba the same code runs, slowly
     jit = None  # type: ignore[assignment]
 
-#: False without Numba, or with ``WHATFOR_COMPILE=0``: then every kernel is the plain function.
+#: False without Numba or with ``WHATFOR_COMPILE=0``: then every kernel is plain Python.
 COMPILED = jit is not None and os.environ.get("WHATFOR_COMPILE", "1") != "0"
 
 
 def source_hash() -> str:
-    """A name for this version of the sources that are compiled.
+    """A hash of all sources of compiled functions.
 
-    The cache is named after it: a function that is called by a cached one may have changed.
+    It names the version of the cache, since a function that a cached one calls may have changed.
     """
     digest = hashlib.sha256()
     for file in sorted(file for folder in COMPILED_IN for file in (PACKAGE / folder).rglob("*.py")):
@@ -43,19 +43,18 @@ def _jit(function: F, *, inline: bool = False, allocate: bool = False) -> F:
 
 
 def compiled(function: F) -> F:
-    """Compile ``function`` on its first call, and keep the result on disk.
+    """Compile ``function`` on its first call, and cache the result on disk.
 
-    Without Numba's memory management: a kernel works on the arrays it is given and makes none.
-    Counting references to them took most of the time.
+    Numba's memory management is off: a kernel allocates no arrays, and reference counting would take most of the time.
     """
     return _jit(function)
 
 
 def inlined(function: F) -> F:
-    """A part of kernels: as ``compiled``, and written into whatever calls it."""
+    """As ``compiled``, for parts of kernels: inlined into the functions that call it."""
     return _jit(function, inline=True)
 
 
 def allocating(function: F) -> F:
-    """As ``compiled``, for the rare kernel that needs a list of its own."""
+    """As ``compiled``, for kernels that allocate a list."""
     return _jit(function, allocate=True)

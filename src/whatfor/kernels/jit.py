@@ -1,6 +1,6 @@
-"""Numba, with a cache of our own. All of Numba's private names that whatfor uses are in this file.
+"""Numba with whatfor's own cache. This file contains all private names of Numba that whatfor uses.
 
-Numba's own cache trusts what it finds on disk: a damaged file stops the program, and a flipped bit in machine code runs.
+Numba's own cache does not check its files: a damaged file raises an error, or damaged machine code runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.core import compiler, serialize
 
 from whatfor.kernels.cache import CacheFolder, parent_folder
 
-#: Settings of Numba that change the code it generates, and that its own cache does not look at.
+#: Settings of Numba that change the generated code but are not part of its own cache key.
 SETTINGS = (
     "BOUNDSCHECK",
     "OPT",
@@ -40,7 +40,7 @@ def jit(function: Callable[..., Any], sources: str, *, inline: bool = False, all
     njit: Any = numba.njit
     options = {} if allocate else {"_nrt": False}
     dispatcher = njit(error_model="numpy", forceinline=inline, **options)(function)
-    if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT=1
+    if dispatcher is not function:  # equal with NUMBA_DISABLE_JIT=1
         dispatcher._cache = KernelCache(function, sources)
     return dispatcher
 
@@ -65,15 +65,15 @@ class KernelCache:
         if body is None:
             return None
         try:
-            found, reduced = pickle.loads(body)  # of a file that only this user can have written
+            found, reduced = pickle.loads(body)  # only this user can have written the file
             rebuild: Any = compiler.CompileResult._rebuild
             return rebuild(target, *reduced) if found == signature else None
-        except Exception:  # whatever unpickling meets
+        except Exception:  # unpickling may raise any exception
             folder.discard(file)
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was just compiled."""
+        """Write compiled code to the cache."""
         if not result.library.has_dynamic_globals:
             dumps: Any = serialize.dumps
             self._folder.write(self._file(signature, result.codegen), dumps((signature, result._reduce())))

@@ -1,4 +1,4 @@
-"""The one recursion: what an update adds up, and how it moves a cell.
+"""The update recursion: the target of an update, and how it changes a cell.
 
     target_i  =  c_i + g_i * ((1 - l_i) * T[j_i] + l_i * target_{i-1})
     T[k_i]   <-  T[k_i] + a_i * (target_i - T[k_i])
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
 
-# Where the bootstrap cell would stand (``source``), a negative code says why there is none.
-GOES_ON = 0  # only in worlds: this transition does not end the episode
-NO_BOOTSTRAP = -1  # the target is built on the trail alone
+# A negative ``source`` is a code: there is no bootstrap cell, and the code says why.
+NOT_ENDED = 0  # only in worlds: the transition does not end the episode
+NO_BOOTSTRAP = -1  # the target uses only the target of the line before
 TIMED_OUT = -2  # a time limit, treated as an end
-TERMINATED = -3  # the world ended the episode; codes below it are endings with a name
+TERMINATED = -3  # the environment ended the episode; lower codes are endings with a name
 
 
 @inlined
 def ending_place(code: int) -> int:
-    """Where an ending with this code stands in a ledger's list of names; and the other way round.
+    """The position of an ending code in a ledger's list of names, and the code of a position.
 
     >>> ending_place(TIMED_OUT), ending_place(TERMINATED), ending_place(2)
     (0, 1, -4)
@@ -32,33 +32,33 @@ def ending_place(code: int) -> int:
     return TIMED_OUT - code
 
 
-class Lines(NamedTuple):
+class LedgerLines(NamedTuple):
     """Updates as columns, in the order in which they were applied.
 
-    ``step_size``, ``discount`` and ``trail`` may have one entry instead of n: the same for all lines.
+    ``step_size``, ``discount`` and ``lambda_`` may have one entry instead of n: it holds for all lines.
     """
 
     cell: NDArray[np.int32]  # (n,)       k: the cell that changed
     source: NDArray[np.int32]  # (n,)     j: the cell bootstrapped from, or a code
     reward: NDArray[np.float64]  # (n,)   r
     step_size: NDArray[np.float64]  # (n,) or (1,)   a
-    discount: NDArray[np.float64]  # (n,) or (1,)    g; 0 is understood where the episode ended
-    trail: NDArray[np.float64]  # (n,) or (1,)       l
+    discount: NDArray[np.float64]  # (n,) or (1,)    g; taken as 0 where the episode ended
+    lambda_: NDArray[np.float64]  # (n,) or (1,)       λ
 
 
 @inlined
-def target(cumulant: float, discount: float, trail: float, bootstrap: float, previous: float) -> float:
-    """What an update moves its cell towards.
+def target(cumulant: float, discount: float, lambda_: float, bootstrap: float, previous: float) -> float:
+    """The target of an update.
 
     >>> target(1.0, 0.5, 0.0, 10.0, 0.0)
     6.0
     """
-    return cumulant + discount * ((1.0 - trail) * bootstrap + trail * previous)
+    return cumulant + discount * ((1.0 - lambda_) * bootstrap + lambda_ * previous)
 
 
 @inlined
 def moved(value: float, target: float, step_size: float) -> float:
-    """The cell after the update.
+    """The value of a cell after an update.
 
     >>> moved(2.0, 6.0, 0.25)
     3.0
@@ -68,13 +68,13 @@ def moved(value: float, target: float, step_size: float) -> float:
 
 @inlined
 def mask(column: NDArray[np.float64]) -> int:
-    """``column[i & mask(column)]`` reads line i of a column, also of one that holds a single number."""
+    """``column[i & mask(column)]`` is line i of a column, also if the column has a single entry."""
     return -1 if len(column) > 1 else 0
 
 
 @inlined
-def line_at(lines: Lines, i: int, a_mask: int, g_mask: int, l_mask: int) -> tuple[int, int, float, float, float]:
-    """Line i: cell, source, step size, discount (0 where the episode ended), trail."""
+def line_at(lines: LedgerLines, i: int, a_mask: int, g_mask: int, l_mask: int) -> tuple[int, int, float, float, float]:
+    """Line i: cell, source, step size, discount (0 where the episode ended), λ."""
     source = lines.source[i]
     discount = lines.discount[i & g_mask] if source >= NO_BOOTSTRAP else 0.0
-    return lines.cell[i], source, lines.step_size[i & a_mask], discount, lines.trail[i & l_mask]
+    return lines.cell[i], source, lines.step_size[i & a_mask], discount, lines.lambda_[i & l_mask]

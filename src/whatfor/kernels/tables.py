@@ -1,4 +1,4 @@
-"""A known world as arrays, and one step in it."""
+"""A transition table as arrays, and one step in it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
 
-#: So many entries are looked through one by one: halving costs a wrong guess of the processor each time.
-FEW = 12
+#: Up to this many entries are searched one by one: a bisection step costs a branch misprediction.
+MAX_LINEAR_SEARCH = 12
 
 
 class Table(NamedTuple):
-    """What may follow each (state, action): entries ``first[s * A + a]`` to ``first[s * A + a + 1]``."""
+    """The transitions of each (state, action): entries ``first[s * A + a]`` to ``first[s * A + a + 1]``."""
 
     first: NDArray[np.int64]  # (S*A + 1,)
-    chance: NDArray[np.float64]  # (entries,) summed up within each pair
+    chance: NDArray[np.float64]  # (entries,) cumulative within each pair
     next_state: NDArray[np.int32]  # (entries,)
     reward: NDArray[np.float64]  # (entries,)
-    ending: NDArray[np.int32]  # (entries,) 0: goes on; else the code of how it ends
-    start: NDArray[np.float64]  # (S,) summed up: where an episode starts
-    guide: NDArray[np.int32]  # (S + 1,) where in start to look for a number between i / S and (i + 1) / S
+    ending: NDArray[np.int32]  # (entries,) 0: not ended; else the code of the ending
+    start: NDArray[np.float64]  # (S,) cumulative: the distribution of first states
+    guide: NDArray[np.int32]  # (S + 1,) where the search in start begins for a number between i / S and (i + 1) / S
 
 
 @inlined
 def first_above(summed: NDArray[np.float64], begin: int, end: int, uniform: float) -> int:
-    """The first entry above ``uniform``; the first of all if there is none, as Gymnasium has it."""
+    """The first entry above ``uniform``; ``begin`` if there is none, as in Gymnasium."""
     low, high = begin, end
-    while high - low > FEW:
+    while high - low > MAX_LINEAR_SEARCH:
         middle = (low + high) // 2
         if summed[middle] > uniform:
             high = middle
@@ -42,7 +42,7 @@ def first_above(summed: NDArray[np.float64], begin: int, end: int, uniform: floa
 
 @inlined
 def start_state(table: Table, uniform: float) -> int:
-    """Where an episode starts: as ``first_above``, from where the guide points."""
+    """The first state of an episode: as ``first_above``, searched from the guide's entry."""
     states = len(table.start)
     state = int(table.guide[int(uniform * states)])
     while state < states and table.start[state] <= uniform:
@@ -52,13 +52,13 @@ def start_state(table: Table, uniform: float) -> int:
 
 @inlined
 def step_table(table: Table, pair: int, uniform: float) -> int:
-    """The entry that comes true."""
-    if len(table.chance) == len(table.first) - 1:  # nothing is left to chance
+    """The entry of the transition that happens."""
+    if len(table.chance) == len(table.first) - 1:  # every pair has one entry
         return pair
     return first_above(table.chance, table.first[pair], table.first[pair + 1], uniform)
 
 
 def guide_to(start: NDArray[np.float64]) -> NDArray[np.int32]:
-    """For each of S equal parts of [0, 1), where ``start_state`` begins to look; rounding must not make it too late."""
+    """For each of S equal parts of [0, 1), where ``start_state`` begins to search; with a margin for rounding."""
     parts = np.arange(len(start) + 1) / len(start)
     return np.searchsorted(start, parts - 1e-12, side="right").astype(np.int32)

@@ -1,4 +1,4 @@
-"""Backwards, but only over the lines that matter: an index by cell, and a heap on time."""
+"""Backwards over the lines that carry weight only, by an index of the lines of each cell and a heap ordered by time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import allocating, compiled, inlined
-from whatfor.kernels.recursion import TIMED_OUT, Lines, ending_place, line_at, mask
+from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place, line_at, mask
 
 
 @compiled
@@ -47,16 +47,16 @@ def lines_before(time: int, k: int, first: NDArray[np.int64], order: NDArray[np.
 
 @allocating
 def walk(
-    lines: Lines,
+    lines: LedgerLines,
     first: NDArray[np.int64],  # (cells + 1,)
-    order: NDArray[np.int32],  # (n,) or longer: later lines are passed over
-    asked: NDArray[np.int64],  # the asked cells, each with a weight in left
-    left: NDArray[np.float64],  # (cells,): ends as what is left on the start
-    place: NDArray[np.int64],  # (cells,): room for where in order each cell stands
+    order: NDArray[np.int32],  # (n,) or longer: later lines are skipped
+    asked: NDArray[np.int64],  # the asked cells; ``left`` has their weights
+    left: NDArray[np.float64],  # (cells,): weight of the asked value on each cell; finally, on initial values
+    place: NDArray[np.int64],  # (cells,): working space: the next line of each cell, as an index into order
     visits: NDArray[np.float64],  # (cells,)
     earnings: NDArray[np.float64],  # (cells,)
     endings: NDArray[np.float64],  # (endings,)
-    seen: NDArray[np.int64],  # (limit + 1,): receives the lines that carry weight, latest first
+    used: NDArray[np.int64],  # (limit + 1,): receives the lines that carry weight, latest first
     weights: NDArray[np.float64],  # (limit + 1,): receives their m
     tolerance: float,
     limit: int,
@@ -66,7 +66,7 @@ def walk(
     A weight below ``tolerance`` is dropped. Returns the dropped weight, the sum of m * |r|, and the
     number of lines read, which is ``limit + 1`` if the walk gave up.
     """
-    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.trail)
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     n = len(lines.cell)
     heap = [-1 for _ in range(0)]  # times, negated: the next line of every cell with weight
     for k in asked:
@@ -90,9 +90,9 @@ def walk(
         read += 1
         if read > limit:
             return dropped, spread, read
-        _, j, a, g, trail = line_at(lines, i, a_mask, g_mask, l_mask)
+        _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         m = a * own + passed
-        seen[read - 1] = i
+        used[read - 1] = i
         weights[read - 1] = m
         visits[k] += m
         earnings[k] += m * lines.reward[i]
@@ -105,9 +105,9 @@ def walk(
             else:
                 heapq.heappop(heap)
         if j >= 0:
-            given = g * (1.0 - trail) * m
+            given = g * (1.0 - lambda_) * m
             if given != 0.0:
-                # A cell without weight is not in the heap; one whose lines have all been read stays out of it.
+                # A cell without weight is not in the heap, nor is one whose lines have all been read.
                 if left[j] == 0.0:
                     place[j] = lines_before(i, j, first, order) - 1
                     if place[j] >= first[j]:
@@ -115,7 +115,7 @@ def walk(
                 left[j] += given
         elif j <= TIMED_OUT:
             endings[ending_place(j)] += m
-        carry = g * trail * m
+        carry = g * lambda_ * m
         if carry != 0.0:
             trailing = i - 1
     return dropped, spread, read

@@ -1,7 +1,5 @@
-"""What a picture shows, as data: nothing is drawn here."""
+"""Layouts: the contents of pictures as data, without drawing."""
 
-from whatfor.layouts.answers import layout_of
-from whatfor.layouts.maps import map_of
 from whatfor.layouts.shapes import Bars, Board, Grid, Layer, Layout, Lines, Panels, Series
 
-__all__ = ["Bars", "Board", "Grid", "Layer", "Layout", "Lines", "Panels", "Series", "layout_of", "map_of"]
+__all__ = ["Bars", "Board", "Grid", "Layer", "Layout", "Lines", "Panels", "Series"]

@@ -1,4 +1,4 @@
-"""Any world by the axes of its labels: bars, a grid, or a grid for every value of the axes before the last two."""
+"""Layouts by the axes of the labels: bars, one grid, or a grid for every value of the axes before the last two."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.layouts.map import Map, named
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels, Series
 from whatfor.layouts.words import pair_names
 
-#: More grids than this nobody compares.
-MOST_FACETS = 16
-MOST_BARS = 12
+#: The most grids that are drawn side by side.
+MAX_GRIDS = 16
+MAX_PAIR_BARS = 12
 
 
 def by_axes(shown: Map) -> Layout:
-    """The layout that an unknown world gets."""
+    """The layout of a world that has none of its own."""
     axes = shown.labels.axes
     if len(axes) == 2:
         return one_grid(shown)
-    if len(axes) > 2 and math.prod(axis.size for axis in axes[:-2]) <= MOST_FACETS:
+    if len(axes) > 2 and math.prod(axis.size for axis in axes[:-2]) <= MAX_GRIDS:
         return all_facets(shown, axes)
     return largest(shown)
 
 
 def one_grid(shown: Map) -> Grid:
-    """Two axes, actions summed up."""
+    """A grid of two axes, summed over actions."""
     rows, columns = shown.labels.axes
     marked = None if shown.at is None else (shown.at[0], shown.at[1])
     marks = tuple((mark.letter, *divmod(mark.state, columns.size), mark.name) for mark in shown.labels.marks)
@@ -47,7 +48,7 @@ def one_grid(shown: Map) -> Grid:
 
 
 def all_facets(shown: Map, axes: Sequence[Axis]) -> Panels:
-    """A grid of the last two axes for every value of those before, actions summed up."""
+    """A grid of the last two axes for every value of the axes before, summed over actions."""
     *leads, rows, columns = axes
     unknown = shown.unknown_states
     grids = []
@@ -58,32 +59,32 @@ def all_facets(shown: Map, axes: Sequence[Axis]) -> Panels:
                 shown.by_state[at],
                 named(rows),
                 named(columns),
-                title=", ".join(_said(axis, i) for axis, i in zip(leads, at, strict=True)),
+                title=", ".join(_heading(axis, i) for axis, i in zip(leads, at, strict=True)),
                 unknown=None if unknown is None else unknown[at],
                 marked=(shown.at[-2], shown.at[-1]) if here and shown.at else None,
             )
         )
     if len(leads) != 2:
         return Panels(shown.title, shown.caption, tuple(grids), columns=math.ceil(math.sqrt(len(grids))))
-    down, across = ([_said(axis, i, "\n") for i in range(axis.size)] for axis in leads)
+    down, across = ([_heading(axis, i, "\n") for i in range(axis.size)] for axis in leads)
     return Panels(
         shown.title, shown.caption, tuple(grids), len(across), column_heads=tuple(across), row_heads=tuple(down)
     )
 
 
-def _said(axis: Axis, value: int, gap: str = " ") -> str:
-    """A value with its axis, which a yes or no already names: "ace usable", but "not fast"."""
+def _heading(axis: Axis, value: int, gap: str = " ") -> str:
+    """The name and value of an axis; only the value if it contains the name, as in "not fast"."""
     word = axis.word(value)
     return word if word in (axis.name, f"not {axis.name}") else f"{axis.name}{gap}{word}"
 
 
 def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
-    """The last two axes where the others are as they are now, a grid for every action."""
+    """A grid of the last two axes for every action, with the other axes as in the state asked about."""
     if shown.at is None or len(axes) < 3:
         raise ValueError("facets='here' needs a state, and states of three axes or more")
     *leads, rows, columns = axes
     now, unknown = shown.at[:-2], shown.unknown_states
-    where = "; ".join(_said(axis, i) for axis, i in zip(leads, now, strict=True))
+    where = "; ".join(_heading(axis, i) for axis, i in zip(leads, now, strict=True))
     grids = [
         shown.grid(
             shown.by_pair[now][..., action],
@@ -100,7 +101,7 @@ def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
 
 
 def largest(shown: Map) -> Bars:
-    """The pairs with the largest numbers, the rest in one bar."""
+    """The state-action pairs with the largest numbers, and the rest in one bar."""
     maps = {shown.quantity: shown.numbers}
     return side_by_side(
         shown.labels, maps, title=shown.title, caption=shown.caption, quantity=shown.quantity, state=shown.state
@@ -116,11 +117,11 @@ def side_by_side(
     quantity: str = "expected visits",
     state: int | None = None,
 ) -> Bars:
-    """The pairs with the largest number in any of several maps, a bar a map; the rest together."""
+    """The state-action pairs with the largest numbers in any of several maps, one bar per map; the rest in one bar."""
     flat = np.array([numbers.ravel() for numbers in maps.values()])  # (maps, pairs)
     height = np.abs(flat).max(axis=0)
     found = int(np.count_nonzero(height))
-    order = np.argsort(-height, kind="stable")[: min(MOST_BARS, found)]
+    order = np.argsort(-height, kind="stable")[: min(MAX_PAIR_BARS, found)]
     names = pair_names(labels, [divmod(int(at), labels.n_actions) for at in order], state)
     bars = flat[:, order]
     if found > len(order):

@@ -1,4 +1,4 @@
-"""A number for every state and action, and what is to be said about it."""
+"""Map: a number for every state and action, with its title, caption and unknown pairs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.layouts.shapes import Grid, Mask, Rows, Words
 
 
 @dataclass(frozen=True)
 class Map:
-    """An (S, A) map on its way into a layout."""
+    """An (S, A) map that is to be laid out."""
 
     labels: Labels
     numbers: NDArray[np.float64]  # (S, A)
@@ -22,35 +23,35 @@ class Map:
     caption: str
     quantity: str
     diverging: bool
-    unknown: NDArray[np.bool_] | None  # (S, A) pairs without experience
+    unknown: NDArray[np.bool_] | None  # (S, A) state-action pairs without experience
     state: int | None  # the state asked about
 
     @property
     def at(self) -> tuple[int, ...] | None:
-        """The state asked about, as one number an axis."""
+        """The position of the state asked about on each axis."""
         return None if self.state is None else self.labels.values(self.state)
 
     @property
     def by_pair(self) -> NDArray[np.float64]:
-        """The numbers by axes, and by action last."""
+        """The numbers by axis, with actions last."""
         return np.reshape(self.numbers, (*self.labels.shape, self.labels.n_actions))
 
     @property
     def by_state(self) -> NDArray[np.float64]:
-        """The numbers by axes, actions summed up."""
+        """The numbers by axis, summed over actions."""
         return np.reshape(self.numbers.sum(axis=1), self.labels.shape)
 
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
-        """States, by axes, where no action has any experience though one could act: their zeros say nothing."""
+        """States, by axis, without experience of any action, except those where no action is ever taken."""
         if self.unknown is None:
             return None
         nowhere = np.reshape(self.unknown.all(axis=1), self.labels.shape)
-        if nowhere.all():  # nothing at all is known, there neither
+        if nowhere.all():  # there is no experience at all: mark every state
             return nowhere
         closed = [mark.state for mark in self.labels.marks if mark.closed]
-        acted_in = ~np.isin(np.arange(self.labels.n_states), closed)
-        return nowhere & np.reshape(acted_in, self.labels.shape)
+        is_open = ~np.isin(np.arange(self.labels.n_states), closed)
+        return nowhere & np.reshape(is_open, self.labels.shape)
 
     def grid(
         self,
@@ -64,7 +65,7 @@ class Map:
         marked: tuple[int, int] | None = None,
         marks: tuple[tuple[str, int, int, str], ...] = (),
     ) -> Grid:
-        """A part of this map, over two axes: each a name and a word for every value."""
+        """A grid of a part of this map; each axis is a name and a word for every value."""
         (row_axis, row_words), (column_axis, column_words) = rows, columns
         return Grid(
             title=title,
@@ -83,15 +84,15 @@ class Map:
 
 
 def named(axis: Axis) -> tuple[str, Words]:
-    """An axis's name, and a word for each of its values."""
+    """The name of an axis and the words for its values."""
     return axis.name, tuple(axis.word(at) for at in range(axis.size))
 
 
 def rows_of(numbers: NDArray[Any]) -> Rows:
-    """A matrix as plain numbers."""
+    """A matrix as tuples of Python numbers."""
     return tuple(tuple(float(x) for x in row) for row in numbers)
 
 
 def mask_of(unknown: NDArray[np.bool_] | None) -> Mask | None:
-    """A matrix of yes and no, where there is one."""
+    """A boolean matrix as tuples of Python booleans; None stays None."""
     return None if unknown is None else tuple(tuple(bool(x) for x in row) for row in unknown)

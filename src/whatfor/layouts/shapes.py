@@ -1,4 +1,4 @@
-"""The kinds of layout: frozen, of plain numbers and words, JSON-able. Nothing is scaled and nothing is drawn."""
+"""The kinds of layout: frozen, JSON-compatible, neither scaled nor drawn."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Mask = tuple[tuple[bool, ...], ...]
 
 
 class _Plain:
-    """What every layout can do: become JSON, its own name under ``layout``."""
+    """Base class of layouts: conversion to JSON."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {"layout": type(self).__name__.lower(), **_shown(self)}
+        """The layout as JSON-compatible data, with its kind under ``layout``."""
+        return {"layout": type(self).__name__.lower(), **_fields(self)}
 
 
-def _shown(thing: Any) -> dict[str, Any]:
-    """By name, what it holds; not copied number by number, as ``asdict`` does."""
-    return {name: _opened(one) for name, one in vars(thing).items()}
+def _fields(thing: Any) -> dict[str, Any]:
+    """The fields by name; unlike ``asdict``, numbers are not copied one by one."""
+    return {name: _jsonable(one) for name, one in vars(thing).items()}
 
 
-def _opened(thing: Any) -> Any:
+def _jsonable(thing: Any) -> Any:
     if isinstance(thing, tuple) and thing and isinstance(thing[0], Layer | Series):
-        return tuple(_shown(one) for one in thing)
-    return _shown(thing) if isinstance(thing, Series) else thing
+        return tuple(_fields(one) for one in thing)
+    return _fields(thing) if isinstance(thing, Series) else thing
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One number a cell, with a name and a colour."""
+    """One number per cell, with a name and a colour."""
 
     name: str
     colour: str  # "yellow" or "green"
@@ -48,11 +48,11 @@ class Board(_Plain):
     rows: int
     columns: int
     walls: tuple[tuple[int, int], ...]  # (row, column) of cells with a wall on their east side
-    marks: tuple[tuple[str, int, int], ...]  # letter, row, column
-    taxi: tuple[int, int] | None  # None: no state was asked about
-    passenger: str | None  # the landmark where it waits; None: aboard
-    destination: str | None
+    marks: tuple[tuple[str, int, int, str], ...]  # letter, row, column, and role in the state asked about
+    piece: str  # the name of the piece that moves on it
+    at: tuple[int, int] | None  # the cell of the piece; None: no state was asked about
     layers: tuple[Layer, ...]
+    roles: Words = ()  # all roles that marks may have; each has a colour of its own
     quantity: str = "expected visits"
     diverging: bool = False  # signed numbers, zero in the middle
     unknown: Mask | None = None  # (rows, columns) cells without experience
@@ -60,7 +60,7 @@ class Board(_Plain):
 
 @dataclass(frozen=True)
 class Series:
-    """A named row of numbers, with an interval round each where one is known."""
+    """A named row of numbers, with intervals if they are known."""
 
     name: str
     numbers: Numbers
@@ -87,20 +87,20 @@ class Grid(_Plain):
     diverging: bool = False
     unknown: Mask | None = None
     marked: tuple[int, int] | None = None  # (row, column) of the state asked about
-    marks: tuple[tuple[str, int, int, str], ...] = ()  # letter, row, column, what it is
-    beside: Series | None = None  # one more number a row, of another kind: written beside it, not coloured
+    marks: tuple[tuple[str, int, int, str], ...] = ()  # letter, row, column, name
+    beside: Series | None = None  # one more number per row, of another quantity: written beside it, not coloured
 
 
 @dataclass(frozen=True)
 class Bars(_Plain):
-    """Names, and a number or several for each."""
+    """Names with one or more numbers each."""
 
     title: str
     caption: str
     names: Words
     series: tuple[Series, ...]
     axis: str
-    unknown: tuple[bool, ...] | None = None  # bars that stand for what is not known
+    unknown: tuple[bool, ...] | None = None  # which bars show an unknown share
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ class Panels(_Plain):
     caption: str
     panels: tuple[Layout, ...]
     columns: int
-    shared: bool = True  # all panels show the same quantity, so one scale is for all
+    shared: bool = True  # whether all panels show the same quantity and share one scale
     column_heads: Words = ()
     row_heads: Words = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it, each panel with its own kind."""
+        """The layout as JSON-compatible data, each panel with its own kind."""
         return {**super().to_json(), "panels": tuple(panel.to_json() for panel in self.panels)}
 
 

@@ -1,4 +1,4 @@
-"""Names of states and actions, short enough for a picture."""
+"""Short names of state-action pairs, for pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whatfor.layouts.shapes import Words
 
 
 def pair_names(labels: Labels, pairs: Sequence[tuple[int, int]], state: int | None = None) -> Words:
-    """Words for pairs of state and action, without what they all share with each other and the asked state.
+    """Words for state-action pairs, without the parts that all of them share with each other and with ``state``.
 
     >>> from whatfor.worlds.taxi import LABELS
     >>> pair_names(LABELS, [(168, 3), (148, 0)], state=68)
@@ -18,11 +18,11 @@ def pair_names(labels: Labels, pairs: Sequence[tuple[int, int]], state: int | No
     """
     asked = [] if state is None else [state]
     parts = [re.split("[;,] ", labels.words(s)) for s in [*(s for s, _ in pairs), *asked]]
-    told: list[int] = []
+    distinct: list[int] = []
     if len({len(part) for part in parts}) == 1:
-        told = [i for i, said in enumerate(zip(*parts, strict=True)) if len(set(said)) > 1]
+        distinct = [i for i, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
     names = []
     for (s, a), part in zip(pairs, parts, strict=False):
-        words = ", ".join(part[i] for i in told) if told else labels.words(s)
+        words = ", ".join(part[i] for i in distinct) if distinct else labels.words(s)
         names.append(f"{words}: {labels.actions[a]}")
     return tuple(names)

@@ -1,4 +1,4 @@
-"""Learners: one file a method, its rule visible in it."""
+"""Tabular learners, one module for each method."""
 
 from whatfor.learners.double_q import DoubleQLearning
 from whatfor.learners.lambda_returns import LambdaReturns
@@ -7,7 +7,7 @@ from whatfor.learners.protocol import Agent, Learner, Transition
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
 from whatfor.learners.sarsa import Sarsa
-from whatfor.learners.schedules import constant, exponential, linear, visit_count
+from whatfor.learners.schedules import exponential, linear, visit_count
 
 __all__ = [
     "Agent",
@@ -19,7 +19,6 @@ __all__ = [
     "Replay",
     "Sarsa",
     "Transition",
-    "constant",
     "exponential",
     "linear",
     "visit_count",

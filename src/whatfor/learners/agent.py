@@ -1,4 +1,4 @@
-"""A built-in learner at work: its tables, its memory, its dice."""
+"""TabularAgent: the agent of the built-in learners, with its tables, memory and random numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.checks import flag, number, whole
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT, ending_place
 from whatfor.kernels.tape import Tape
-from whatfor.learners.observing import begin_episode, most_draws, observe, steps_with_room
+from whatfor.learners.observing import begin_episode, max_draws, observe, steps_with_room
 from whatfor.learners.protocol import Transition
-from whatfor.learners.rule import BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED, TRAIL, Log, Memory, Rule
+from whatfor.learners.rule import (
+    BREAKS,
+    CURSOR,
+    EXPERIENCES,
+    LAMBDA_RETURNS,
+    LINES,
+    N_COUNTERS,
+    STORED,
+    Log,
+    Memory,
+    Rule,
+)
 from whatfor.ledger import Ledger
 
-#: Updates for which room is made at a time, and at least so many steps.
+#: Updates to reserve space for at a time, and the minimum in steps.
 AHEAD, MIN_AHEAD = 1 << 15, 16
 
 
 class TabularAgent:
-    """The agent behind every built-in learner."""
+    """The agent of every built-in learner."""
 
     def __init__(self, rule: Rule, ledger: Ledger | None, generator: np.random.Generator, initial: float = 0.0) -> None:
         cells = rule.n_tables * rule.n_states * rule.n_actions
@@ -42,8 +53,8 @@ class TabularAgent:
         )
         self.log = _columns(None)
         self.epsilon = 0.0
-        self.safe = 0  # steps for which room is sure to suffice
-        self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, codes point nowhere
+        self.steps_left = 0  # steps for which the reserved space suffices
+        self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, any code
         self.make_room()
 
     @property
@@ -52,19 +63,19 @@ class TabularAgent:
         return self.memory.values.reshape(self.rule.n_tables, self.rule.n_states, self.rule.n_actions)
 
     def begin(self, state: int, exploration: float) -> int:
-        """Start an episode; the first action."""
+        """Start an episode; returns the first action."""
         if type(state) is not int or not 0 <= state < self.n_states:
             state = whole("the first state", state, 0, self.n_states - 1)
         if type(exploration) is not float or not 0.0 <= exploration <= 1.0:
             exploration = number("exploration", exploration, 0, 1)
         self.epsilon = exploration
-        if self.safe <= 0:
+        if self.steps_left <= 0:
             self.make_room()
-        self.safe -= 1  # an episode's start may use as much as a step
+        self.steps_left -= 1  # the start of an episode may use as much space as a step
         return begin_episode(self.rule, self.memory, self.log, self.epsilon, state)
 
     def observe(self, step: Transition) -> int:
-        """Learn from a step, write it down, and choose the next action (-1 after the last)."""
+        """Learn from a step, record the updates, and choose the next action (-1 after the last step)."""
         state, action, reward, next_state, terminated, truncated, ending = step
         last = terminated or truncated
         if not (
@@ -72,27 +83,27 @@ class TabularAgent:
             and 0 <= state < self.n_states
             and 0 <= action < self.n_actions
             and 0 <= next_state < self.n_states
-            and (ending == GOES_ON or self.lowest <= ending <= TIMED_OUT)
+            and (ending == NOT_ENDED or self.lowest <= ending <= TIMED_OUT)
             and type(reward) is float
             and isfinite(reward)
             and type(last) is bool
         ):
             last = flag("the end of an episode", last)
             state, action, reward, next_state, terminated, truncated, ending = self._checked(step)
-        if self.safe <= 0:
+        if self.steps_left <= 0:
             self.make_room()
-        if last and ending == GOES_ON:
+        if last and ending == NOT_ENDED:
             self.expect_cut()
-        self.safe -= 1
+        self.steps_left -= 1
         return observe(
             self.rule, self.memory, self.log, self.epsilon, state, action, reward, next_state, ending, last
         )  # fmt: skip
 
     def _checked(self, step: Transition) -> Transition:
-        """A transition whose numbers are of other types, or out of range: then it is refused."""
+        """The transition with numbers of the right types; ``ValueError`` if one is out of range."""
         states, actions = self.n_states - 1, self.n_actions - 1
-        ending = whole("ending", step.ending, None, GOES_ON)
-        if ending != GOES_ON and not self.lowest <= ending <= TIMED_OUT:
+        ending = whole("ending", step.ending, None, NOT_ENDED)
+        if ending != NOT_ENDED and not self.lowest <= ending <= TIMED_OUT:
             raise ValueError(f"{ending} is not the code of an ending of this ledger")
         return step._replace(
             state=whole("state", step.state, 0, states),
@@ -103,30 +114,30 @@ class TabularAgent:
         )
 
     def settle(self, abandoned: bool = False) -> None:
-        """Tell the ledger how far its columns are written; an abandoned episode ends here, as it is."""
-        if abandoned and self.rule.method == TRAIL:
+        """Set the length of the ledger to the updates written; ``abandoned``: the episode under way ends here."""
+        if abandoned and self.rule.method == LAMBDA_RETURNS:
             self.memory.counters[EXPERIENCES] -= self.memory.counters[STORED]
             self.memory.counters[STORED] = 0
         if self.ledger is not None:
             store = self.ledger.writable()
             store.used = int(self.memory.counters[LINES])
             store.n_breaks = int(self.memory.counters[BREAKS])
-            if abandoned and self.rule.method != TRAIL and not self.rule.batch:
+            if abandoned and self.rule.method != LAMBDA_RETURNS and not self.rule.batch:
                 self.ledger.new_episode()
                 self.memory.counters[BREAKS] = store.n_breaks
 
-    # -- room for the loops ----------------------------------------------------------------
+    # -- space for the loops ---------------------------------------------------------------
 
     def make_room(self, expected: int = 0) -> None:
-        """Room for the steps to come: uniform numbers, lines (perhaps ``expected`` in all), places for experience."""
+        """Reserve space for the next steps: uniform numbers, updates (``expected`` in total, if known) and experiences."""
         stored = int(self.memory.counters[STORED])
         per_step = max(1, self.rule.batch)
         ahead = max(MIN_AHEAD, AHEAD // per_step)
         self.tape.cursor[0] = self.memory.counters[CURSOR]
-        self.tape.need(ahead * most_draws(self.rule) + stored)
+        self.tape.need(ahead * max_draws(self.rule) + stored)
         self.memory.counters[CURSOR] = self.tape.cursor[0]
         memory = self.memory._replace(uniforms=self.tape.uniforms)
-        if self.rule.method == TRAIL or self.rule.batch:
+        if self.rule.method == LAMBDA_RETURNS or self.rule.batch:
             room = self.rule.capacity or 2 * stored + AHEAD
             if room > len(memory.pair):
                 memory = memory._replace(
@@ -134,29 +145,29 @@ class TabularAgent:
                 )
         self.memory = memory
         if self.rule.batch and memory.counters[EXPERIENCES] + AHEAD > np.iinfo(np.int32).max:
-            raise ValueError("a ledger can name 2**31 - 1 experiences under replay, and they are used up")
+            raise ValueError("a ledger can number 2**31 - 1 experiences under replay, and there are no more")
         if self.ledger is not None:
             self.settle()
             store = self.ledger.writable()
             store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
             store.expect("discount", self.rule.discount)
-            store.expect("trail", self.rule.trail)
+            store.expect("lambda_", self.rule.lambda_)
             store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
             self.lowest = ending_place(len(self.ledger.endings) - 1)
-        self.safe = int(steps_with_room(self.rule, self.memory, self.log)) - 1
+        self.steps_left = int(steps_with_room(self.rule, self.memory, self.log)) - 1
 
     def expect_cut(self) -> None:
-        """A trail is about to start without an end: its first line has no trail, so the column varies from here."""
-        if self.rule.trail > 0.0 and self.ledger is not None and len(self.log.trail) <= 1:
+        """Prepare for a truncated episode: its last target has λ = 0, so the column of λ is no longer constant."""
+        if self.rule.lambda_ > 0.0 and self.ledger is not None and len(self.log.lambda_) <= 1:
             self.settle()
-            self.ledger.writable().expect("trail", None)
+            self.ledger.writable().expect("lambda_", None)
             self.log = _columns(self.ledger)
 
-    # -- going on later --------------------------------------------------------------------
+    # -- snapshots -------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """All that decides what it will do: arrays, and numbers as JSON can hold them."""
+        """The complete state of the agent: arrays, and numbers for JSON."""
         stored = int(self.memory.counters[STORED])
         self.tape.cursor[0] = self.memory.counters[CURSOR]
         arrays = {name: getattr(self.memory, name) for name in ("values", "tries", "counters")}
@@ -164,12 +175,12 @@ class TabularAgent:
         return {name: array.copy() for name, array in arrays.items()}, {"tape": self.tape.state()}
 
     @classmethod
-    def restored(
+    def from_state(
         cls, rule: Rule, ledger: Ledger | None, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
     ) -> TabularAgent:
-        """An agent that goes on where ``state()`` was taken."""
+        """An agent that continues from a ``state()``."""
         agent = cls(rule, None, np.random.default_rng(0))
-        agent.tape = Tape.restored(numbers["tape"])
+        agent.tape = Tape.from_state(numbers["tape"])
         agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
         agent.memory.counters[CURSOR] = 0
         _check_ledger(rule, ledger)
@@ -179,7 +190,7 @@ class TabularAgent:
 
 
 def _check_ledger(rule: Rule, ledger: Ledger | None) -> None:
-    """Compiled code writes cells of the rule's tables into the ledger, so both must be of one shape."""
+    """Raise ``ValueError`` unless rule and ledger have the same shape; compiled code does not check it."""
     if ledger is not None:
         shape = (rule.n_tables, rule.n_states, rule.n_actions)
         found = (ledger.n_tables, ledger.n_states, ledger.n_actions)
@@ -203,7 +214,14 @@ def _columns(ledger: Ledger | None) -> Log:
         )
     store = ledger.writable()
     return Log(
-        store.cell, store.source, store.reward, store.step_size, store.discount, store.trail, store.origin, store.breaks
+        store.cell,
+        store.source,
+        store.reward,
+        store.step_size,
+        store.discount,
+        store.lambda_,
+        store.origin,
+        store.breaks,
     )
 
 

@@ -1,4 +1,4 @@
-"""Double Q-learning: one table judges which action is best, the other says what it is worth."""
+"""Double Q-learning: one table selects the best action, the other evaluates it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from whatfor.kernels.compiler import inlined
-from whatfor.learners.rule import DOUBLE_Q, TABLE, Memory, Rule, draw, greedy_cell
+from whatfor.learners.rule import ACTIVE_TABLE, DOUBLE_Q, Memory, Rule, draw, greedy_cell
 from whatfor.learners.tabular import Tabular
 
 
 @inlined
 def draw_table(memory: Memory) -> None:
-    """Decide which of the two tables learns."""
-    memory.counters[TABLE] = 1 if draw(memory) >= 0.5 else 0
+    """Draw which of the two tables learns."""
+    memory.counters[ACTIVE_TABLE] = 1 if draw(memory) >= 0.5 else 0
 
 
 @inlined
-def judged_next(rule: Rule, memory: Memory, next_state: int) -> int:
-    """The cell whose value the target is built on: best by the learning table, read from the other."""
-    table = memory.counters[TABLE]
+def double_q_source(rule: Rule, memory: Memory, next_state: int) -> int:
+    """The cell to bootstrap from: the greedy action of the learning table, in the other table."""
+    table = memory.counters[ACTIVE_TABLE]
     return greedy_cell(rule, memory, next_state, table, 1 - table)
 
 
@@ -27,9 +27,9 @@ def judged_next(rule: Rule, memory: Memory, next_state: int) -> int:
 class DoubleQLearning(Tabular):
     """Van Hasselt's double Q-learning.
 
-    It acts on the sum of its two tables, and its value is their mean. ``draw`` says when it is
-    decided which table learns: once an "episode" (the paper's way) or at every "step"; under
-    replay at every update. Truncations are treated as in ``QLearning``.
+    It acts on the sum of its two tables, and its value is their mean. ``draw``: which table learns is drawn once per
+    "episode" (as in the paper) or at every "step"; under replay, at every update. Time limits are handled as in
+    ``QLearning``.
 
     >>> DoubleQLearning(draw="step").draw
     'step'
@@ -39,4 +39,4 @@ class DoubleQLearning(Tabular):
 
     method = DOUBLE_Q
     n_tables = 2
-    replays = True
+    supports_replay = True

@@ -1,4 +1,4 @@
-"""Returns of whole episodes: lambda-returns, and Monte Carlo as their limit."""
+"""Learning from whole episodes: λ-returns, with Monte Carlo as a special case."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON, NO_BOOTSTRAP
-from whatfor.learners.rule import EXPERIENCES, STORED, TRAIL, Log, Memory, Rule, apply, greedy_cell
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED
+from whatfor.learners.rule import EXPERIENCES, LAMBDA_RETURNS, STORED, Log, Memory, Rule, apply, greedy_cell
 from whatfor.learners.tabular import Tabular
 
 
 @inlined
 def learn_episode(rule: Rule, memory: Memory, log: Log) -> None:
-    """Walk the stored episode from its end to its start; each target is built on the one before."""
+    """Learn from the stored episode, from its end to its start; each target uses the one before."""
     steps = memory.counters[STORED]
     newest = memory.counters[EXPERIENCES]
     aim = 0.0
     for i in range(steps - 1, -1, -1):
-        trail = rule.trail
+        lambda_ = rule.lambda_
         source = memory.ending[i]
-        if source == GOES_ON:
-            if i == steps - 1:  # cut by a time limit: there is no target yet to build on
-                trail = 0.0
+        if source == NOT_ENDED:
+            if i == steps - 1:  # truncated: there is no earlier target
+                lambda_ = 0.0
             source = NO_BOOTSTRAP
-            if trail < 1.0:
+            if lambda_ < 1.0:
                 source = greedy_cell(rule, memory, memory.next_state[i], 0, 0)
-        aim = apply(rule, memory, log, memory.pair[i], source, memory.reward[i], trail, aim, newest - (steps - 1 - i))
+        aim = apply(rule, memory, log, memory.pair[i], source, memory.reward[i], lambda_, aim, newest - (steps - 1 - i))
     memory.counters[STORED] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class LambdaReturns(Tabular):
-    """Lambda-returns with a greedy bootstrap, learned at the end of each episode.
+    """λ-returns with a greedy bootstrap, learned at the end of each episode.
 
-    The episode is walked from its end to its start, and cells that later steps have changed are
-    read as they are by then, so with repeated visits this is not the textbook return; without
-    a cut at exploratory actions it is Peng's variant. At a truncation that is bootstrapped
-    through, the last step's target is built on the greedy action of the state reached.
+    Updates run from the end of the episode to its start and bootstrap from values that later steps have already
+    changed, so with repeated visits this is not the textbook return. λ is not cut at exploratory actions: this is
+    Peng's variant. At a truncation with ``time_limit="bootstrap"``, the last target bootstraps from the greedy action
+    of the last state.
 
-    >>> LambdaReturns(trail=0.9).trail
+    >>> LambdaReturns(lambda_=0.9).lambda_
     0.9
     """
 
-    trail: float = 0.9
+    lambda_: float = 0.9
 
-    method = TRAIL
+    method = LAMBDA_RETURNS
     order: ClassVar[str] = "backwards"

@@ -1,4 +1,4 @@
-"""Learners by name, so that a file can say which one it was."""
+"""Built-in learners by name, for saved runs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LEARNERS: dict[str, type[Tabular]] = {
 
 
 def learner_from(data: dict[str, Any]) -> Tabular:
-    """The learner whose ``to_json`` this is."""
+    """The learner that ``to_json`` described."""
     kind = LEARNERS.get(data.get("name", ""))
     if kind is None:
         raise ValueError(
-            f"{data.get('name')!r} is not one of the built-in learners ({', '.join(LEARNERS)}); pass the learner to go on"
+            f"{data.get('name')!r} is not one of the built-in learners ({', '.join(LEARNERS)}); pass the learner to resume"
         )
     known = {field.name for field in fields(kind)}
     return kind(**{name: from_json(value) for name, value in data.items() if name in known})

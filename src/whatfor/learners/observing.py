@@ -1,26 +1,26 @@
-"""One step of experience, for every learner: learn from it, write it down, choose what to do next.
+"""One step of every learner: learn from the experience, record the updates, choose the next action.
 
-The Python loop calls ``observe`` once a step; the compiled loop has it inside.
+The Python loop calls ``observe`` once per step; in the compiled loop it is inlined.
 """
 
 from __future__ import annotations
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON
-from whatfor.learners.double_q import draw_table, judged_next
+from whatfor.kernels.recursion import NOT_ENDED
+from whatfor.learners.double_q import double_q_source, draw_table
 from whatfor.learners.lambda_returns import learn_episode
-from whatfor.learners.q_learning import best_next
+from whatfor.learners.q_learning import q_learning_source
 from whatfor.learners.rule import (
+    ACTIVE_TABLE,
     BREAKS,
     CURSOR,
     DOUBLE_Q,
     EXPERIENCES,
+    LAMBDA_RETURNS,
     LINES,
     Q_LEARNING,
     SARSA,
     STORED,
-    TABLE,
-    TRAIL,
     Log,
     Memory,
     Rule,
@@ -29,7 +29,7 @@ from whatfor.learners.rule import (
     draw,
     write_break,
 )
-from whatfor.learners.sarsa import taken_next
+from whatfor.learners.sarsa import sarsa_source
 
 
 @inlined
@@ -54,20 +54,20 @@ def learn_step(
     ending: int,
     origin: int,
 ) -> int:
-    """One update from one experience, by a one-step method."""
+    """One update from one experience, for one-step methods."""
     table = 0
     if rule.method == DOUBLE_Q:
         if rule.table_per_step or rule.batch > 0:
             draw_table(memory)
-        table = memory.counters[TABLE]
+        table = memory.counters[ACTIVE_TABLE]
     source = ending
-    if ending == GOES_ON:
+    if ending == NOT_ENDED:
         if rule.method == SARSA:
-            source = taken_next(rule, next_state, next_action)
+            source = sarsa_source(rule, next_state, next_action)
         elif rule.method == DOUBLE_Q:
-            source = judged_next(rule, memory, next_state)
+            source = double_q_source(rule, memory, next_state)
         else:
-            source = best_next(rule, memory, next_state)
+            source = q_learning_source(rule, memory, next_state)
     cell = table * rule.n_states * rule.n_actions + pair
     apply(rule, memory, log, cell, source, reward, 0.0, 0.0, origin)
     return source
@@ -75,7 +75,7 @@ def learn_step(
 
 @inlined
 def store(rule: Rule, memory: Memory, pair: int, reward: float, next_state: int, ending: int) -> None:
-    """Keep an experience: of this episode, or in the replay buffer."""
+    """Store an experience: of this episode, or in the replay buffer."""
     slot = memory.counters[STORED]
     if rule.capacity > 0 and slot == rule.capacity:
         if rule.keep_first:
@@ -91,14 +91,14 @@ def store(rule: Rule, memory: Memory, pair: int, reward: float, next_state: int,
 
 @inlined
 def replay(rule: Rule, memory: Memory, log: Log) -> None:
-    """Learn from stored experiences, drawn at random."""
+    """Learn from a random batch of stored experiences."""
     stored, newest = memory.counters[STORED], memory.counters[EXPERIENCES]
     if stored < rule.warmup:
         return
     for _ in range(rule.batch):
         slot = int(draw(memory) * stored)
         origin = slot
-        if rule.capacity > 0 and not rule.keep_first:  # the latest experience that was put there
+        if rule.capacity > 0 and not rule.keep_first:  # the latest experience in this slot
             origin = newest - (newest - slot) % rule.capacity
         learn_step(
             rule,
@@ -128,14 +128,14 @@ def observe(
 ) -> int:
     """Learn from a step, and choose the next action (-1 after the last step)."""
     next_action, planned = -1, -1
-    if rule.method == SARSA and ending == GOES_ON and (rule.learning or not last):
+    if rule.method == SARSA and ending == NOT_ENDED and (rule.learning or not last):
         next_action = choose(rule, memory, next_state, epsilon, -1)
     if rule.learning:
         pair = state * rule.n_actions + action
-        if rule.method == TRAIL or rule.batch > 0:
+        if rule.method == LAMBDA_RETURNS or rule.batch > 0:
             store(rule, memory, pair, reward, next_state, ending)
-        cut = last and ending == GOES_ON and rule.batch == 0  # no line will say that the episode ended
-        if rule.method == TRAIL:
+        cut = last and ending == NOT_ENDED and rule.batch == 0  # no update has an ending
+        if rule.method == LAMBDA_RETURNS:
             if last:
                 if cut:
                     write_break(rule, memory, log)
@@ -146,7 +146,7 @@ def observe(
             source = learn_step(
                 rule, memory, log, pair, reward, next_state, next_action, ending, memory.counters[EXPERIENCES]
             )
-            if rule.method == Q_LEARNING and next_state != state:  # the action it built on is still the best
+            if rule.method == Q_LEARNING and next_state != state:  # the bootstrap action is still greedy
                 planned = source - next_state * rule.n_actions
             if cut:
                 write_break(rule, memory, log)
@@ -157,18 +157,18 @@ def observe(
 
 
 @inlined
-def most_draws(rule: Rule) -> int:
-    """Uniform numbers that one step may use, with the start of an episode before it."""
+def max_draws(rule: Rule) -> int:
+    """The most uniform numbers that one step may use, with the start of an episode."""
     return 3 + 3 * rule.batch + (2 if rule.method == DOUBLE_Q else 0)
 
 
 @inlined
 def steps_with_room(rule: Rule, memory: Memory, log: Log) -> int:
-    """For how many steps uniform numbers, lines, breaks and places for experience are sure to suffice."""
+    """The number of steps for which uniform numbers, lines, breaks and stored experiences have space."""
     stored = memory.counters[STORED]
-    episode = stored if rule.method == TRAIL else 0  # steps that are still to be learned from
-    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // most_draws(rule)
-    if rule.learning and (rule.method == TRAIL or (rule.batch > 0 and rule.capacity == 0)):
+    episode = stored if rule.method == LAMBDA_RETURNS else 0  # steps not yet learned from
+    steps = (len(memory.uniforms) - memory.counters[CURSOR] - episode) // max_draws(rule)
+    if rule.learning and (rule.method == LAMBDA_RETURNS or (rule.batch > 0 and rule.capacity == 0)):
         steps = min(steps, len(memory.pair) - stored)
     if rule.learning and rule.recording:
         steps = min(steps, (len(log.cell) - memory.counters[LINES] - episode) // max(1, rule.batch))

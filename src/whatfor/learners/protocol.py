@@ -1,4 +1,4 @@
-"""What a learner is, for anyone who wants to write one."""
+"""The interface of learners and agents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.learners.schedules import Schedule
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Transition(NamedTuple):
-    """What the world did."""
+    """One step of experience."""
 
     state: int
     action: int
@@ -23,48 +23,48 @@ class Transition(NamedTuple):
     next_state: int
     terminated: bool
     truncated: bool
-    ending: int = GOES_ON  # how the learner should take it: 0 goes on (bootstrap), else a code of the ledger
+    ending: int = NOT_ENDED  # 0: not ended (bootstrap); else the code of the ending in the ledger
 
     @property
     def following(self) -> int | None:
-        """The state to bootstrap from; None where the learner should take this for an end."""
-        return self.next_state if self.ending == GOES_ON else None
+        """The state to bootstrap from; None if the learner should treat this step as the end."""
+        return self.next_state if self.ending == NOT_ENDED else None
 
 
 @runtime_checkable
 class Agent(Protocol):
-    """A learner at work."""
+    """A learner during training."""
 
     @property
     def tables(self) -> NDArray[np.float64]:
-        """(tables, S, A) Its own values; what explanations are checked against."""
+        """(tables, S, A) Its values; explanations are checked against them."""
 
     def begin(self, state: int, exploration: float) -> int:
-        """Start an episode in a state, exploring with this chance; the first action."""
+        """Start an episode in a state with this exploration probability; returns the first action."""
 
     def observe(self, step: Transition) -> int:
-        """Learn from a step, record each update in the ledger, and choose the next action (-1 after the last)."""
+        """Learn from a step, record each update in the ledger, and choose the next action (-1 after the last step)."""
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """Settings that make an agent. ``whatfor.testing.check_learner`` says whether a class keeps the contract."""
+    """The parameters of a learner; ``start`` creates its agent. ``whatfor.testing.check_learner`` checks a custom class."""
 
     @property
     def discount(self) -> float:
-        """How much the future counts."""
+        """The discount factor."""
 
     @property
     def exploration(self) -> float | Schedule:
-        """The chance to explore, or a function of the episode."""
+        """The exploration probability, or a function from the episode to it."""
 
     @property
     def n_tables(self) -> int:
-        """How many tables of values it keeps."""
+        """The number of value tables."""
 
     @property
     def order(self) -> str:
-        """How its updates follow the steps of an episode: "forwards", "backwards" or "replayed"."""
+        """The order of updates relative to the steps of an episode: "forwards", "backwards" or "replayed"."""
 
     def start(self, n_states: int, n_actions: int, *, ledger: Ledger | None, generator: np.random.Generator) -> Agent:
-        """A fresh agent that writes into ``ledger`` (None: it records nothing)."""
+        """A new agent that records its updates in ``ledger`` (None: it records nothing)."""

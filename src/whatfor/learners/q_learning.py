@@ -1,4 +1,4 @@
-"""Q-learning: bootstrap from the action that looks best."""
+"""Q-learning: bootstrap from the greedy action."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from whatfor.learners.tabular import Tabular
 
 
 @inlined
-def best_next(rule: Rule, memory: Memory, next_state: int) -> int:
-    """The cell whose value the target is built on."""
+def q_learning_source(rule: Rule, memory: Memory, next_state: int) -> int:
+    """The cell to bootstrap from: the greedy action."""
     return greedy_cell(rule, memory, next_state, 0, 0)
 
 
@@ -19,12 +19,12 @@ def best_next(rule: Rule, memory: Memory, next_state: int) -> int:
 class QLearning(Tabular):
     """Watkins' Q-learning.
 
-    At a truncation the target bootstraps from the state reached, as at any other step
-    (``time_limit="bootstrap"``), or counts it as an end (``time_limit="terminal"``).
+    At a truncation, the target bootstraps from the last state as at any other step (``time_limit="bootstrap"``), or
+    treats it as terminal (``time_limit="terminal"``).
 
     >>> QLearning(step_size=0.4, discount=0.9).discount
     0.9
     """
 
     method = Q_LEARNING
-    replays = True
+    supports_replay = True

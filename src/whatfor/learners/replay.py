@@ -1,4 +1,4 @@
-"""Experience replay: learn from stored experience instead of the newest."""
+"""Experience replay: learn from stored experiences."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Literal
 from whatfor.checks import whole
 from whatfor.limits import check_limit
 
-#: So many experiences can be replayed after one step; room for all of their random numbers is made ahead.
+#: The most experiences that can be replayed after one step; their random numbers are drawn ahead.
 MAX_BATCH = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """How experience is stored and learned from again.
+    """The settings of a replay buffer.
 
-    After every step, ``batch`` stored experiences are drawn at random and learned from.
-    ``capacity=None`` keeps all; ``keep="latest"`` forgets the oldest when full; ``keep="first"``
-    is a small fixed buffer: it is collected first, and nothing else is ever learned from (the
-    paper's badly trained agent). ``warmup``: experiences stored before learning begins; by
-    default 1, or the whole of a fixed buffer.
+    After every step, the agent learns from ``batch`` stored experiences drawn at random. ``capacity=None`` keeps all
+    experiences. A full buffer drops the oldest one with ``keep="latest"``; with ``keep="first"`` it never changes again
+    (the paper's badly trained agent). ``warmup``: experiences stored before learning begins; by default 1, or
+    ``capacity`` with ``keep="first"``.
 
     >>> Replay(capacity=200, keep="first").capacity
     200
@@ -32,7 +31,7 @@ class Replay:
     warmup: int | None = None
 
     def check(self) -> None:
-        """Raise ``ValueError`` for settings that make no sense."""
+        """Raise ``ValueError`` for invalid settings."""
         if self.capacity is not None:
             check_limit("steps", whole("capacity", self.capacity, 1), "a replay buffer of this capacity")
         whole("batch", self.batch, 1, MAX_BATCH)
@@ -42,11 +41,11 @@ class Replay:
             raise ValueError(f"keep is 'latest' or 'first', not {self.keep!r}")
         if self.keep == "first" and self.capacity is None:
             raise ValueError("keep='first' needs a capacity: how many experiences to collect")
-        if self.capacity is not None and self.first_learned > self.capacity:
+        if self.capacity is not None and self.warmup_size > self.capacity:
             raise ValueError(f"warmup {self.warmup} is more than the capacity {self.capacity}: it would never learn")
 
     @property
-    def first_learned(self) -> int:
+    def warmup_size(self) -> int:
         """Experiences stored before learning begins."""
         if self.warmup is not None:
             return max(1, self.warmup)

@@ -1,4 +1,4 @@
-"""What every learner's rule reads and writes, and how an action is chosen."""
+"""The data that all learners' rules read and write, the choice of actions, and the update itself."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from whatfor.kernels.compiler import inlined
 from whatfor.kernels.recursion import NO_BOOTSTRAP, moved, target
 
-Q_LEARNING, SARSA, DOUBLE_Q, TRAIL = 0, 1, 2, 3
+Q_LEARNING, SARSA, DOUBLE_Q, LAMBDA_RETURNS = 0, 1, 2, 3
 
-# Places in Memory.counters.
-LINES, EXPERIENCES, STORED, CURSOR, TABLE, BREAKS = 0, 1, 2, 3, 4, 5
+# Indices into Memory.counters.
+LINES, EXPERIENCES, STORED, CURSOR, ACTIVE_TABLE, BREAKS = 0, 1, 2, 3, 4, 5
 N_COUNTERS = 6
 
 
@@ -27,18 +27,18 @@ class Rule(NamedTuple):
     step_size: float
     power: float  # > 0: the step size is 1 / n ** power at a cell's n-th update
     discount: float
-    trail: float
+    lambda_: float
     table_per_step: bool  # double Q-learning draws its table at every step instead of every episode
-    batch: int  # replayed updates a step; 0: learn from each step once, as it happens
+    batch: int  # replayed updates per step; 0: no replay
     warmup: int  # experiences stored before replay begins
-    capacity: int  # experiences kept; 0: all
-    keep_first: bool  # a full buffer keeps what it has instead of the latest
+    capacity: int  # size of the replay buffer; 0: unlimited
+    keep_first: bool  # a full buffer keeps its experiences instead of the latest
     learning: bool
     recording: bool
 
 
 class Memory(NamedTuple):
-    """What a learner carries from step to step."""
+    """The state of a learner between steps."""
 
     values: NDArray[np.float64]  # (tables * S * A,)
     tries: NDArray[np.int64]  # (tables * S * A,), or (0,) with a constant step size
@@ -51,21 +51,21 @@ class Memory(NamedTuple):
 
 
 class Log(NamedTuple):
-    """The ledger's columns, with room; one of length 1 stays as it is."""
+    """The ledger's columns with reserved space; a column of length 1 is constant."""
 
     cell: NDArray[np.int32]
     source: NDArray[np.int32]
     reward: NDArray[np.float64]
     step_size: NDArray[np.float64]
     discount: NDArray[np.float64]
-    trail: NDArray[np.float64]
+    lambda_: NDArray[np.float64]
     origin: NDArray[np.int32]
-    breaks: NDArray[np.int64]  # (room, 2): line and experience where an episode starts unsaid
+    breaks: NDArray[np.int64]  # (room, 2): line and experience of episode starts that no ending marks
 
 
 @inlined
 def write_break(rule: Rule, memory: Memory, log: Log) -> None:
-    """Write down that an episode starts at the next line."""
+    """Record that an episode starts at the next line."""
     if rule.recording:
         counters = memory.counters
         log.breaks[counters[BREAKS], 0] = counters[LINES]
@@ -82,21 +82,21 @@ def draw(memory: Memory) -> float:
 
 @inlined
 def score(values: NDArray[np.float64], cell: int, pairs: int, both: bool) -> float:
-    """What a cell is worth, or it and its double in the next table."""
+    """The value of a cell, or with ``both`` its sum with the same cell of the next table."""
     return float(values[cell] + values[cell + pairs] if both else values[cell])
 
 
 @inlined
 def greedy(rule: Rule, memory: Memory, state: int, first: int, both: bool, uniform: float) -> int:
-    """The best action by table ``first``, or by it and the next; ``uniform`` breaks ties (-1: one is drawn for it)."""
+    """The greedy action of table ``first``, or of its sum with the next; ``uniform`` breaks ties (-1: a number is drawn)."""
     pairs = rule.n_states * rule.n_actions
     row = first * pairs + state * rule.n_actions
     chosen, ties, best = 0, 1, score(memory.values, row, pairs, both)
     for action in range(1, rule.n_actions):
-        worth = score(memory.values, row + action, pairs, both)
-        if worth > best:
-            chosen, ties, best = action, 1, worth
-        elif worth == best:
+        value = score(memory.values, row + action, pairs, both)
+        if value > best:
+            chosen, ties, best = action, 1, value
+        elif value == best:
             ties += 1
     if ties > 1:
         skip = int((draw(memory) if uniform < 0.0 else uniform) * ties)
@@ -110,9 +110,9 @@ def greedy(rule: Rule, memory: Memory, state: int, first: int, both: bool, unifo
 
 @inlined
 def choose(rule: Rule, memory: Memory, state: int, epsilon: float, planned: int) -> int:
-    """Explore with chance epsilon, else take the planned action, or the best (-1: none is planned).
+    """An epsilon-greedy action; ``planned``: the greedy action if it is known (else -1).
 
-    One uniform number decides all of it.
+    One uniform number decides on exploration, the random action and ties.
     """
     uniform = draw(memory)
     if uniform < epsilon:
@@ -124,9 +124,9 @@ def choose(rule: Rule, memory: Memory, state: int, epsilon: float, planned: int)
 
 
 @inlined
-def greedy_cell(rule: Rule, memory: Memory, state: int, judge: int, table: int) -> int:
-    """The cell in ``table`` of the action that table ``judge`` finds best."""
-    return (table * rule.n_states + state) * rule.n_actions + greedy(rule, memory, state, judge, False, -1.0)
+def greedy_cell(rule: Rule, memory: Memory, state: int, selecting: int, table: int) -> int:
+    """The cell in ``table`` of the greedy action of table ``selecting``."""
+    return (table * rule.n_states + state) * rule.n_actions + greedy(rule, memory, state, selecting, False, -1.0)
 
 
 @inlined
@@ -137,11 +137,11 @@ def apply(
     cell: int,
     source: int,
     reward: float,
-    trail: float,
+    lambda_: float,
     previous: float,
     origin: int,
 ) -> float:
-    """Change one cell, and write the line that says so. Returns the target."""
+    """Update one cell and record the update. Returns the target."""
     step_size = rule.step_size
     if rule.power > 0.0:
         memory.tries[cell] += 1
@@ -149,7 +149,7 @@ def apply(
         step_size = 1.0 / (tries if rule.power == 1.0 else tries**rule.power)
     discount = rule.discount if source >= NO_BOOTSTRAP else 0.0
     bootstrap = memory.values[source] if source >= 0 else 0.0
-    aim = target(reward, discount, trail, bootstrap, previous)
+    aim = target(reward, discount, lambda_, bootstrap, previous)
     memory.values[cell] = moved(memory.values[cell], aim, step_size)
     if rule.recording:
         line = memory.counters[LINES]
@@ -160,8 +160,8 @@ def apply(
             log.step_size[line] = step_size
         if len(log.discount) > 1:
             log.discount[line] = rule.discount
-        if len(log.trail) > 1:
-            log.trail[line] = trail
+        if len(log.lambda_) > 1:
+            log.lambda_[line] = lambda_
         if len(log.origin) > 0:
             log.origin[line] = origin
         memory.counters[LINES] = line + 1

@@ -1,8 +1,9 @@
-"""SARSA: bootstrap from the action that is taken next."""
+"""SARSA: bootstrap from the next action."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from whatfor.kernels.compiler import inlined
 from whatfor.learners.rule import SARSA, Rule
@@ -10,8 +11,8 @@ from whatfor.learners.tabular import Tabular
 
 
 @inlined
-def taken_next(rule: Rule, next_state: int, next_action: int) -> int:
-    """The cell whose value the target is built on."""
+def sarsa_source(rule: Rule, next_state: int, next_action: int) -> int:
+    """The cell to bootstrap from: the next action."""
     return next_state * rule.n_actions + next_action
 
 
@@ -19,10 +20,11 @@ def taken_next(rule: Rule, next_state: int, next_action: int) -> int:
 class Sarsa(Tabular):
     """On-policy SARSA.
 
-    At a truncation that is bootstrapped through, it draws the action it would have taken next.
+    At a truncation with ``time_limit="bootstrap"``, it draws the action that would have come next.
 
     >>> Sarsa(exploration=0.1).exploration
     0.1
     """
 
     method = SARSA
+    no_replay_reason: ClassVar[str] = "is on-policy"

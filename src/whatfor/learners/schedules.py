@@ -1,4 +1,4 @@
-"""Numbers that change over training: exploration by episode, step sizes by visits."""
+"""Schedules: exploration by episode, step sizes by the number of updates."""
 
 from __future__ import annotations
 
@@ -16,24 +16,8 @@ from whatfor.text import one_line
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The same number in every episode."""
-
-    value: float
-
-    def __call__(self, episode: int) -> float:
-        """The number in an episode, counted from 0."""
-        return self.value
-
-    @property
-    def settled(self) -> int:
-        """The episode from which on the number stays the same."""
-        return 0
-
-
-@dataclass(frozen=True)
 class Linear:
-    """From start to end in a straight line over so many episodes, then end."""
+    """Linear from ``start`` to ``end`` over ``episodes`` episodes, then constant."""
 
     start: float
     end: float
@@ -48,14 +32,14 @@ class Linear:
         return (1.0 - share) * self.start + share * self.end
 
     @property
-    def settled(self) -> int:
-        """The episode from which on the number stays the same."""
+    def constant_from(self) -> int:
+        """The episode from which the number is constant."""
         return self.episodes
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """Times ``decay`` an episode, never below ``end``."""
+    """Multiplied by ``decay`` after each episode, never below ``end``."""
 
     start: float
     end: float
@@ -71,8 +55,8 @@ class Exponential:
         return float(max(self.end, self.start * self.decay**episode))
 
     @property
-    def settled(self) -> int | None:
-        """The episode from which on the number stays the same; None: it never does."""
+    def constant_from(self) -> int | None:
+        """The episode from which the number is constant; None: it never is."""
         if not (0.0 < self.decay < 1.0 and 0.0 < self.end < self.start):
             return None
         return math.ceil(math.log(self.end / self.start) / math.log(self.decay)) + 1
@@ -80,7 +64,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class VisitCount:
-    """A step size of 1 / n ** power at a cell's n-th update: an average, with power 1."""
+    """A step size of 1 / n ** power at the n-th update of a state-action pair; power 1 gives the mean."""
 
     power: float = 1.0
 
@@ -88,17 +72,8 @@ class VisitCount:
 Schedule = Callable[[int], float]
 
 
-def constant(value: float) -> Constant:
-    """The same exploration in every episode.
-
-    >>> constant(0.1)(1_000)
-    0.1
-    """
-    return Constant(value)
-
-
 def linear(start: float, end: float, *, episodes: int) -> Linear:
-    """Exploration that falls in a straight line over the first episodes.
+    """Exploration that decreases linearly over the first episodes.
 
     >>> linear(1.0, 0.1, episodes=250)(125)
     0.55
@@ -116,7 +91,7 @@ def exponential(start: float, end: float, *, decay: float) -> Exponential:
 
 
 def visit_count(power: float = 1.0) -> VisitCount:
-    """A step size that falls with the number of updates of a cell.
+    """A step size that decreases with the number of updates of a state-action pair.
 
     >>> visit_count()
     VisitCount(power=1.0)
@@ -125,10 +100,12 @@ def visit_count(power: float = 1.0) -> VisitCount:
 
 
 def explorations(exploration: float | Schedule, first: int, episodes: int) -> NDArray[np.float64]:
-    """(episodes,) The chance to explore in each of so many episodes from the first on, checked."""
-    schedule = exploration if callable(exploration) else Constant(exploration)
-    settled = getattr(schedule, "settled", None)  # so that what no longer changes is asked once
-    changing = episodes if settled is None else min(max(settled - first, 0), episodes)
+    """(episodes,) The exploration probability of each episode from ``first`` on, checked."""
+    schedule: Schedule = exploration if callable(exploration) else lambda _: exploration
+    constant_from = getattr(
+        schedule, "constant_from", None if callable(exploration) else 0
+    )  # a constant part is evaluated once
+    changing = episodes if constant_from is None else min(max(constant_from - first, 0), episodes)
     chances = np.empty(episodes)
     chances[:changing] = [_chance(schedule, first + i) for i in range(changing)]
     if changing < episodes:
@@ -136,22 +113,22 @@ def explorations(exploration: float | Schedule, first: int, episodes: int) -> ND
     wrong = np.flatnonzero(~((chances >= 0.0) & (chances <= 1.0)))
     if len(wrong):
         raise ValueError(
-            f"exploration is {chances[wrong[0]]} in episode {first + wrong[0]}; it is a chance and must lie in [0, 1]"
+            f"exploration is {chances[wrong[0]]} in episode {first + wrong[0]}; it is a probability and must lie in [0, 1]"
         )
     return chances
 
 
 def _chance(schedule: Schedule, episode: int) -> float:
-    """What a schedule says, as a number; its range is checked for all episodes at once."""
+    """The value of a schedule; its range is checked for all episodes together."""
     chance: object = schedule(episode)
     if isinstance(chance, bool) or not isinstance(chance, numbers.Real):
-        raise ValueError(f"exploration is {chance!r} in episode {episode}; it is a chance and must lie in [0, 1]")
+        raise ValueError(f"exploration is {chance!r} in episode {episode}; it is a probability and must lie in [0, 1]")
     return float(chance)
 
 
 def to_json(value: Any) -> Any:
-    """A parameter as JSON: numbers and text as they are, schedules by name; anything else only by its words."""
-    if isinstance(value, (Constant, Linear, Exponential, VisitCount)):
+    """A parameter as JSON: numbers and text as they are, schedules by name, anything else as its ``repr``."""
+    if isinstance(value, (Linear, Exponential, VisitCount)):
         return {"kind": type(value).__name__, **{name: to_json(number) for name, number in vars(value).items()}}
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -164,11 +141,11 @@ def from_json(value: Any) -> Any:
     """The parameter that ``to_json`` wrote."""
     if not isinstance(value, dict):
         return value
-    kinds = {kind.__name__: kind for kind in (Constant, Linear, Exponential, VisitCount)}
+    kinds = {kind.__name__: kind for kind in (Linear, Exponential, VisitCount)}
     fields = {name: number for name, number in value.items() if name != "kind"}
     if value.get("kind") not in kinds:
         raise ValueError(
-            f"this run was trained with {value.get('words', value)}, which a file cannot hold; "
-            "to go on, pass the learner again: train(run, learner, episodes=...)"
+            f"this run was trained with {value.get('words', value)}, which cannot be saved; "
+            "to resume, pass the learner again: train(run, learner, episodes=...)"
         )
     return kinds[value["kind"]](**fields)

@@ -1,8 +1,9 @@
-"""What the built-in learners have in common: their parameters."""
+"""Tabular: the parameters that the built-in learners have in common."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whatfor.checks import number, whole
@@ -24,12 +25,13 @@ class Tabular:
     step_size: float | VisitCount = 0.1
     discount: float = 0.99
     exploration: float | Schedule = 0.1
-    initial: float = 0.0  # what every value starts with
+    initial: float = 0.0  # the initial value of every state-action pair
 
     method: ClassVar[int]
     n_tables: ClassVar[int] = 1
     order: ClassVar[str] = "forwards"
-    replays: ClassVar[bool] = False
+    supports_replay: ClassVar[bool] = False
+    no_replay_reason: ClassVar[str] = "learns from whole episodes"
 
     def start(
         self,
@@ -40,7 +42,7 @@ class Tabular:
         generator: np.random.Generator,
         replay: Replay | None = None,
     ) -> TabularAgent:
-        """An agent that learns by this rule, and writes its updates into the ledger."""
+        """A new agent that records its updates in the ledger."""
         from whatfor.learners.agent import TabularAgent
 
         rule = self.rule(n_states, n_actions, replay, recording=ledger is not None)
@@ -48,22 +50,24 @@ class Tabular:
 
     def rule(self, n_states: int, n_actions: int, replay: Replay | None, *, recording: bool) -> Rule:
         """The parameters as numbers, checked."""
-        counted = isinstance(self.step_size, VisitCount)
+        by_count = isinstance(self.step_size, VisitCount)
+        if not isinstance(self.step_size, VisitCount | Real):
+            raise ValueError(f"step_size must be a number in [0, 1] or visit_count(), not {self.step_size!r}")
         step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
-        trail = getattr(self, "trail", 0.0)
-        for name, share in (("step_size", step_size), ("discount", self.discount), ("trail", trail)):
+        lambda_ = getattr(self, "lambda_", 0.0)
+        for name, share in (("step_size", step_size), ("discount", self.discount), ("lambda_", lambda_)):
             number(name, share, 0, 1)
-        if counted and not 0.0 < number("the power of visit_count()", power) <= 1.0:
+        if by_count and not 0.0 < number("the power of visit_count()", power) <= 1.0:
             raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")
         number("initial", self.initial)
         draw = getattr(self, "draw", "episode")
         if draw not in ("episode", "step"):
             raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
         if replay is not None:
-            if not self.replays:
+            if not self.supports_replay:
                 raise ValueError(
-                    f"{type(self).__name__} learns from whole episodes or from the action it takes next; replay= is for QLearning and DoubleQLearning"
+                    f"{type(self).__name__} {self.no_replay_reason} and does not support experience replay; use QLearning or DoubleQLearning"
                 )
             replay.check()
         return Rule(
@@ -74,10 +78,10 @@ class Tabular:
             step_size=float(step_size),
             power=float(power),
             discount=float(self.discount),
-            trail=float(trail),
+            lambda_=float(lambda_),
             table_per_step=draw == "step",
             batch=int(replay.batch) if replay else 0,
-            warmup=int(replay.first_learned) if replay else 0,
+            warmup=int(replay.warmup_size) if replay else 0,
             capacity=int(replay.capacity or 0) if replay else 0,
             keep_first=replay is not None and replay.keep == "first",
             learning=True,
@@ -85,7 +89,7 @@ class Tabular:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Name and parameters, as JSON can hold them."""
+        """Name and parameters, for JSON."""
         return {
             "name": type(self).__name__,
             **{field.name: to_json(getattr(self, field.name)) for field in fields(self)},

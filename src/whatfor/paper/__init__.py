@@ -1,4 +1,4 @@
-"""The paper's figures, made again from training to picture: ``whatfor paper``, and ``whatfor paper --deep``."""
+"""The paper's figures, reproduced from training to picture: ``whatfor paper`` and ``whatfor paper --deep``."""
 
 from whatfor.paper.deep import DEEP_FIGURES
 from whatfor.paper.deep_agents import DeepAgents

@@ -1,18 +1,19 @@
-"""The paper's tabular agents, each trained when it is first needed."""
+"""The paper's tabular agents, trained on first use."""
 
 from __future__ import annotations
 
 from functools import cache, cached_property
 
 from whatfor.learners import MonteCarlo, QLearning, Replay, exponential, linear
-from whatfor.learning import train
 from whatfor.runs import Run
+from whatfor.trainer import train
 from whatfor.worlds import World, blackjack, cartpole, chain
 
-#: The paper does not say how long CartPole and Taxi were trained, nor how small a small buffer is.
+#: The paper gives neither the length of training on CartPole and Taxi nor the size of a small buffer.
 TAXI_EPISODES, BLACKJACK_EPISODES = 50_000, 500_000
-#: CartPole was trained "until reasonably stable": with a constant step it comes and goes, so it is looked at this often.
-CARTPOLE_LOOK, CARTPOLE_LOOKS, STABLE = 500, 20, 150.0
+#: CartPole was trained "until reasonably stable". With a constant step size the policy keeps changing, so training goes
+#: in rounds of this many episodes, until it balances the pole for this many steps.
+CARTPOLE_EPISODES, CARTPOLE_ROUNDS, MIN_BALANCED_STEPS = 500, 20, 150.0
 BUFFERS, BUFFER_EPISODES, BATCH = (500, 1_000, 2_000, 4_000), 60_000, 4
 SEEDS = 20
 
@@ -23,15 +24,15 @@ TAXI = QLearning(step_size=0.4, discount=0.9, exploration=linear(1.0, 0.1, episo
 
 
 class Agents:
-    """The agents behind the figures; ``trained=False`` gives agents that never played, on which every check must fail."""
+    """The agents of the figures; with ``trained=False`` they are untrained, and every check must fail."""
 
     def __init__(self, *, trained: bool = True) -> None:
         self.trained = trained
         self.blackjack_q = cache(self._blackjack_q)
         self.from_buffer = cache(self._from_buffer)
 
-    def _episodes(self, wanted: int) -> int:
-        return wanted if self.trained else 0
+    def _episodes(self, episodes: int) -> int:
+        return episodes if self.trained else 0
 
     @cached_property
     def chain(self) -> Run:
@@ -50,7 +51,7 @@ class Agents:
         return train(self.game, learner, episodes=self._episodes(BLACKJACK_EPISODES), seed=seed)
 
     def _from_buffer(self, capacity: int, seed: int) -> Run:
-        """Q-learning on Blackjack from a small fixed buffer: its first experiences, and nothing else."""
+        """Q-learning on Blackjack from a small fixed buffer, which contains only its first experiences."""
         learner, replay = (
             QLearning(**GAME, exploration=BLACKJACK_EXPLORATION),
             Replay(capacity=capacity, keep="first", batch=BATCH),
@@ -74,10 +75,10 @@ class Agents:
         return self._cartpole(MonteCarlo(**GAME, exploration=CARTPOLE_EXPLORATION))
 
     def _cartpole(self, learner: QLearning | MonteCarlo) -> Run:
-        episodes = self._episodes(CARTPOLE_LOOK)
+        episodes = self._episodes(CARTPOLE_EPISODES)
         run = train(cartpole(), learner, episodes=episodes, seed=0, time_limit="terminal")
-        for _ in range(CARTPOLE_LOOKS):
-            if not self.trained or steps_it_stands(run) >= STABLE:
+        for _ in range(CARTPOLE_ROUNDS):
+            if not self.trained or balanced_steps(run) >= MIN_BALANCED_STEPS:
                 break
             run = train(run, episodes=episodes)
         return run
@@ -88,6 +89,6 @@ class Agents:
         return train("Taxi-v4", TAXI, episodes=self._episodes(TAXI_EPISODES), seed=0)
 
 
-def steps_it_stands(run: Run) -> float:
-    """How long the greedy agent keeps the pole up, on average; 200 is the limit."""
+def balanced_steps(run: Run) -> float:
+    """The mean number of steps that the greedy agent balances the pole; the limit is 200."""
     return float(run.evaluate(episodes=100).lengths.mean())

@@ -1,4 +1,4 @@
-"""The paper's deep agents: Stable-Baselines3's DQN with a belief network beside it, in the paper's worlds."""
+"""The paper's deep agents: Stable-Baselines3's DQN with a belief network trained alongside, in the paper's worlds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whatfor.folder import holds_run
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
-from whatfor.worlds.gymnasium import binned, made
+from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ Inputs = Literal["one-hot", "raw"]
 PresetName = Literal["small", "full"]
 WorldName = Literal["taxi", "cartpole"]
 DeviceName = Literal["auto", "cpu", "cuda"]
-#: Told while an agent trains: which one, and what share of its steps is done.
-Heard = Callable[[str, float], None]
+#: Called during training with the name of the agent and the share of its steps that is done.
+OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
 class Preset:
-    """How an agent is trained; the paper leaves most of it open."""
+    """How an agent is trained; the paper leaves most of this open."""
 
     steps: int  # of all environments together
     environments: int
@@ -43,21 +43,21 @@ class Preset:
     sync: int  # steps of all environments between two syncs of the target networks
     buffer: int
     layers: tuple[int, ...]  # of Q
-    learning_rate: float  # of Q; held, then falling to 0, so that its choice between equally good ways settles
-    belief_rate: float  # of the beliefs; held, then falling to a share of it
-    exploring: float  # share of training in which exploration falls from 1
-    exploration: float  # what it falls to
+    learning_rate: float  # of Q; constant, then decaying to 0, so that its choice between equally good routes settles
+    belief_rate: float  # of the beliefs; constant, then decaying
+    exploring: float  # the share of training in which exploration decays from 1
+    exploration: float  # the final exploration
     learning_starts: int = 2_000
-    belief_least: float = 0.02  # that share: while Q is still, beliefs go on settling
-    falls: tuple[float, float] = (0.5, 0.7)  # the share of training after which Q's rate falls, and has fallen
-    belief_falls: tuple[float, float] = (0.75, 1.0)  # and the beliefs': they can settle only when Q has
-    paper_beliefs: bool = False  # the paper's belief network, or a smaller one
-    loss: LossName = "squared"  # of amounts: Taxi is not random, so that both losses learn the same
-    both_heads: bool = True  # whether the paper's head learns beside too, since it costs little
+    belief_least: float = 0.02  # the final share of ``belief_rate``: beliefs still settle when Q has
+    falls: tuple[float, float] = (0.5, 0.7)  # the share of training at which Q's rate starts and stops decaying
+    belief_falls: tuple[float, float] = (0.75, 1.0)  # the same for beliefs, which can only settle after Q
+    paper_beliefs: bool = False  # whether to use the paper's belief network, or a smaller one
+    loss: LossName = "squared"  # of amounts; Taxi is deterministic, so both losses learn the same
+    both_heads: bool = True  # whether the paper's head is trained too, since it costs little
 
 
-#: The paper's networks, many environments, a GPU. What was seen while it explored stays in the buffer for long, so that Q is right in seldom
-#: seen states too, and there are some forty syncs after Q has settled: beliefs come back one step with each.
+#: The paper's networks, many environments, a GPU. The large buffer keeps the transitions of the exploration phase, so that Q is
+#: right in rarely visited states too. About forty syncs follow after Q has settled: each propagates beliefs by one step.
 TAXI_FULL = Preset(
     4_400_000, 256, 1024, 1, 38_400, 1_500_000, (500, 2000), 5e-4, 5e-4, 0.15, 0.15,
     falls=(0.5, 0.65), belief_falls=(0.8, 1.0), paper_beliefs=True,
@@ -67,8 +67,8 @@ TAXI_SMALL = Preset(
     240_000, 8, 128, 1, 3_200, 240_000, (256, 256), 1e-3, 1e-3, 0.3, 0.25,
     falls=(0.5, 0.65), belief_falls=(0.8, 1.0), both_heads=False,
 )  # fmt: skip
-#: Without a discount a value grows by at most 1 from sync to sync, and synced much oftener, Q comes to expect more steps than there
-#: are: some 80 to 150 syncs make agents that stand. Their values still grow, so beliefs stop learning when Q does.
+#: Without a discount a value grows by at most 1 with each sync, and with many more syncs Q overestimates the number of steps:
+#: 80 to 150 syncs give agents that balance the pole. Their values still grow, so beliefs stop learning when Q does.
 CARTPOLE_SMALL = Preset(
     80_000, 8, 128, 2, 1_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1,
     belief_least=0.0, falls=(0.6, 0.9), belief_falls=(0.6, 0.9), loss="huber",
@@ -79,7 +79,7 @@ CARTPOLE_FULL = replace(
 
 
 class Numbers(gym.ObservationWrapper[Any, Any, Any]):
-    """A countable observation as the raw numbers of its axes, as the paper's networks read it."""
+    """Turns a discrete observation into the raw numbers of its axes, which the paper's networks read."""
 
     def __init__(self, env: gym.Env[Any, Any], sizes: tuple[int, ...]) -> None:
         super().__init__(env)
@@ -94,15 +94,15 @@ class Numbers(gym.ObservationWrapper[Any, Any, Any]):
 
 def taxi_env(inputs: Inputs = "one-hot") -> gym.Env[Any, Any]:
     """Taxi; Stable-Baselines3 reads its state one-hot, or the raw row, column, passenger and destination."""
-    return _seen(made("Taxi-v4"), TAXI.shape, inputs)
+    return _with_inputs(make_env("Taxi-v4"), TAXI.shape, inputs)
 
 
 def cartpole_env(inputs: Inputs = "one-hot") -> gym.Env[Any, Any]:
     """CartPole with the paper's bins and limit; its bin is read one-hot, or as four raw numbers."""
-    return _seen(binned(made("CartPole-v1", {"max_episode_steps": MAX_STEPS}), BINS, BOUNDS), BINS, inputs)
+    return _with_inputs(binned(make_env("CartPole-v1", {"max_episode_steps": MAX_STEPS}), BINS, BOUNDS), BINS, inputs)
 
 
-def _seen(env: gym.Env[Any, Any], sizes: tuple[int, ...], inputs: Inputs) -> gym.Env[Any, Any]:
+def _with_inputs(env: gym.Env[Any, Any], sizes: tuple[int, ...], inputs: Inputs) -> gym.Env[Any, Any]:
     _check_inputs(inputs)
     return env if inputs == "one-hot" else Numbers(env, sizes)
 
@@ -120,11 +120,11 @@ PRESETS: dict[PresetName, dict[WorldName, Preset]] = {
 
 
 class DeepAgents:
-    """The deep agents behind the figures, each trained when it is first needed.
+    """The deep agents of the figures, trained on first use.
 
-    The faithful head learns beside each, and where that costs little (or with ``both_heads=True``) the paper's too, from the same
-    batches. ``trained=False`` gives agents that learned from a single batch, on which every check must fail. ``tabular``: the
-    agents that beliefs are held against.
+    The faithful head is trained alongside each agent. The paper's head is trained too, on the same batches, if that costs little or
+    with ``both_heads=True``. With ``trained=False``, agents learn from a single batch, and every check must fail. ``tabular``: the
+    agents to compare with.
     """
 
     def __init__(
@@ -139,22 +139,22 @@ class DeepAgents:
     ) -> None:
         need_deep()
         if preset not in PRESETS:
-            raise ValueError(f"preset={preset!r}: there are {', '.join(PRESETS)}")
+            raise ValueError(f"preset={preset!r}: the presets are {', '.join(PRESETS)}")
         _check_inputs(inputs)
         self.preset, self.inputs, self.seed, self.trained = preset, inputs, seed, trained
         self.both_heads, self.device = both_heads, device_of(device)
         self.tabular = Agents(trained=trained)
-        self.heard: Heard = lambda name, share: None
-        self.made: dict[str, Run] = {}  # those that were trained, by name, ready to be saved
+        self.on_progress: OnProgress = lambda name, share: None
+        self.runs: dict[str, Run] = {}  # the runs trained so far, by name
         self._saved: set[tuple[Path, str]] = set()
 
     @cached_property
     def _taxi(self) -> dict[HeadName, Run]:
-        return self._trained("taxi")
+        return self._train("taxi")
 
     @cached_property
     def _cartpole(self) -> dict[HeadName, Run]:
-        return self._trained("cartpole")
+        return self._train("cartpole")
 
     @property
     def taxi(self) -> Run:
@@ -163,7 +163,7 @@ class DeepAgents:
 
     @property
     def taxi_regression(self) -> Run | None:
-        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        """The same DQN, explained by the paper's head; None: it was not trained."""
         return self._taxi.get("regression")
 
     @property
@@ -173,11 +173,11 @@ class DeepAgents:
 
     @property
     def cartpole_regression(self) -> Run | None:
-        """The same DQN, explained by the paper's head; None: it did not learn beside."""
+        """The same DQN, explained by the paper's head; None: it was not trained."""
         return self._cartpole.get("regression")
 
     def preset_of(self, name: WorldName) -> Preset:
-        """How an agent is trained."""
+        """The preset of an agent."""
         preset = PRESETS[self.preset][name]
         if self.trained:
             return preset
@@ -185,18 +185,18 @@ class DeepAgents:
         return replace(preset, steps=few + preset.environments, learning_starts=few)
 
     def check(self, folder: Path) -> None:
-        """Refuse a folder in which they could not be saved, before the work."""
+        """Raise an exception if the agents cannot be saved in a folder, before they are trained."""
         for name in PRESETS[self.preset]:
             holds_run(folder / name)
 
     def save(self, folder: Path) -> None:
-        """Keep what was trained since the last time in a folder, for ``whatfor explain`` and ``whatfor draw``."""
-        for name, run in self.made.items():
+        """Save the agents trained since the last call, for ``whatfor explain`` and ``whatfor draw``."""
+        for name, run in self.runs.items():
             if (folder, name) not in self._saved:
                 run.save(folder / name)
                 self._saved.add((folder, name))
 
-    def _trained(self, name: WorldName) -> dict[HeadName, Run]:
+    def _train(self, name: WorldName) -> dict[HeadName, Run]:
         preset = self.preset_of(name)
         both: tuple[HeadName, ...] = ("faithful", "regression")
         runs = train_heads(
@@ -206,28 +206,28 @@ class DeepAgents:
             inputs=self.inputs,
             seed=self.seed,
             device=self.device,
-            heard=lambda share: self.heard(name, share),
+            on_progress=lambda share: self.on_progress(name, share),
         )
-        self.made[name] = runs["faithful"]
+        self.runs[name] = runs["faithful"]
         return runs
 
 
 def need_deep() -> None:
-    """Say how to install what deep agents need, where it is missing."""
+    """Check that the dependencies of deep agents are installed."""
     need_torch()
     need_sb3()
     need_safetensors()
 
 
 def device_of(name: DeviceName) -> str:
-    """Where to train: "auto" takes a GPU where there is one."""
+    """The device to train on; "auto" is a GPU if there is one."""
     import torch
 
     if name not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"device={name!r}: there are auto, cpu, cuda")
+        raise ValueError(f"device={name!r}: the devices are auto, cpu, cuda")
     there = torch.cuda.is_available()
     if name == "cuda" and not there:
-        raise ValueError("PyTorch sees no CUDA device here; use --device cpu")
+        raise ValueError("PyTorch finds no CUDA device; use --device cpu")
     return "cuda" if there and name != "cpu" else "cpu"
 
 
@@ -239,30 +239,32 @@ def train_heads(
     inputs: Inputs = "one-hot",
     seed: int = 0,
     device: str = "cpu",
-    heard: Callable[[float], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> dict[HeadName, Run]:
-    """One DQN, and a run for each head that learned beside it; ``heard`` is told what share of the steps is done."""
+    """Train one DQN with several belief heads: a run for each head. ``on_progress`` receives the share of steps done."""
     from stable_baselines3 import DQN
     from stable_baselines3.common.callbacks import ConvertCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    from whatfor.deep import BeliefCallback, ClippedAdam, Sizes, States
+    from whatfor.deep import BeliefCallback, BeliefSettings, ClippedAdam, Sizes, States
     from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI
 
     env, world = (taxi_env, None) if name == "taxi" else (cartpole_env, cartpole())
     papers = PAPER_TAXI if name == "taxi" else PAPER_CARTPOLE
-    beside = {
+    callbacks = {
         head: BeliefCallback(
             States(TAXI if world is None else world.labels),
-            head=head,
-            sizes=papers if preset.paper_beliefs else Sizes(joint=(256, 128)),
-            reads="cell",
-            optimiser=ClippedAdam,
-            loss=preset.loss if head == "faithful" else "huber",
-            together=1,
-            learning_rate=held_then(preset.belief_rate, preset.belief_least, *preset.belief_falls),
             world="Taxi-v4" if world is None else world,
-            seed=seed,
+            settings=BeliefSettings(
+                head=head,
+                sizes=papers if preset.paper_beliefs else Sizes(joint=(256, 128)),
+                reads="cell",
+                optimiser=ClippedAdam,
+                loss=preset.loss if head == "faithful" else "huber",
+                batches_per_update=1,
+                learning_rate=hold_then_decay(preset.belief_rate, preset.belief_least, *preset.belief_falls),
+                seed=seed,
+            ),
         )
         for head in heads
     }
@@ -270,7 +272,7 @@ def train_heads(
         "MlpPolicy",
         DummyVecEnv([lambda: env(inputs)] * preset.environments),
         gamma=1.0,
-        learning_rate=held_then(preset.learning_rate, 0.0, *preset.falls),
+        learning_rate=hold_then_decay(preset.learning_rate, 0.0, *preset.falls),
         buffer_size=preset.buffer,
         learning_starts=preset.learning_starts,
         batch_size=preset.batch,
@@ -286,19 +288,19 @@ def train_heads(
         device=device,
     )
 
-    def told(*_: Any) -> bool:
-        if heard is not None:
-            heard(min(1.0, model.num_timesteps / preset.steps))
+    def report_progress(*_: Any) -> bool:
+        if on_progress is not None:
+            on_progress(min(1.0, model.num_timesteps / preset.steps))
         return True
 
-    model.learn(preset.steps, callback=[*beside.values(), ConvertCallback(told)])
-    return {head: callback.run for head, callback in beside.items()}
+    model.learn(preset.steps, callback=[*callbacks.values(), ConvertCallback(report_progress)])
+    return {head: callback.run for head, callback in callbacks.items()}
 
 
-def held_then(rate: float, least: float, until: float, end: float) -> Callable[[float], float]:
-    """A rate that is held for a share of training, and then falls to a share of itself until another one is over.
+def hold_then_decay(rate: float, least: float, until: float, end: float) -> Callable[[float], float]:
+    """A schedule that is constant up to the share ``until`` of training, and then decays to ``least * rate`` at the share ``end``.
 
-    >>> [round(held_then(1.0, 0.1, 0.6, 0.9)(remaining), 2) for remaining in (1.0, 0.4, 0.25, 0.0)]
+    >>> [round(hold_then_decay(1.0, 0.1, 0.6, 0.9)(remaining), 2) for remaining in (1.0, 0.4, 0.25, 0.0)]
     [1.0, 1.0, 0.5, 0.1]
     """
     return lambda remaining: rate * max(least, min(1.0, (end - (1.0 - remaining)) / (end - until)))

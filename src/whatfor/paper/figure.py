@@ -1,15 +1,16 @@
-"""A figure of the paper, made again: pictures, what the paper says of them, and what was checked."""
+"""A reproduced figure of the paper: pictures, the paper's claim, and checks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from whatfor.explanation import Explanation
 from whatfor.layouts import Layout, Panels
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something the paper says, beside what was measured here."""
+    """A claim of the paper beside the measurement here."""
 
     what: str
     paper: str
@@ -19,7 +20,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture of a figure; several frames make a moving one."""
+    """One picture of a figure; several frames make an animation."""
 
     name: str  # of its file, without the suffix
     frames: tuple[Layout, ...]
@@ -32,7 +33,7 @@ class Picture:
 
     @property
     def wide(self) -> bool:
-        """Whether it needs the whole width of a page."""
+        """Whether it needs the full width of the page."""
         shown = self.frames[0]
         return isinstance(shown, Panels) and shown.columns > 2
 
@@ -44,12 +45,18 @@ class Picture:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a figure of the paper became."""
+    """A reproduced figure of the paper."""
 
     id: str
     title: str
-    says: str  # what the paper says should be seen
+    claim: str  # what the figure should show, according to the paper
     pictures: tuple[Picture, ...]
     checks: tuple[Check, ...]
-    answers: tuple[str, ...] = field(default=())  # what the agent says itself
-    note: str = ""  # what deviates
+    answers: tuple[str, ...] = field(default=())  # the text of the explanations
+    note: str = ""  # deviations from the paper
+
+
+def residual_of(why: Explanation) -> float:
+    """The residual of an answer, which the figures' agents always have."""
+    assert why.residual is not None, "the agents of the figures have their own values"
+    return why.residual

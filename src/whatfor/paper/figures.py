@@ -1,4 +1,4 @@
-"""All figures, in the paper's order, and the way from their ids to a folder of pictures."""
+"""All figures in the paper's order, and the function that reproduces them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from whatfor.paper.page import write_page
 from whatfor.paper.small_buffer import figure_1
 from whatfor.paper.taxi import figure_5, figure_7, figure_a5
 
-_MADE: dict[str, Callable[[Agents], Figure]] = {
-    "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.FIGURES, **cartpole.FIGURES,
+_BUILDERS: dict[str, Callable[[Agents], Figure]] = {
+    "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.BLACKJACK_FIGURES, **cartpole.CARTPOLE_FIGURES,
 }  # fmt: skip
-#: The paper's figures of tabular agents, in its order; 4D, 6, S11 and A6 are of deep ones.
-FIGURES = {id: _MADE[id] for id in ("1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5")}
+#: The paper's figures of tabular agents, in its order; 4D, 6, S11 and A6 show deep agents.
+FIGURES = {id: _BUILDERS[id] for id in ("1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5")}
 
 
 def reproduce(
@@ -35,47 +35,47 @@ def reproduce(
 ) -> list[Figure]:
     """Train the agents, draw the figures into a folder, and write its ``index.html``.
 
-    ``agents``: tabular ones by default; ``DeepAgents`` make the deep figures, and are saved in the folder, by name.
+    ``agents``: tabular by default. ``DeepAgents`` give the deep figures, and are saved in subfolders.
     """
     agents = agents or Agents()
     deep = isinstance(agents, DeepAgents)
     figures: dict[str, Callable[[Any], Figure]] = {**(DEEP_FIGURES if deep else FIGURES)}
-    wanted, target, made = _wanted(only, deep) or list(figures), Path(folder), []
-    need_matplotlib()  # told before the work, not after it
+    ids, target, finished = _check_ids(only, deep) or list(figures), Path(folder), []
+    need_matplotlib()  # checked before the work starts
     if isinstance(agents, DeepAgents):
         agents.check(target)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"no pictures can be put into {target}: {error.strerror}; choose another folder") from None
-    with _shown(progress, agents, len(wanted)) as shown:
-        for id in wanted:
-            shown(id)
+        raise ValueError(f"no pictures can be written to {target}: {error.strerror}; choose another folder") from None
+    with _progress_bars(progress, agents, len(ids)) as start_figure:
+        for id in ids:
+            start_figure(id)
             figure = figures[id](agents)
             if isinstance(agents, DeepAgents):
                 agents.save(target)
             _draw(figure, target)
-            made.append(figure)
-    write_page(made, target, deep=deep)
-    return made
+            finished.append(figure)
+    write_page(finished, target, deep=deep)
+    return finished
 
 
-def _wanted(only: Sequence[str], deep: bool) -> list[str]:
-    """The ids that were asked for, if they are all known."""
+def _check_ids(only: Sequence[str], deep: bool) -> list[str]:
+    """Validate and normalize the requested ids."""
     known, others = (DEEP_FIGURES, FIGURES) if deep else (FIGURES, DEEP_FIGURES)
     for id in only:
         if id.upper() in others:
-            way = "is of tabular agents: leave out --deep" if deep else "is of deep agents: add --deep"
-            raise ValueError(f"figure {id.upper()} {way}")
+            advice = "shows tabular agents: leave out --deep" if deep else "shows deep agents: add --deep"
+            raise ValueError(f"figure {id.upper()} {advice}")
         if id.upper() not in known:
             kind = "deep" if deep else "tabular"
-            raise ValueError(f"there is no {kind} figure {id!r}; there are {', '.join(known)}")
+            raise ValueError(f"there is no {kind} figure {id!r}; the figures are {', '.join(known)}")
     return [id.upper() for id in only]
 
 
 @contextmanager
-def _shown(progress: bool, agents: Agents | DeepAgents, total: int) -> Iterator[Callable[[str], None]]:
-    """Bars that show how far it is: a figure at a time, and how far the agent behind it is trained."""
+def _progress_bars(progress: bool, agents: Agents | DeepAgents, total: int) -> Iterator[Callable[[str], None]]:
+    """Progress bars for the figures and for the training of deep agents; yields a function that starts a figure."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), *Progress.get_default_columns()[1:3])
@@ -83,21 +83,21 @@ def _shown(progress: bool, agents: Agents | DeepAgents, total: int) -> Iterator[
         task = bars.add_task("", total=total)
         training: dict[str, Any] = {}
 
-        def heard(name: str, share: float) -> None:
+        def on_progress(name: str, share: float) -> None:
             if name not in training:
                 training[name] = bars.add_task(f"training {name}", total=1.0)
             bars.update(training[name], completed=share)
 
         if isinstance(agents, DeepAgents):
-            agents.heard = heard
+            agents.on_progress = on_progress
         done = -1
 
-        def at(id: str) -> None:
+        def start_figure(id: str) -> None:
             nonlocal done
             done += 1
             bars.update(task, description=f"figure {id}", completed=done)
 
-        yield at
+        yield start_figure
         bars.update(task, completed=total)
 
 

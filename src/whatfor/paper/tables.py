@@ -1,22 +1,23 @@
-"""Figures S2, S3, S7, S8: a Q-table beside the one recovered from beliefs."""
+"""Figures S2, S3, S7, S8: a Q-table beside the table recovered from beliefs."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.layouts import Layout, map_of
+from whatfor.layouts import Layout
+from whatfor.maps import map_of
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
 
-#: What Blackjack's outcomes pay.
+#: The rewards of Blackjack's outcomes.
 PAYS = {"won": 1.0, "drew": 0.0, "lost": -1.0, "bust": -1.0}
 
 
 def recovered(id: str, world: str, method: str, run: Run) -> Figure:
-    """The learner's own table, and the one its beliefs add up to."""
+    """The learner's own table, and the table that its beliefs add up to."""
     table = table_from_beliefs(run)
-    tried = run.audit.tried > 0
+    tried = run.audit.tries > 0
     off = float(np.abs(table - run.values).max())
     pictures: list[Picture] = []
     for name, numbers in (("learned", run.values), ("recovered", table)):
@@ -25,28 +26,28 @@ def recovered(id: str, world: str, method: str, run: Run) -> Figure:
     return Figure(
         id=id,
         title=f"{world}: Q-table and the table recovered from beliefs ({method})",
-        says="The two tables are the same but for floating-point errors.",
+        claim="The two tables are the same up to floating-point errors.",
         pictures=tuple(pictures),
         checks=(
-            Check("the largest difference between the two", "floating-point errors", f"{off:.1e} on values up to {np.abs(run.values).max():.3g}, {int(tried.sum())} pairs",
+            Check("the largest difference between the two tables", "floating-point errors", f"{off:.1e} on values up to {np.abs(run.values).max():.3g}, {int(tried.sum())} pairs",
                   off < 1e-9 and bool(tried.any())),
         ),
     )  # fmt: skip
 
 
 def table_from_beliefs(run: Run) -> NDArray[np.float64]:
-    """(S, A) Beliefs times rewards: every step of CartPole pays 1, and Blackjack pays by its four outcomes."""
+    """(S, A) Beliefs times rewards: 1 for every step of CartPole, and one reward for each of Blackjack's four outcomes."""
     table = np.zeros_like(run.values)
-    pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tried > 0)]
+    pairs = [(int(s), int(a)) for s, a in np.argwhere(run.audit.tries > 0)]
     pay = np.array([PAYS.get(name, 0.0) for name in run.audit.ledger.endings])
-    for (state, action), row in zip(pairs, run.audit.rows(pairs), strict=True):
+    for (state, action), row in zip(pairs, run.audit.accounts(pairs), strict=True):
         table[state, action] = row.endings @ pay if run.labels.kind == "blackjack" else row.visits.sum()
     return table
 
 
 def _by_action(run: Run, numbers: NDArray[np.float64], title: str) -> list[Layout]:
-    """A table as its world is best seen: all at once where actions have a place of their own, else action by action."""
-    unknown = run.audit.tried == 0
+    """The layouts of a table: one layout if it shows actions, otherwise one per action."""
+    unknown = run.audit.tries == 0
     if run.labels.kind == "blackjack":
         return [map_of(run.labels, numbers, title=title, quantity="value", diverging=True, unknown=unknown)]
     shown: list[Layout] = []

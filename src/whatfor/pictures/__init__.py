@@ -1,21 +1,31 @@
-"""Layouts drawn with Matplotlib: never shows, never saves, touches nothing global."""
+"""Draw layouts with Matplotlib, without showing or saving them and without global state."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whatfor.explanations import Explanation
-from whatfor.layouts import Layout, layout_of
+from whatfor.layouts import Layout
 from whatfor.needed import need_matplotlib
 from whatfor.pictures.animation import animate
+from whatfor.question import layout_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
-    """A picture of an explanation or a layout, on ``ax`` or on a figure of its own. Nothing is shown or saved."""
+def draw(shown: Explanation | Layout, ax: Axes | None = None, **options: Any) -> Figure:
+    """Draw an explanation or a layout, on ``ax`` or on a new figure. Nothing is shown or saved.
+
+    ``options`` are those of the explanation's layout: ``facets="here"`` for maps, ``show=`` for the other pictures of an answer
+    (contrasts and changes: "parts"; comparisons: "difference" or "endings").
+
+    >>> from whatfor.layouts import Bars, Series
+    >>> figure = draw(Bars("the hand", "", ("won", "lost"), (Series("stick", (0.4, 0.6)),), "chance"))
+    >>> figure.axes[0].get_xlabel()
+    'chance'
+    """
     need_matplotlib()
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -24,10 +34,14 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None) -> Figure:
     from whatfor.pictures.scale import scale_of
     from whatfor.pictures.sizes import figure_size, place_on
 
-    layout = layout_of(shown) if isinstance(shown, Explanation) else shown
+    if not isinstance(shown, Explanation | Layout):
+        raise TypeError(f"draw() takes an explanation, e.g. run.intention(state), or a layout, not {shown!r}")
+    if options and not isinstance(shown, Explanation):
+        raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
+    layout = layout_of(shown, **options) if isinstance(shown, Explanation) else shown
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
-            f"ax is one of Matplotlib's Axes, not {ax!r}; a file is written by draw(...).savefig('FILE.png')"
+            f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"
         )
     if ax is None:
         ax = Figure(figsize=figure_size(layout), layout="constrained").subplots()

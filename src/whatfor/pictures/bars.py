@@ -1,4 +1,4 @@
-"""Names and numbers as horizontal bars."""
+"""Draw horizontal bars."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from whatfor.layouts import Bars, Series
 from whatfor.pictures.cells import UNKNOWN, titled
 from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
-from whatfor.pictures.walk import Place
+from whatfor.pictures.walk import Position
 
-#: Blue and orange, then grey: apart for everybody.
-COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
+#: Blue and orange, then grey: distinguishable for colour-blind readers.
+SERIES_COLOURS = ("#2a78b5", "#e08214", "#7a7a7a", "#08306b")
 
 
-def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw bars on an axes, the first on top."""
     thick = 0.8 / len(bars.series)
     handles = []
     for at, series in enumerate(bars.series):
         middle = (at - (len(bars.series) - 1) / 2) * thick
         places = [i + middle for i in range(len(bars.names))]
-        handles.append(_row(ax, bars, series, places, thick, COLOURS[at % len(COLOURS)]))
+        handles.append(_row(ax, bars, series, places, thick, SERIES_COLOURS[at % len(SERIES_COLOURS)]))
     ax.set_yticks(range(len(bars.names)), bars.names, fontsize=8, **PLAIN)
     ax.set_ylim(max(len(bars.names), 1) - 0.5, -0.5)
     room = 0.14 * (scale.high - scale.low or 1.0)  # for the numbers beside the bars
@@ -42,17 +42,17 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Place) -> None:
 
 
 def _row(ax: Axes, bars: Bars, series: Series, places: list[float], thick: float, colour: str) -> BarContainer:
-    """The bars of one series, what is not known hatched and grey."""
+    """The bars of one series; unknown shares are hatched in grey."""
     drawn = ax.barh(places, series.numbers, height=thick, color=colour)
     for patch, nothing in zip(drawn, bars.unknown or (), strict=False):
         if nothing:
             patch.set(linewidth=0.8, **UNKNOWN)
     if series.low is not None and series.high is not None:
-        reach = [
+        errors = [
             [x - low for x, low in zip(series.numbers, series.low, strict=True)],
             [high - x for x, high in zip(series.numbers, series.high, strict=True)],
         ]
-        ax.errorbar(series.numbers, places, xerr=reach, fmt="none", ecolor="#222222", elinewidth=1.0, capsize=2.5)
+        ax.errorbar(series.numbers, places, xerr=errors, fmt="none", ecolor="#222222", elinewidth=1.0, capsize=2.5)
     signed = any(number < 0 for number in series.numbers)
     small = 0 < max(map(abs, series.numbers), default=0.0) < 0.01
     for place, number, low, high in zip(

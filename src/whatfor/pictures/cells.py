@@ -1,4 +1,4 @@
-"""What boards and grids have in common: hatched cells, a dashed frame, a title."""
+"""Parts that boards and grids share: hatched cells, a dashed frame, a title."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from matplotlib.path import Path
 from whatfor.layouts.shapes import Mask
 from whatfor.pictures.plain import PLAIN
 
-#: How what is not known looks: grey, which is no number's colour, and hatched.
+#: The style of unknown cells and bars: hatched in grey, which is not the colour of any number.
 UNKNOWN = {"facecolor": "#ececec", "edgecolor": "#a8a8a8", "hatch": "////"}
 
 
 def hatch(ax: Axes, unknown: Mask | None, corner: float = 0.0) -> None:
-    """Hatch the cells without experience: one path for all, since there may be many."""
+    """Hatch the cells without experience, with one path for all of them, since there may be many."""
     cells = np.argwhere(np.array(unknown if unknown else [[False]], dtype=bool))[:, ::-1] + corner  # (n, 2): x, y
     if len(cells):
         square = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
@@ -25,7 +25,7 @@ def hatch(ax: Axes, unknown: Mask | None, corner: float = 0.0) -> None:
 
 
 def frame(ax: Axes, at: tuple[int, int] | None, depth: int, corner: float = 0.0) -> None:
-    """A dashed frame round the cell where the agent is now, black on white so that it shows on any colour."""
+    """Draw a dashed frame round the agent's current cell, black on white so that it is visible on any colour."""
     if at is None:
         return
     row, column = at
@@ -40,6 +40,6 @@ def frame(ax: Axes, at: tuple[int, int] | None, depth: int, corner: float = 0.0)
 
 
 def titled(ax: Axes, title: str, caption: str, depth: int) -> None:
-    """Title and caption above an axes."""
+    """Set the title and caption of an axes."""
     text = "\n".join(part for part in (title, caption) if part)
     ax.set_title(text, fontsize=(10, 9, 7)[depth], **PLAIN)

@@ -1,29 +1,29 @@
-"""Pictures on disk: complete, or not at all."""
+"""Save pictures atomically."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
+
+from whatfor.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIXES = (".png", ".svg", ".pdf")
-ANIMATED = (".gif",)
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+ANIMATION_SUFFIXES = (".gif",)
 DPI = 150
 
 
-def checked(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -> Path:
-    """A path that can be written to, with one of these suffixes."""
+def check_path(path: str | os.PathLike[str], suffixes: Sequence[str] = PICTURE_SUFFIXES) -> Path:
+    """Check that a file with one of these suffixes can be written, and return its path."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         raise ValueError(f"{target} ends in {target.suffix!r}; choose one of {', '.join(suffixes)}")
     if not target.parent.is_dir():
-        raise ValueError(f"there is no folder {target.parent}; make it first: mkdir -p {target.parent}")
+        raise ValueError(f"there is no folder {target.parent}; create it first: mkdir -p {target.parent}")
     if target.is_dir():
         raise ValueError(f"{target} is a folder; name a file")
     check_writable(target.parent)
@@ -31,32 +31,17 @@ def checked(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) ->
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:
-    """Raise ``ValueError`` unless files can be put into a folder, or the folder can be made."""
+    """Raise ``ValueError`` unless files can be written to a folder, or the folder can be created."""
     path = Path(folder).absolute()
     there = next(one for one in (path, *path.parents) if os.path.lexists(one))
     if not there.is_dir():
-        raise ValueError(f"{folder} cannot be a folder: {there} is a file; choose another place")
+        raise ValueError(f"{folder} cannot be a folder: {there} is a file; choose another folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"{there} cannot be written to; choose another folder, or change who may write there")
+        raise ValueError(f"{there} is not writable; choose another folder, or change its permissions")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Save a figure in the format that the suffix names."""
-    target = checked(path)
+    """Save a figure in the format of the suffix."""
+    target = check_path(path)
     with replacing(target) as fresh:
         figure.savefig(fresh, format=target.suffix[1:].lower(), dpi=DPI)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file to write, in the same folder, which takes the place of ``path`` when all has gone well."""
-    fresh = path.with_name(f".whatfor-{uuid4().hex}")
-    try:
-        yield fresh
-        os.replace(fresh, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error  # the file that was asked for
-    finally:
-        fresh.unlink(missing_ok=True)

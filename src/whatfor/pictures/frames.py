@@ -1,4 +1,4 @@
-"""Layouts as images of one size on one scale."""
+"""Render layouts as images of one size on one scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whatfor.pictures.sizes import figure_size, place_on
 
 
 def frames(layouts: Sequence[Layout], dpi: int) -> list[Image.Image]:
-    """Draw each layout alone."""
+    """Draw each layout as one image."""
     scale = scale_of(layouts)
     widths, heights = zip(*(figure_size(layout) for layout in layouts), strict=True)
     images = []

@@ -1,4 +1,4 @@
-"""A grid: a colour for every number."""
+"""Draw a grid: a colour for every number."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
 from whatfor.pictures.sizes import across, cell_side, down
-from whatfor.pictures.walk import Place, key_of
+from whatfor.pictures.walk import Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their number.
-ROOM = 0.33
-LINED = 0.05  # nor for lines between them
+MIN_GRID_CELL = 0.33
+#: Cells narrower than this have no lines between them.
+MIN_LINED_CELL = 0.05
 
 
-def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw a grid on an axes."""
     colours, norm = MAPS["signed" if grid.diverging else "blue"], scale.norm
     ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
     hatch(ax, grid.unknown, corner=-0.5)
     wide = cell_side(grid, place.depth)[0] * place.share
-    written = place.depth == 0 and wide >= ROOM
+    written = place.depth == 0 and wide >= MIN_GRID_CELL
     if written:
         for row, numbers in enumerate(grid.numbers):
             for column, number in enumerate(numbers):
-                if not scale.faint(number):
+                if not scale.is_faint(number):
                     ax.text(
                         column, row, short(number, signed=grid.diverging),
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
     for letter, row, column, _ in grid.marks:
         number, size = grid.numbers[row][column], min(9.0, 36 * wide)
-        aside = 0.3 if written and not scale.faint(number) else 0.0  # a number keeps the middle
+        aside = 0.3 if written and not scale.is_faint(number) else 0.0  # the number is in the middle
         ax.text(
             column - aside, row - aside, letter, ha="center", va="center", fontsize=(1 - aside) * size,
-            fontweight="bold", color="#777777" if scale.faint(number) else readable_on(colours(norm(number))),
+            fontweight="bold", color="#777777" if scale.is_faint(number) else readable_on(colours(norm(number))),
             **PLAIN,
         )  # fmt: skip
     if grid.beside is not None:
@@ -47,17 +48,17 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Place) -> None:
     _ticks(ax, grid, place)
     titled(ax, grid.title, grid.caption, place.depth)
     if place.depth == 0:
-        ax.set_xlabel("\n".join(part for part in (grid.column_axis, key_of(grid)) if part), fontsize=9, **PLAIN)
+        ax.set_xlabel("\n".join(part for part in (grid.column_axis, legend_of(grid)) if part), fontsize=9, **PLAIN)
     if place.alone:
         bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
         bar.set_label(grid.quantity, fontsize=9, **PLAIN)
 
 
 def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:
-    """One more number a row, outside the colours."""
+    """Write one more number beside each row."""
     x = len(grid.columns) - 0.4
     for row, number in enumerate(beside.numbers):
-        if not scale.faint(number):
+        if not scale.is_faint(number):
             ax.text(x, row, short(number), ha="left", va="center", fontsize=7.5)
     ax.annotate(
         beside.name,
@@ -72,8 +73,8 @@ def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:
 
 
 def _lines(ax: Axes, grid: Grid, wide: float) -> None:
-    """Thin lines between cells, so that empty ones can be counted; none where they would be all one sees."""
-    if wide >= LINED:
+    """Draw thin lines between cells, so that empty ones can be counted, unless the cells are too small."""
+    if wide >= MIN_LINED_CELL:
         ax.set_xticks([i - 0.5 for i in range(1, len(grid.columns))], minor=True)
         ax.set_yticks([i - 0.5 for i in range(1, len(grid.rows))], minor=True)
         ax.grid(which="minor", color="#e3e3e3", linewidth=0.5)
@@ -83,8 +84,8 @@ def _lines(ax: Axes, grid: Grid, wide: float) -> None:
         spine.set(color="#888888", linewidth=0.8)
 
 
-def _ticks(ax: Axes, grid: Grid, place: Place) -> None:
-    """Words on the axes, where nobody nearer the edge has said them."""
+def _ticks(ax: Axes, grid: Grid, place: Position) -> None:
+    """Label the axes, unless a panel nearer to the edge has the same labels."""
     size = (8, 7, 6)[place.depth]
     wide, high = (side * place.share for side in cell_side(grid, place.depth))
     if place.bottom:

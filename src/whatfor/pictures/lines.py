@@ -1,4 +1,4 @@
-"""Numbers along an axis as lines."""
+"""Draw lines."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from whatfor.layouts import Lines
-from whatfor.pictures.bars import COLOURS
+from whatfor.pictures.bars import SERIES_COLOURS
 from whatfor.pictures.cells import titled
 from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
-from whatfor.pictures.walk import Place
+from whatfor.pictures.walk import Position
 
 STYLES = ("-", "--", ":", "-.")
 
 
-def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Place) -> None:
-    """Draw lines on an axes, with a band where an interval is known."""
+def draw_lines(lines: Lines, ax: Axes, scale: Scale, place: Position) -> None:
+    """Draw lines on an axes, with a band where the interval is known."""
     handles = []
     for at, series in enumerate(lines.series):
-        colour, style = COLOURS[at % len(COLOURS)], STYLES[at % len(STYLES)]
+        colour, style = SERIES_COLOURS[at % len(SERIES_COLOURS)], STYLES[at % len(STYLES)]
         handles += ax.plot(lines.x, series.numbers, color=colour, linestyle=style, linewidth=1.6)
         if series.low is not None and series.high is not None:
             ax.fill_between(lines.x, series.low, series.high, color=colour, alpha=0.2, linewidth=0)

@@ -1,4 +1,4 @@
-"""Any layout on an axes; panels in a grid of axes of their own, with one colour bar for all that share a scale."""
+"""Draw any layout on an axes; panels get a grid of axes, and share a colour bar if they share a scale."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from whatfor.pictures.grid import draw_grid
 from whatfor.pictures.lines import draw_lines
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import Scale, mappable
-from whatfor.pictures.sizes import BAR_WIDTH, GAP, colour_bars, header_height, inches, size_of, tracks
-from whatfor.pictures.walk import Place, inside, key_of, leaves
+from whatfor.pictures.sizes import BAR_WIDTH, PANEL_GAP, colour_bars, header_height, inches, size_of, tracks
+from whatfor.pictures.walk import Position, inside, leaves, legend_of
 
-LEAST = 1.0  # however little room there is, some inches are for the panels
+MIN_PANELS_SIDE = 1.0  # inches for the panels, however little room there is
 PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
 
 
-def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Place) -> None:
+def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw any layout on an axes."""
     if isinstance(layout, Panels):
         draw_panels(layout, ax, scale, place)
@@ -29,17 +29,17 @@ def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Place) -> None:
         PENS[type(layout)](layout, ax, scale, place)
 
 
-def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Place) -> None:
-    """Draw panels where an axes is: a header, the panels below it, colour bars on the right."""
+def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Position) -> None:
+    """Draw panels in place of an axes: a header, the panels below it, colour bars on the right."""
     figure: Any = ax.figure
     bars = colour_bars(panels) if place.alone else 0
-    sides = [BAR_WIDTH] * bars + [GAP] * (place.depth > 0)
+    sides = [BAR_WIDTH] * bars + [PANEL_GAP] * (place.depth > 0)
     widths, heights = tracks(panels, place)
     width, height = size_of(panels, place) if place.depth else inches(ax)
     header = header_height(panels, place.depth)
     outer = _room(ax).subgridspec(
         2, 1 + len(sides), hspace=0.0, wspace=0.0,
-        height_ratios=[header, max(height - header, LEAST)], width_ratios=[max(width - sum(sides), LEAST), *sides],
+        height_ratios=[header, max(height - header, MIN_PANELS_SIDE)], width_ratios=[max(width - sum(sides), MIN_PANELS_SIDE), *sides],
     )  # fmt: skip
     ax.set_axis_off()
     _header(figure.add_subplot(outer[0, 0] if place.depth else outer[0, :]), panels, place.depth)
@@ -58,7 +58,7 @@ def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Place) -> None:
 
 
 def _room(ax: Axes) -> SubplotSpec:
-    """The place that an axes has in its figure."""
+    """The position of an axes in its figure."""
     spec = ax.get_subplotspec()
     if spec is None:
         box, figure = ax.get_position(), ax.figure
@@ -71,24 +71,24 @@ def _header(ax: Axes, panels: Panels, depth: int) -> None:
     title = ax.text(
         0.5, 1.0, panels.title, ha="center", va="top", fontsize=(11, 9, 8)[depth], transform=ax.transAxes, **PLAIN
     )
-    title.set_in_layout(False)  # room was made for it; were it longer, it would squeeze all else
+    title.set_in_layout(False)  # its room is reserved already; a longer title must not squeeze the panels
     ax.annotate(
         panels.caption, (0.5, 0.0), (0, -3), xycoords=title, textcoords="offset points",
         ha="center", va="top", fontsize=(9, 8, 7)[depth], in_layout=False, **PLAIN,
     )  # fmt: skip
     if depth == 0:
         ax.text(
-            0.5, 0.0, key_of(panels), ha="center", va="bottom", fontsize=8, color="#555555",
+            0.5, 0.0, legend_of(panels), ha="center", va="bottom", fontsize=8, color="#555555",
             transform=ax.transAxes, in_layout=False, **PLAIN,
         )  # fmt: skip
 
 
-def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Place) -> None:
+def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Position) -> None:
     """Headings of columns and rows, instead of a title for every panel."""
     size = (9, 8, 6)[place.depth]
     if panels.column_heads:
         ax.set_title(panels.column_heads[column] if row == 0 else "", fontsize=size, **PLAIN)
-        if panels.columns > 2 and column != panels.columns // 2:  # narrow ones say it once for all
+        if panels.columns > 2 and column != panels.columns // 2:  # narrow panels share one label
             ax.set_xlabel("")
     if panels.row_heads and place.left and column == 0:
         ax.set_ylabel(f"{panels.row_heads[row]}\n{ax.get_ylabel()}", fontsize=size, **PLAIN)

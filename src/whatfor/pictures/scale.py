@@ -1,4 +1,4 @@
-"""How numbers become colours and lengths: one scale for everything that is to be compared."""
+"""The scale from numbers to colours and lengths, shared by everything that is compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 
 from whatfor.layouts import Board, Grid, Layout, Panels
-from whatfor.layouts.colours import COLOURS, FAINT, SIGNED, STOPS
+from whatfor.layouts.colours import COLOURS, MIN_VISIBLE_SHARE, SIGNED, STOPS
 from whatfor.pictures.walk import leaves
 
 MAPS: dict[str, Colormap] = {
@@ -23,7 +23,7 @@ MAPS: dict[str, Colormap] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """The range of the numbers shown; panels that show different quantities have a scale each."""
+    """The range of the numbers shown; panels of different quantities have a scale each."""
 
     low: float
     high: float
@@ -32,19 +32,19 @@ class Scale:
 
     @property
     def norm(self) -> Normalize:
-        """From numbers to colours; zero in the middle if they are meant to have two directions."""
+        """The normalization from numbers to colours, with zero in the middle if the numbers are signed."""
         if self.diverging or self.low == self.high:
             return Normalize(-self.size if self.diverging else 0.0, self.size)
         return Normalize(self.low, self.high)
 
     @property
     def size(self) -> float:
-        """The largest number, whatever its sign."""
+        """The largest absolute value."""
         return max(-self.low, self.high) or 1.0
 
-    def faint(self, number: float) -> bool:
-        """Whether a number is too small to be seen."""
-        return abs(number) < FAINT * self.size
+    def is_faint(self, number: float) -> bool:
+        """Whether a number is too small to be visible."""
+        return abs(number) < MIN_VISIBLE_SHARE * self.size
 
 
 def scale_of(layouts: Sequence[Layout]) -> Scale:
@@ -60,17 +60,17 @@ def scale_of(layouts: Sequence[Layout]) -> Scale:
 
 
 def mappable(layout: Board | Grid, scale: Scale, colour: str) -> ScalarMappable:
-    """What a colour bar is made of."""
+    """The norm and colour map of a colour bar."""
     return ScalarMappable(scale.norm, MAPS["signed" if layout.diverging else colour])
 
 
 def readable_on(colour: tuple[float, ...]) -> str:
-    """The colour of text on a colour."""
+    """A text colour with enough contrast on a background colour."""
     return "white" if 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2] < 0.5 else "#222222"
 
 
 def short(number: float, *, signed: bool = False) -> str:
-    """A number in four characters or so."""
+    """A number in about four characters."""
     digits = 2 if abs(number) < 10 else 1 if abs(number) < 100 else 0
     return f"{number:{'+' if signed else ''}.{digits}f}"
 

@@ -1,4 +1,4 @@
-"""How large things are, in inches, so that cells are about square and words have room."""
+"""Sizes in inches, so that cells are about square and words have room."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
-from whatfor.pictures.walk import Place, inside, key_of
+from whatfor.pictures.walk import Position, inside, legend_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Size = tuple[float, float]  # width, height
-# By how deep something lies in panels:
+# By depth of nesting in panels:
 CELL = (0.45, 0.21, 0.125)  # the side of a grid's cell
-SQUARE = (1.0, 0.5, 0.36)  # and of a board's
-ROOM = (7.5, 3.0, 2.0)  # a grid is no wider or higher
-LEAST = (2.6, 1.2, 0.66)  # nor narrower or lower
+SQUARE = (1.0, 0.5, 0.36)  # the side of a board's cell
+MAX_GRID_SIDE = (7.5, 3.0, 2.0)
+MIN_GRID_SIDE = (2.6, 1.2, 0.66)
 LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
 CAPTION_LETTER = 0.077
 LINE = 0.17  # the height of a line of text
-GAP = 0.2  # beside panels in panels, so that those of one map stand together
-BAR_WIDTH = 0.95  # a colour bar with its ticks and words
+PANEL_GAP = 0.2  # beside nested panels, to group those of one map
+BAR_WIDTH = 0.95  # a colour bar with its ticks and label
 
 
 def figure_size(layout: Layout) -> Size:
-    """Of a figure that shows a layout alone."""
-    width, height = size_of(layout, Place())
+    """The size of a figure that shows only this layout."""
+    width, height = size_of(layout, Position())
     words = max((CAPTION_LETTER * len(line) for line in f"{layout.title}\n{layout.caption}".split("\n")), default=0.0)
     return min(max(width, words, 4.5), 16.0), min(max(height, 2.2), 14.0)
 
 
 def inches(ax: Axes) -> Size:
-    """About how large an axes is, before any layout: its share of the figure."""
+    """The approximate size of an axes before layout: its share of the figure."""
     spec, whole = ax.get_subplotspec(), ax.figure.bbox
     width, height = whole.width / ax.figure.dpi, whole.height / ax.figure.dpi
     if spec is None:
@@ -43,14 +43,14 @@ def inches(ax: Axes) -> Size:
     return width * len(spec.colspan) / columns, height * len(spec.rowspan) / rows
 
 
-def place_on(ax: Axes, layout: Layout) -> Place:
-    """The place that a whole picture has on an axes."""
-    (width, height), (wide, high) = inches(ax), size_of(layout, Place())
-    return Place(share=min(1.0, width / wide, height / high))
+def place_on(ax: Axes, layout: Layout) -> Position:
+    """The position of a whole picture on an axes."""
+    (width, height), (wide, high) = inches(ax), size_of(layout, Position())
+    return Position(share=min(1.0, width / wide, height / high))
 
 
-def size_of(layout: Layout, place: Place) -> Size:
-    """Of a layout somewhere in a picture: alone and in panels of panels with all its words, a panel without them."""
+def size_of(layout: Layout, place: Position) -> Size:
+    """The size of a layout at a position in a picture, with its words unless it is a grid in panels."""
     depth = place.depth
     if isinstance(layout, Board):
         side = SQUARE[depth]
@@ -68,11 +68,11 @@ def size_of(layout: Layout, place: Place) -> Size:
         return (6.0, 4.0) if depth == 0 else (4.5, 3.5)
     widths, heights = tracks(layout, place)
     left, around = _words_round(layout, place)
-    sides = colour_bars(layout) * BAR_WIDTH * place.alone + GAP * (depth > 0)
+    sides = colour_bars(layout) * BAR_WIDTH * place.alone + PANEL_GAP * (depth > 0)
     return sum(widths) + left + sides, sum(heights) + around + header_height(layout, depth)
 
 
-def tracks(panels: Panels, place: Place) -> tuple[list[float], list[float]]:
+def tracks(panels: Panels, place: Position) -> tuple[list[float], list[float]]:
     """The widths of the columns and the heights of the rows."""
     sizes = [size_of(panel, inside(panels, at, place)) for at, panel in enumerate(panels.panels)]
     rows = [sizes[at : at + panels.columns] for at in range(0, len(sizes), panels.columns)]
@@ -81,14 +81,14 @@ def tracks(panels: Panels, place: Place) -> tuple[list[float], list[float]]:
 
 
 def header_height(panels: Panels, depth: int) -> float:
-    """Of title and caption above panels, and of the key that only the outermost have."""
+    """The height of the title and caption above panels, and of the key, which only the outermost panels have."""
     lines = [line for text in (panels.title, panels.caption) if text for line in text.split("\n")]
-    key = len(key_of(panels).splitlines()) if depth == 0 else 0
+    key = len(legend_of(panels).splitlines()) if depth == 0 else 0
     return LINE * (len(lines) + key + 0.5) if lines else 0.05
 
 
 def colour_bars(layout: Layout) -> int:
-    """How many colour bars a layout needs."""
+    """The number of colour bars that a layout needs."""
     if isinstance(layout, Panels):
         return colour_bars(layout.panels[0]) if layout.shared else 0
     if isinstance(layout, Board) and not layout.diverging:
@@ -97,14 +97,14 @@ def colour_bars(layout: Layout) -> int:
 
 
 def cell_side(grid: Grid, depth: int) -> Size:
-    """Width and height of one cell: smaller where there are many, larger where there are few."""
+    """The width and height of one cell: smaller if there are many, larger if there are few."""
     columns, rows = _shape(grid)
-    wide, high = (min(max(CELL[depth], LEAST[depth] / n), ROOM[depth] / n) for n in (columns, rows))
-    return wide, min(high, 0.3) if longest(grid.rows) > 20 else high  # a list of names needs no squares
+    wide, high = (min(max(CELL[depth], MIN_GRID_SIDE[depth] / n), MAX_GRID_SIDE[depth] / n) for n in (columns, rows))
+    return wide, min(high, 0.3) if longest(grid.rows) > 20 else high  # rows of long names need not be square
 
 
 def across(words: tuple[str, ...], cell: float, depth: int) -> tuple[int, bool]:
-    """Of how many words below an axis one is shown, and whether they have to stand on end."""
+    """Every how many words below an axis one is written, and whether they are rotated."""
     letters = longest(words)
     step = _round(1.15 * letters * LETTER[depth] / cell)
     lying = step == 1 or (letters <= 4 and len(words) >= 4 * step)
@@ -112,7 +112,7 @@ def across(words: tuple[str, ...], cell: float, depth: int) -> tuple[int, bool]:
 
 
 def down(words: tuple[str, ...], cell: float) -> int:
-    """Of how many words beside an axis one is shown, so that lines do not touch."""
+    """Every how many words beside an axis one is written, so that lines do not touch."""
     return _round(0.115 / cell) if len(words) > 3 else 1
 
 
@@ -123,7 +123,7 @@ def _round(step: float) -> int:
 
 
 def longest(words: tuple[str, ...]) -> int:
-    """How many letters the longest word has."""
+    """The length of the longest word."""
     return max(map(len, words), default=0)
 
 
@@ -132,13 +132,13 @@ def _shape(grid: Grid) -> tuple[int, int]:
 
 
 def _below(grid: Grid, depth: int) -> float:
-    """Room for the words below a grid."""
+    """The height of the words below a grid."""
     _, stand = across(grid.columns, cell_side(grid, depth)[0], depth)
     return LETTER[depth] * longest(grid.columns) if stand else LINE
 
 
-def _words_round(panels: Panels, place: Place) -> Size:
-    """Room for the words round grids: beside and below the outermost, above all of them."""
+def _words_round(panels: Panels, place: Position) -> Size:
+    """The room for words round grids: beside and below the outermost grids, and above all of them."""
     depth = min(place.depth + 1, 2)
     grids = [panel for panel in panels.panels if isinstance(panel, Grid)]
     heads = [text.count("\n") + 1 for text in (panels.column_heads or ("a title",))]

@@ -1,4 +1,4 @@
-"""Through nested panels."""
+"""Traversal of nested panels."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in a picture something is drawn: words stand only where nobody nearer the edge has said them."""
+class Position:
+    """The position of a layout in a picture; it decides which labels and colour bars are drawn."""
 
-    depth: int = 0  # how many panels it lies in; beyond two, nothing gets smaller
-    left: bool = True
-    bottom: bool = True
-    alone: bool = True  # shares its scale with nobody, so it needs colour bars of its own
-    share: float = 1.0  # how much of the room it would like it has
+    depth: int = 0  # the depth of nesting in panels, at most 2
+    left: bool = True  # whether it needs its own row labels
+    bottom: bool = True  # whether it needs its own column labels
+    alone: bool = True  # whether it has its own scale and so its own colour bars
+    share: float = 1.0  # the available size, as a share of the ideal size
 
 
 def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
-    """The layouts in panels, or the one itself."""
+    """The layouts in panels, or the layout itself."""
     if isinstance(layout, Panels):
         for panel in layout.panels:
             yield from leaves(panel)
@@ -28,13 +28,13 @@ def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
         yield layout
 
 
-def inside(panels: Panels, at: int, place: Place) -> Place:
-    """The place of one panel."""
+def inside(panels: Panels, at: int, place: Position) -> Position:
+    """The position of one panel."""
     row, column = divmod(at, panels.columns)
     here = _axes(panels.panels[at])
     beside = panels.panels[row * panels.columns]
     below = panels.panels[at + panels.columns] if at + panels.columns < len(panels.panels) else None
-    return Place(
+    return Position(
         depth=min(place.depth + 1, 2),
         left=column == 0 or here[0] != _axes(beside)[0] if place.left else False,
         bottom=below is None or here[1] != _axes(below)[1] if place.bottom else False,
@@ -44,27 +44,30 @@ def inside(panels: Panels, at: int, place: Place) -> Place:
 
 
 def _axes(layout: Layout) -> tuple[object, object]:
-    """What would be written beside and below a layout."""
+    """The row and column labels of a layout."""
     leaf = next(leaves(layout), None)
     return (leaf.rows, leaf.columns) if isinstance(leaf, Grid) else (None, None)
 
 
-def key_of(layout: Layout) -> str:
-    """What marks and hatches mean, in words."""
-    shown = list(leaves(layout))
-    boards = [leaf for leaf in shown if isinstance(leaf, Board)]
-    grids = [leaf for leaf in shown if isinstance(leaf, Grid)]
-    said = []
-    if any(board.taxi for board in boards):
-        said.append("dashed: the taxi now")
-    if any(board.passenger for board in boards):
-        said.append("blue: passenger")
-    if any(board.destination for board in boards):
-        said.append("red: destination")
+#: The colours of the roles that marks on a board have in the state asked about.
+ROLE_COLOURS, ROLE_COLOUR_NAMES = ("#1f4fd1", "#c4161c"), ("blue", "red")
+
+
+def legend_of(layout: Layout) -> str:
+    """The key: what marks and hatching mean."""
+    parts = list(leaves(layout))
+    boards = [leaf for leaf in parts if isinstance(leaf, Board)]
+    grids = [leaf for leaf in parts if isinstance(leaf, Grid)]
+    key = []
+    key += sorted({f"dashed: the {board.piece} now" for board in boards if board.at})
+    for board in boards[:1]:
+        present = {role for *_, role in board.marks}
+        names = zip(board.roles, ROLE_COLOUR_NAMES, strict=False)
+        key += [f"{name}: {role}" for role, name in names if role in present]
     if any(grid.marked for grid in grids):
-        said.append("dashed: now")
-    masks = [leaf.unknown for leaf in shown if isinstance(leaf, (Board, Grid)) and leaf.unknown]
+        key.append("dashed: now")
+    masks = [leaf.unknown for leaf in parts if isinstance(leaf, (Board, Grid)) and leaf.unknown]
     if any(any(row) for mask in masks for row in mask):
-        said.append("hatched: no experience")
+        key.append("hatched: no experience")
     letters = dict.fromkeys(f"{letter}: {name}" for grid in grids for letter, _, _, name in grid.marks)
-    return "\n".join(" · ".join(line) for line in (said, letters) if line)
+    return "\n".join(" · ".join(line) for line in (key, letters) if line)

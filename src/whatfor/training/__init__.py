@@ -1,1 +1,1 @@
-"""The loop, its compiled twin, and what runs beside them."""
+"""The training loop in Python and compiled, sessions, progress and interrupts."""

@@ -8,56 +8,57 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Agent, Transition
 from whatfor.learners.rule import LINES
-from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_TRAIL, RUNNING, Stage, play
+from whatfor.training.compiled import CUTS, DONE, EPISODE, NEEDS_LAMBDA, RUNNING, Stage, play
 from whatfor.worlds.steppers import Stepper, WorldStepper
 from whatfor.worlds.stepping import WORLD_DRAWS
 
-#: Steps between two looks at the clock, the listeners and Ctrl-C.
+#: Steps of the compiled loop between two calls of ``on_step``.
 BUDGET = 1 << 16
 
 
 class Plan(NamedTuple):
-    """What to play."""
+    """The episodes to play."""
 
-    epsilons: NDArray[np.float64]  # (episodes,) the chance to explore in each
+    epsilons: NDArray[np.float64]  # (episodes,) the exploration probability of each
     max_steps: int
-    time_out_ends: bool  # a time limit counts as an end
+    time_out_ends: bool  # whether a time limit is treated as terminal
 
 
-class Played(NamedTuple):
-    """What was played; filled in as it happens."""
+class Progress(NamedTuple):
+    """The episodes played so far."""
 
     returns: NDArray[np.float64]  # (episodes,)
     lengths: NDArray[np.int64]  # (episodes,)
-    now: NDArray[np.int64]  # (6,) where it stands: places as in training.compiled
+    finals: NDArray[np.int64]  # (episodes,) the final state of each; -1: not ended
+    now: NDArray[np.int64]  # (6,) the position in training; indices as in training.compiled
 
     @property
     def episodes(self) -> int:
-        """Episodes begun."""
+        """Episodes started."""
         return int(self.now[EPISODE] + self.now[RUNNING])
 
     @property
     def running(self) -> bool:
-        """Whether an episode is under way."""
+        """Whether an episode has started and not ended."""
         return bool(self.now[RUNNING])
 
     @property
     def cuts(self) -> int:
-        """Episodes cut by a time limit."""
+        """Episodes truncated by a time limit."""
         return int(self.now[CUTS])
 
     @classmethod
-    def nothing(cls, episodes: int) -> Played:
+    def empty(cls, episodes: int) -> Progress:
         """Before the first episode."""
-        return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.zeros(6, np.int64))
+        return cls(np.zeros(episodes), np.zeros(episodes, np.int64), np.full(episodes, -1), np.zeros(6, np.int64))
 
 
-def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look: Callable[[], None]) -> None:
-    """Play by stepping the world from Python."""
+def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Progress, on_step: Callable[[], None]) -> None:
+    """Train with the Python loop; ``on_step`` is called after every step."""
     now, max_steps = played.now, plan.max_steps
     for episode, epsilon in enumerate(plan.epsilons.tolist()):
         state = stepper.reset()
@@ -67,30 +68,31 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Played, look
         try:
             while not last:
                 next_state, reward, ending, truncated = stepper.step(action)
-                truncated = ending == GOES_ON and (truncated or length + 1 >= max_steps)
-                last = truncated or ending != GOES_ON
+                truncated = ending == NOT_ENDED and (truncated or length + 1 >= max_steps)
+                last = truncated or ending != NOT_ENDED
                 if truncated:
                     now[CUTS] += 1
-                    ending = TIMED_OUT if plan.time_out_ends else GOES_ON
+                    ending = TIMED_OUT if plan.time_out_ends else NOT_ENDED
                 transition = Transition(state, action, reward, next_state, last and not truncated, truncated, ending)
                 action = agent.observe(transition)
                 state, earned, length = next_state, earned + reward, length + 1
                 if last:
                     now[EPISODE] += 1
+                    played.finals[episode] = next_state
                     now[RUNNING] = 0
-                look()
-        finally:  # of an episode that is given up, what was learned from
+                on_step()
+        finally:  # also of an episode that an error stopped
             played.returns[episode] = earned
             played.lengths[episode] = length
 
 
 def play_compiled(
-    stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Played, look: Callable[[], None]
+    stepper: WorldStepper, agent: TabularAgent, plan: Plan, played: Progress, on_step: Callable[[], None]
 ) -> None:
-    """Play with the world inside the compiled loop."""
+    """Train with the compiled loop; ``on_step`` is called from time to time."""
     status, before = -1, int(agent.memory.counters[LINES])
     while status != DONE:
-        if status == NEEDS_TRAIL:
+        if status == NEEDS_LAMBDA:
             agent.expect_cut()
         else:
             agent.make_room(_expected_lines(agent, played, plan, before))
@@ -103,15 +105,16 @@ def play_compiled(
             plan.epsilons,
             played.returns,
             played.lengths,
+            played.finals,
         )
         status = play(
             stepper.world.arrays, agent.rule, agent.memory, agent.log, stage, plan.max_steps, plan.time_out_ends, BUDGET
         )
-        look()
+        on_step()
 
 
-def _expected_lines(agent: TabularAgent, played: Played, plan: Plan, before: int) -> int:
-    """A generous guess at how long the ledger will get: room that is not used costs nothing, growing does."""
+def _expected_lines(agent: TabularAgent, played: Progress, plan: Plan, before: int) -> int:
+    """A generous estimate of the final length of the ledger: unused space costs nothing, growing does."""
     done, episodes = int(played.now[EPISODE]), len(plan.epsilons)
     written = int(agent.memory.counters[LINES]) - before
     per_step = max(1, agent.rule.batch)

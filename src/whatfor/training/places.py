@@ -1,4 +1,4 @@
-"""From what a caller names (an id, an environment, a world) to a place to play in."""
+"""Places: the environment to train in, from an id, an environment or a world, with the engine that steps it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import gymnasium as gym
 import numpy as np
 
 from whatfor.checks import whole
-from whatfor.limits import check_limit, limit
+from whatfor.labels import Labels
+from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
 from whatfor.text import one_line
-from whatfor.training.session import LONGEST, Place
+from whatfor.training.session import Place
 from whatfor.worlds import blackjack, cartpole, chain
-from whatfor.worlds.gymnasium import KNOWN, NoTwin, binned, changed, labels_of, made, time_limit, twin
+from whatfor.worlds.adapter import NoTwin
+from whatfor.worlds.gymnasium import labels_of, time_limit, twin
+from whatfor.worlds.known import has_twin
+from whatfor.worlds.making import binned, changed_setting, make_env
 from whatfor.worlds.world import World
 
-#: What ``gymnasium.make`` takes for itself: no option of an environment, and a forged run could open windows with it.
+#: Arguments of ``gymnasium.make`` itself: not options of an environment, and a forged run could open windows with them.
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
 
 Engine = Literal["auto", "python", "compiled"]
@@ -28,7 +32,7 @@ Bounds = Sequence[tuple[float, float]] | None
 def place_of(
     world: Any, *, bins: Bins = None, bounds: Bounds = None, max_steps: int | None = None, engine: Engine = "auto"
 ) -> Place:
-    """A place to play in, with the engine that fits."""
+    """The place for a world or an environment, with the engine chosen."""
     if engine not in ("auto", "python", "compiled"):
         raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
     if max_steps is not None:
@@ -36,24 +40,16 @@ def place_of(
             raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
         check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
-        raise ValueError("bounds= says where bins lie; say how many there are with bins=")
+        raise ValueError("bounds needs bins, the number of bins (in the shell: --bounds and --bins)")
     if isinstance(world, World):
         if bins is not None:
             raise ValueError(
-                "bins= is for Gymnasium environments with continuous observations; a whatfor world has its states already"
+                "bins (in the shell: --bins) is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
             )
-        reason = "asked for" if engine == "python" else "a known world"
-        return _place(
-            world.labels,
-            world,
-            None,
-            "python" if engine == "python" else "compiled",
-            reason,
-            world.recipe,
-            world.max_steps,
-            max_steps,
-        )
-    env = made(world) if isinstance(world, str) else world
+        reason = "requested" if engine == "python" else "a built-in world"
+        longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
+        return Place(world.labels, world, None, chosen, reason, world.recipe, longest)
+    env = make_env(world) if isinstance(world, str) else world
     if isinstance(env, gym.vector.VectorEnv):
         raise ValueError(
             "this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)"
@@ -63,28 +59,34 @@ def place_of(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
     through_bins = env if bins is None else binned(env, bins, bounds)
-    # a stranger's environment may be dear to make twice, and is not, just to see whether somebody changed it
-    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or type(env.unwrapped) not in KNOWN)
+    # a third-party environment may be expensive to create, so it is not created again to look for changes
+    recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))
     env = through_bins
-    labels, limit = labels_of(env), time_limit(env)
+    labels = labels_of(env)
+    longest = _max_steps(labels, time_limit(env), max_steps)
     if engine == "python":
-        return _place(labels, None, env, "python", "asked for", recipe, limit, max_steps)
+        return Place(labels, None, env, "python", "requested", recipe, longest)
     try:
-        known = twin(env, vouched=engine == "compiled")
+        known = twin(env)
     except NoTwin as why:
         if engine == "compiled":
             raise ValueError(
                 f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'"
             ) from None
-        return _place(labels, None, env, "python", str(why), recipe, limit, max_steps)
-    return _place(known.labels, known, env, "compiled", "the same world as the environment", recipe, limit, max_steps)
+        return Place(labels, None, env, "python", str(why), recipe, longest)
+    return Place(known.labels, known, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
 
 
-def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
-    """In what an environment is another than one made by its recipe, as far as its settings and its twin tell."""
+def _name(env: Any) -> str:
+    """The id of an environment, or its class."""
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _changed_part(env: Any, recipe: dict[str, Any]) -> str | None:
+    """The setting, or "table", in which an environment differs from a new one of the same recipe; None: no difference."""
     fresh = _env_from({**recipe, "bins": None}, render_mode=env.unwrapped.render_mode)
-    found = changed(env, fresh)
-    if found is not None or type(env.unwrapped) not in KNOWN:
+    found = changed_setting(env, fresh)
+    if found is not None or not has_twin(env.unwrapped):
         return found
     one, two = _twin_or_reason(env), _twin_or_reason(fresh)
     if isinstance(one, str) or isinstance(two, str):
@@ -96,7 +98,7 @@ def _changed(env: Any, recipe: dict[str, Any]) -> str | None:
 def _twin_or_reason(env: Any) -> World | str:
     try:
         return twin(env)
-    except ValueError as why:  # it has none, or its states are not countable without bins
+    except ValueError as why:  # it has none, or its states need bins
         return str(why)
 
 
@@ -107,12 +109,12 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
         options["max_episode_steps"] = recipe["max_steps"]
     if render_mode is not None:
         options["render_mode"] = render_mode
-    env = made(recipe["id"], options)
+    env = make_env(recipe["id"], options)
     bounds = recipe["bounds"] and [(float(low), float(high)) for low, high in recipe["bounds"]]
     return env if recipe["bins"] is None else binned(env, recipe["bins"], bounds)
 
 
-def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
+def remake_place(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
     """The place that a saved run was trained in."""
     kind = recipe.get("kind")
     if kind == "table" and table is not None:
@@ -124,47 +126,38 @@ def place_again(recipe: dict[str, Any], table: World | None, *, max_steps: int |
     if kind == "cartpole":
         bounds = [(float(low), float(high)) for low, high in recipe["bounds"]]
         return place_of(cartpole(recipe["bins"], bounds, recipe["max_steps"]), max_steps=max_steps, engine=engine)
-    return place_of(env_again(recipe), max_steps=max_steps, engine=engine)
+    return place_of(remake_env(recipe), max_steps=max_steps, engine=engine)
 
 
-def env_again(recipe: dict[str, Any]) -> Any:
+def remake_env(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
-    # "module:id" would import code that a file names, and so would Gymnasium's adapters of old environments
+    # "module:id" would import code named in a file, and so would Gymnasium's adapters for old environments
     if recipe.get("kind") == "gymnasium" and ":" not in recipe["id"] and not recipe["id"].startswith("GymV2"):
         wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
         if wrong:
             raise ValueError(
-                f"this run's environment is made with {wrong[0]}=, which is not one of its options: pass env="
+                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: pass env="
             )
         try:
             return _env_from(recipe)
-        except Exception as error:  # of any class: the options come from a file, and the environment reads them
+        except Exception as error:  # any class: the options come from a file
             raise ValueError(
-                f"this run's environment cannot be made here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
+                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
             ) from error
     raise ValueError(
-        f"this run does not say how to make its world again ({recipe.get('why', 'it was given as an object')}): pass env="
+        f"the world of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env="
     )
 
 
-def _place(
-    labels: Any,
-    world: World | None,
-    env: Any,
-    engine: str,
-    reason: str,
-    recipe: dict[str, Any],
-    own: int | None,
-    given: int | None,
-) -> Place:
-    limits = [whole("max_steps", limit, 1) for limit in (own, given) if limit is not None]
-    longest = min(*limits, limit("steps")) if limits else LONGEST
+def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
+    """The maximum steps per episode, by the world's own limit and ``given``; ``LimitError`` for too many states."""
+    limits = [whole("max_steps", most, 1) for most in (own, given) if most is not None]
     check_limit("states", labels.n_states, "this environment")
-    return Place(labels, world, env, engine, reason, recipe, longest)
+    return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
 
 
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
-    """How to make an environment again, where that can be said without code; ``fresh``: it is not asked whether somebody has changed it."""
+    """How to create an environment again, as JSON; ``fresh``: without a search for changed settings."""
     spec = env.spec
     seen: dict[str, Any] = {
         "bins": None if bins is None else np.asarray(bins, dtype=int).tolist(),
@@ -178,7 +171,7 @@ def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> d
     try:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError):
-        return {"kind": "object", "why": "it was made with options that a file cannot hold", **seen}
+        return {"kind": "object", "why": "it was created with options that cannot be saved", **seen}
     recipe = {
         "kind": "gymnasium",
         "id": spec.id,
@@ -186,7 +179,9 @@ def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> d
         "max_steps": spec.max_episode_steps,
         **seen,
     }
-    found = None if fresh else _changed(env, recipe)
+    found = None if fresh else _changed_part(env, recipe)
     return (
-        recipe if found is None else {**recipe, "kind": "object", "why": f"its {found} was changed after it was made"}
+        recipe
+        if found is None
+        else {**recipe, "kind": "object", "why": f"its {found} was changed after it was created"}
     )

@@ -1,4 +1,4 @@
-"""What happens beside the loop: a progress bar, listeners, Ctrl-C."""
+"""Watch: progress bar, listeners and Ctrl-C during training."""
 
 from __future__ import annotations
 
@@ -9,43 +9,47 @@ from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
-#: Seconds of work before a progress bar appears by itself.
-PATIENCE = 1.0
+#: Seconds of training before a progress bar appears by default.
+SECONDS_BEFORE_BAR = 1.0
 
 
 class Interrupted(Exception):
-    """Ctrl-C, raised between two steps so that nothing is half done."""
+    """Ctrl-C, raised between two steps."""
 
 
 class Watch:
-    """Shows progress, tells listeners, and turns Ctrl-C into ``Interrupted`` between two steps.
+    """Shows progress, notifies listeners, and raises ``Interrupted`` between two steps after Ctrl-C.
 
-    A second Ctrl-C is not held back.
+    A second Ctrl-C raises ``KeyboardInterrupt`` at once.
     """
 
     def __init__(
-        self, total: int, done: Callable[[], int], tell: Sequence[Callable[[], None]] = (), progress: bool | None = None
+        self,
+        total: int,
+        done: Callable[[], int],
+        notify: Sequence[Callable[[], None]] = (),
+        progress: bool | None = None,
     ) -> None:
         self.total = total
         self.done = done
-        self.tell = tell
+        self.notify = notify
         self.progress = progress
         self._pressed = False
         self._bar: Any = None
-        self._shown_at = 0.0
-        self._before: Any = None
+        self._next_update = 0.0
+        self._old_handler: Any = None
 
     def __enter__(self) -> Watch:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._press)
-        self._shown_at = time.monotonic() + (0.0 if self.progress else PATIENCE)
+            self._old_handler = signal.signal(signal.SIGINT, self._press)
+        self._next_update = time.monotonic() + (0.0 if self.progress else SECONDS_BEFORE_BAR)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        if self._old_handler is not None:
+            signal.signal(signal.SIGINT, self._old_handler)
         if self._bar is not None:
             self._bar.stop()
 
@@ -55,16 +59,16 @@ class Watch:
         self._pressed = True
 
     def __call__(self) -> None:
-        """Look up from the work; called between two steps."""
-        for told in self.tell:
-            told()
+        """Notify listeners, raise ``Interrupted`` after Ctrl-C, and update the progress bar; called between two steps."""
+        for call in self.notify:
+            call()
         if self._pressed:
             raise Interrupted
-        if self.progress is not False and time.monotonic() > self._shown_at:
+        if self.progress is not False and time.monotonic() > self._next_update:
             self._show()
 
     def _show(self) -> None:
-        self._shown_at = time.monotonic() + 0.1
+        self._next_update = time.monotonic() + 0.1
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -78,7 +82,7 @@ class Watch:
             )
             console = Console(stderr=True)
             if self.progress is None and not (console.is_terminal or console.is_jupyter):
-                self.progress = False  # nobody is looking
+                self.progress = False  # not a terminal
                 return
             self._bar = Progress(*columns, console=console, transient=True)
             self._bar.add_task("training", total=self.total)

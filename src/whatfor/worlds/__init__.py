@@ -1,4 +1,8 @@
-"""Worlds the compiled engine can step."""
+"""Worlds for the compiled engine: the paper's, and any table of transitions.
+
+>>> chain().labels.actions, cartpole().labels.n_states
+(('up', 'down'), 162)
+"""
 
 from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import cartpole

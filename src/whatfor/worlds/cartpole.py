@@ -1,18 +1,27 @@
-"""CartPole's physics with binned observations."""
+"""CartPole: its physics with binned observations, names and layouts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.axes import Axis, Ending
 from whatfor.checks import whole
-from whatfor.labels import Axis, Ending, Labels
+from whatfor.labels import Labels
+from whatfor.layouts.facets import all_facets
+from whatfor.layouts.map import Map, named
+from whatfor.layouts.shapes import Panels
 from whatfor.limits import check_limit
+from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
+from whatfor.worlds.bins import edges_of, interval_words
+from whatfor.worlds.entering import enter_bins, enter_shown_state
+from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.private import has_sutton_barto_reward
 from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
 from whatfor.worlds.world import NO_TABLE, World
@@ -24,10 +33,9 @@ if TYPE_CHECKING:
 BINS = (3, 3, 6, 3)
 BOUNDS = ((-2.4, 2.4), (-2.5, 2.5), (-math.radians(12), math.radians(12)), (-1.0, 1.0))
 MAX_STEPS = 200
-#: A bin is at least so many times as wide as the distance between two float32 numbers there.
-MIN_WIDTH = 4
 
 NAMES = ("cart", "speed", "pole", "swing")
+ACTIONS = ("push left", "push right")
 TEMPLATE = "cart at {cart}, moving at {speed}; pole at {pole}, swinging at {swing}"
 
 
@@ -39,10 +47,8 @@ def cartpole(
     >>> cartpole().labels.words(79)
     'cart at -0.8 to 0.8, moving at -0.83 to 0.83; pole at -4° to 0°, swinging at -0.33 to 0.33'
     """
-    from whatfor.worlds.gymnasium import binned, made
-
     check_limit("steps", whole("max_steps", max_steps, 1), "an episode of max_steps")
-    env = binned(made("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
+    env = binned(make_env("CartPole-v1", {"max_episode_steps": max_steps}), bins, bounds)
     recipe = {
         "kind": "cartpole",
         "bins": env.bins.tolist(),
@@ -50,11 +56,11 @@ def cartpole(
         "max_steps": max_steps,
     }
     core: Any = env.unwrapped
-    return cart_world(core, labels_of([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
+    return cart_world(core, cartpole_labels([np.asarray(edges) for edges in edges_of(env)]), max_steps, recipe)
 
 
 def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: dict[str, Any]) -> World:
-    """The compiled twin of a CartPole environment, with whatever physics it has been given."""
+    """The compiled twin of a CartPole environment, with its physical parameters."""
     inner = [axis.edges[1:-1] for axis in labels.axes]
     edges = np.full((4, max(len(row) for row in inner)), np.inf)
     for row, filled in zip(edges, inner, strict=True):
@@ -78,36 +84,71 @@ def cart_world(env: CartPoleEnv, labels: Labels, max_steps: int | None, recipe: 
     return World(labels, Arrays(CARTPOLE, NO_TABLE, cart), max_steps, recipe)
 
 
-def edges_of(env: Any) -> list[NDArray[np.float64]]:
-    """The bins' edges, outer ones included, as Gymnasium's wrapper computes them."""
-    edges = [
-        np.concatenate([[env.low[i]], env.bin_edges[i], [env.high[i]]]).astype(np.float64) for i in range(env.n_dims)
-    ]
-    for i, row in enumerate(edges):
-        apart = MIN_WIDTH * np.spacing(np.abs(row).max().astype(np.float32))
-        if not (np.diff(row) >= apart).all():
-            raise ValueError(
-                f"the bins of observation number {i} are too narrow: {len(row) - 1} between {row[0]:.9g} and {row[-1]:.9g}, where "
-                f"numbers that observations hold (float32) lie {apart / MIN_WIDTH:.2g} apart. Use fewer bins or wider bounds"
-            )
-    return edges
-
-
-def labels_of(edges: list[NDArray[np.float64]]) -> Labels:
-    """CartPole's bins in words."""
+def cartpole_labels(edges: Sequence[NDArray[np.float64]]) -> Labels:
+    """Names of CartPole's bins."""
     axes = []
     for name, row in zip(NAMES, edges, strict=True):
         shown, unit = (np.degrees(row), "°") if name == "pole" else (row, "")
         axes.append(Axis(name, len(row) - 1, interval_words(shown, unit), edges=tuple(float(x) for x in row)))
-    endings = (Ending("fell", said="let the pole fall or leave the track", bad=True),)
+    endings = (Ending("fell", phrase="let the pole fall or leave the track", bad=True),)
     verbs = ("pushes left", "pushes right")
-    return Labels(tuple(axes), ("push left", "push right"), TEMPLATE, endings, "cartpole", "bins", verbs)
+    return Labels(tuple(axes), ACTIONS, TEMPLATE, endings, "cartpole", "bins", verbs)
 
 
-def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:
-    """Each bin as "low to high"."""
-    for digits in range(2, 17):  # as many as it takes to tell all edges apart
-        numbers = [f"{round(float(x), digits) + 0.0:.{digits + 3}g}{unit}" for x in edges]
-        if len(set(numbers)) == len(numbers):
-            break
-    return tuple(f"{low} to {high}" for low, high in pairwise(numbers))
+def twin(core: CartPoleEnv, labels: Labels, limit: int | None) -> World:
+    """Its compiled twin; ``NoTwin`` for other integrators."""
+    if core.kinematics_integrator != "euler":
+        raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled twin uses 'euler'")
+    if labels.observed != "bins":
+        raise NoTwin("its bins are observed as several numbers (multidiscrete=True)")
+    return cart_world(core, labels, limit, {})
+
+
+AXIS_TITLES = {"cart": "cart position", "speed": "cart speed", "pole": "pole angle", "swing": "pole swing"}
+#: The most grids in a layout by cart position and speed; arranged by two quantities, more grids are readable.
+MAX_CART_GRIDS = 36
+
+
+def panels(shown: Map) -> Panels:
+    """A grid for every cart position (rows) and speed (columns); with many bins, one per action, summed over carts."""
+    axes = titled_axes(shown.labels)
+    if math.prod(shown.labels.shape[:2]) <= MAX_CART_GRIDS:
+        return all_facets(shown, axes)
+    unknown, marked = shown.unknown_states, None if shown.at is None else (shown.at[2], shown.at[3])
+    grids = [
+        shown.grid(
+            shown.by_pair[..., action].sum(axis=(0, 1)),
+            named(axes[2]),
+            named(axes[3]),
+            title=name,
+            unknown=None if unknown is None else np.asarray(unknown.all(axis=(0, 1))),
+            marked=marked,
+        )
+        for action, name in enumerate(shown.labels.actions)
+    ]
+    return Panels(shown.title, shown.caption, tuple(grids), len(grids), column_heads=shown.labels.actions)
+
+
+def titled_axes(labels: Labels) -> tuple[Axis, ...]:
+    """The axes with full names."""
+    return tuple(replace(axis, name=AXIS_TITLES.get(axis.name, axis.name)) for axis in labels.axes)
+
+
+def places(labels: Labels, state: int) -> Places:
+    """The states of each grid; for sums over carts, those with the same cart."""
+    states, at = np.arange(labels.n_states).reshape(labels.shape), labels.values(state)
+    if math.prod(labels.shape[:2]) > MAX_CART_GRIDS:
+        return tuple(cells_of(states[at[:2]]) for _ in labels.actions)
+    return tuple(cells_of(states[lead]) for lead in product(*(range(size) for size in labels.shape[:2])))
+
+
+ADAPTER = Adapter(
+    "CartPoleEnv",
+    ACTIONS,
+    bin_labels=lambda edges: cartpole_labels(edges) if len(edges) == len(NAMES) else None,
+    twin=twin,
+    enter=enter_bins,
+    enter_observation=enter_shown_state,
+    kind="cartpole",
+    look=Look(dict.fromkeys(NAMES), panels, places, titled_axes),
+)

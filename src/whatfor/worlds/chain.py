@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from whatfor.labels import Axis, Labels
+from whatfor.axes import Axis
+from whatfor.labels import Labels
 from whatfor.worlds.table import table
 from whatfor.worlds.world import World
 
 
 def chain() -> World:
-    """From the start, ``up`` and ``down`` lead to two nodes; there, going on the same way earns 2, turning back 1.
+    """From the start, ``up`` and ``down`` lead to two nodes; there, the same action again earns 2, the other one 1.
 
-    Both first actions are worth 2 (Theorem 1), so values cannot say which way the agent means to go.
+    Both first actions have value 2 (Theorem 1), so values do not show which way the agent intends to go.
 
     >>> world = chain()
     >>> [world.labels.words(state) for state in range(3)]

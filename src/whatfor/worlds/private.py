@@ -1,6 +1,6 @@
-"""Attributes of Gymnasium's environments that are not public; no other module uses one.
+"""Private attributes of Gymnasium's environments; no other module uses any.
 
-``tests/worlds/test_private.py`` says which of them a new version of Gymnasium has changed.
+``tests/worlds/test_private.py`` fails if a new version of Gymnasium changes one of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def max_episode_steps(layer: TimeLimit[Any, Any]) -> int:
-    """After how many steps a time limit cuts an episode.
+    """The number of steps after which a wrapper truncates an episode.
 
     >>> import gymnasium as gym
     >>> max_episode_steps(gym.wrappers.TimeLimit(gym.make("Taxi-v4").unwrapped, 30))
@@ -28,12 +28,12 @@ def max_episode_steps(layer: TimeLimit[Any, Any]) -> int:
 
 
 def cliff_cells(env: CliffWalkingEnv) -> NDArray[np.intp]:
-    """The states that are the cliff."""
+    """The states of the cliff."""
     return np.flatnonzero(env._cliff)
 
 
 def has_sutton_barto_reward(env: CartPoleEnv) -> bool:
-    """Whether CartPole pays -1 at the end and 0 before, as in the book, instead of 1 for every step."""
+    """Whether CartPole's reward is -1 at the end and 0 before, as in the book, instead of 1 per step."""
     return bool(env._sutton_barto_reward)
 
 

@@ -1,42 +1,58 @@
-"""Rollouts: a policy played from one state, many times over, each by random numbers of its own."""
+"""Rollouts: independent episodes of a policy from one action in one state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import compiled
-from whatfor.kernels.recursion import GOES_ON, TIMED_OUT
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
-from whatfor.limits import LimitError, limit, variable
-from whatfor.worlds.entering import Enter, observations_in
-from whatfor.worlds.steppers import EnvStepper
+from whatfor.labels import ENDINGS, Labels
+from whatfor.limits import limit
+from whatfor.worlds.entering import observations_in
+from whatfor.worlds.play import PlayedStep, check_steps
 from whatfor.worlds.stepping import CARTPOLE, Arrays, step
 from whatfor.worlds.world import World
 
-#: Steps there is room for at first, and the uniform numbers that one of them may use.
-ROOM, DRAWS = 1 << 14, 2
+#: The initial capacity in steps, and the uniform numbers that one step may use.
+ROLLOUT_CAPACITY, ROLLOUT_DRAWS = 1 << 14, 2
 
-# Places in the kernel's ``now``.
+# Indices into the kernel's ``now``.
 ROLLOUT, STATE, ACTION, LENGTH, AT = 0, 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """What happened, rollout by rollout."""
+    """The steps of several rollouts, one rollout after the other."""
 
     pair: NDArray[np.int32]  # (steps,) state * A + action
     reward: NDArray[np.float64]  # (steps,)
-    first: NDArray[np.int64]  # (n + 1,) where each rollout starts in the above
-    ending: NDArray[np.int32]  # (n,) the code of how each ended; TIMED_OUT where it was cut
+    first: NDArray[np.int64]  # (n + 1,) the first step of each rollout
+    ending: NDArray[np.int32]  # (n,) the code of each ending; TIMED_OUT: truncated
 
     def __len__(self) -> int:
         return len(self.ending)
+
+    @classmethod
+    def of(cls, steps: Iterable[PlayedStep], rollouts: int, n_actions: int) -> Rollouts:
+        """Collect steps that were played in parallel."""
+        played: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
+        ending = np.full(rollouts, TIMED_OUT, np.int32)
+        for one in steps:
+            played[one.rollout].append((one.state * n_actions + one.action, one.reward))
+            ending[one.rollout] = one.ending
+        flat = [step for rollout in played for step in rollout]
+        return cls(
+            np.array([pair for pair, _ in flat], np.int32),
+            np.array([reward for _, reward in flat]),
+            np.concatenate([[0], np.cumsum([len(rollout) for rollout in played])]).astype(np.int64),
+            ending,
+        )
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -45,22 +61,37 @@ class Rollouts:
 
     @property
     def rollout(self) -> NDArray[np.int64]:
-        """(steps,) Which rollout each step belongs to."""
+        """(steps,) The rollout of each step."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @property
     def step(self) -> NDArray[np.int64]:
-        """(steps,) How many steps each lies ahead."""
+        """(steps,) The index of each step in its rollout."""
         return np.arange(len(self.pair)) - np.repeat(self.first[:-1], self.lengths)
+
+    def ending_counts(self, labels: Labels) -> dict[str, int]:
+        """How many rollouts had each ending, the most frequent first; an unnamed ending is described by its last step."""
+        names, last = [*ENDINGS, *labels.ending_names], self.first[1:] - 1
+        counts: dict[str, int] = {}
+        for code, pair, reward in zip(self.ending, self.pair[last], self.reward[last], strict=True):
+            state, action = divmod(int(pair), labels.n_actions)
+            unnamed = labels.last_step(state, action, float(reward))
+            name = unnamed if code == TERMINATED else names[ending_place(int(code))]
+            counts[name] = counts.get(name, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def ending_shares(self, labels: Labels) -> dict[str, float]:
+        """The share of rollouts that had each ending."""
+        return {name: count / len(self) for name, count in self.ending_counts(labels).items()}
 
 
 @compiled
 def roll(
     world: Arrays,
-    policy: NDArray[np.float64],  # (S * A,) chances, summed up within each state
+    policy: NDArray[np.float64],  # (S * A,) cumulative action probabilities
     n_actions: int,
     start: tuple[int, int],
-    bodies: NDArray[np.float64],  # (n, 4) where CartPole's rollouts start; changed
+    bodies: NDArray[np.float64],  # (n, 4) the start of each rollout of CartPole; changed
     uniforms: NDArray[np.float64],
     cursor: NDArray[np.int64],
     max_steps: int,
@@ -70,7 +101,7 @@ def roll(
     ending: NDArray[np.int32],
     now: NDArray[np.int64],
 ) -> bool:
-    """Play on until all rollouts are done (True), or numbers or room are short."""
+    """Play until all rollouts are done (True), or random numbers or space are used up."""
     rollout, state, action, length, at = now[ROLLOUT], now[STATE], now[ACTION], now[LENGTH], now[AT]
     while rollout < len(ending) and at < len(pair) and cursor[0] + 2 <= len(uniforms):
         if length == 0:
@@ -80,9 +111,9 @@ def roll(
         reward[at] = paid
         at += 1
         length += 1
-        if ended == GOES_ON and length >= max_steps:
+        if ended == NOT_ENDED and length >= max_steps:
             ended = TIMED_OUT
-        if ended == GOES_ON:
+        if ended == NOT_ENDED:
             state = following
             action = first_above(policy, state * n_actions, (state + 1) * n_actions, uniforms[cursor[0]])
             action -= state * n_actions
@@ -96,9 +127,9 @@ def roll(
     return bool(rollout == len(ending))
 
 
-def rolled(
+def roll_out(
     world: World,
-    policy: NDArray[np.float64],  # (S, A) chances
+    policy: NDArray[np.float64],  # (S, A) action probabilities
     state: int,
     action: int,
     *,
@@ -106,20 +137,20 @@ def rolled(
     max_steps: int,
     generator: np.random.Generator,
 ) -> Rollouts:
-    """Play a policy in a known world, after one action in one state."""
-    n_actions, summed = world.labels.n_actions, _summed(policy)
+    """Play rollouts of a policy in a known world, from one action in one state."""
+    n_actions, summed = world.labels.n_actions, cumulative(policy)
     bodies = np.zeros((rollouts, 4))
     if world.arrays.kind == CARTPOLE:
         bodies = observations_in(world.labels, state, rollouts, generator)
     tape, now = Tape(generator), np.zeros(5, np.int64)
-    room = min(ROOM, limit("steps"))
+    room = min(ROLLOUT_CAPACITY, limit("steps"))
     pair, reward = np.empty(room, np.int32), np.empty(room)
     first, ending = np.zeros(rollouts + 1, np.int64), np.zeros(rollouts, np.int32)
     done = False
     while not done:
-        tape.need(DRAWS)
+        tape.need(ROLLOUT_DRAWS)
         if now[AT] == len(pair):
-            _check_steps(len(pair) + 1)
+            check_steps(len(pair) + 1)
             room = min(2 * len(pair), limit("steps"))
             pair, reward = np.resize(pair, room), np.resize(reward, room)
         done = roll(
@@ -129,98 +160,8 @@ def rolled(
     return Rollouts(pair[: now[AT]].copy(), reward[: now[AT]].copy(), first, ending)
 
 
-def rolled_in_env(
-    stepper: EnvStepper,
-    policy: NDArray[np.float64],  # (S, A) chances
-    state: int,
-    action: int,
-    *,
-    rollouts: int,
-    max_steps: int,
-    generator: np.random.Generator,
-    enter: Enter,
-) -> Rollouts:
-    """Play a policy in an environment, after one action in one state."""
-    pairs: list[int] = []
-    rewards: list[float] = []
-    first, endings, most = [0], [], limit("steps")
-    n_actions, summed = policy.shape[1], _summed(policy).reshape(policy.shape)
-    for _ in range(rollouts):
-        stepper.reset()
-        enter(stepper.env, state, generator)
-        at, doing, ending = state, action, GOES_ON
-        while ending == GOES_ON:
-            following, reward, ending, truncated = stepper.step(doing)
-            pairs.append(at * n_actions + doing)
-            rewards.append(reward)
-            if len(pairs) > most:
-                _check_steps(len(pairs))
-            if ending == GOES_ON and (truncated or len(pairs) - first[-1] >= max_steps):
-                ending = TIMED_OUT
-            at, doing = following, int((summed[following] <= generator.random()).sum())
-        first.append(len(pairs))
-        endings.append(ending)
-    return Rollouts(
-        np.array(pairs, np.int32), np.array(rewards), np.array(first, np.int64), np.array(endings, np.int32)
-    )
-
-
-def rolled_by(
-    act: Callable[[NDArray[Any]], NDArray[np.int64]],  # (B, ...) observations -> (B,) actions
-    cells: Callable[[NDArray[Any]], NDArray[np.int64]],  # (B, ...) observations -> (B,) states
-    ended: Callable[[Any, int, float], int],  # last observation, action, reward -> the code of an ending
-    n_actions: int,
-    begin: Callable[
-        [Any], tuple[Any, int | None]
-    ],  # puts an environment into a state; what it shows, and the first action
-    *,
-    envs: Sequence[Any],
-    rollouts: int,
-    max_steps: int,
-) -> Rollouts:
-    """Play a function of observations in several environments side by side."""
-    steps: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
-    endings, begun, played = [TIMED_OUT] * rollouts, min(len(envs), rollouts), 0
-    playing = [(n, env, *begin(env)) for n, env in zip(range(begun), envs, strict=False)]
-    while playing:
-        played += len(playing)
-        _check_steps(played)
-        seen = np.stack([np.asarray(shown) for _, _, shown, _ in playing])
-        at, doing = cells(seen), act(seen)
-        still: list[tuple[int, Any, Any, int | None]] = []
-        for i, (n, env, _, first) in enumerate(playing):
-            action = int(doing[i]) if first is None else first
-            shown, reward, terminated, truncated, _ = env.step(action)
-            steps[n].append((int(at[i]) * n_actions + action, float(reward)))
-            if not (terminated or truncated or len(steps[n]) >= max_steps):
-                still.append((n, env, shown, None))
-                continue
-            if terminated:
-                endings[n] = ended(shown, action, float(reward))
-            if begun < rollouts:
-                still.append((begun, env, *begin(env)))
-                begun += 1
-        playing = still
-    flat = [step for rollout in steps for step in rollout]
-    first_steps = np.concatenate([[0], np.cumsum([len(rollout) for rollout in steps])])
-    return Rollouts(
-        np.array([pair for pair, _ in flat], np.int32),
-        np.array([reward for _, reward in flat]),
-        first_steps.astype(np.int64),
-        np.array(endings, np.int32),
-    )
-
-
-def _check_steps(steps: int) -> None:
-    """Raise ``ValueError`` where rollouts together have become too long."""
-    if steps > (most := limit("steps")):  # how many more it would play is unknown
-        raise LimitError(
-            f"this simulation needs more than {most:,} steps, which is the limit. Play fewer rollouts, or set {variable('steps')}={10 * most}"
-        )
-
-
-def _summed(policy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S * A,) Chances summed up within each state, reaching 1 at the last action that is possible."""
+def cumulative(policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S * A,) Cumulative action probabilities; exactly 1 from the last possible action on."""
     summed = np.cumsum(policy, axis=1)
     last = policy.shape[1] - 1 - np.argmax(policy[:, ::-1] > 0.0, axis=1)
     summed[np.arange(policy.shape[1]) >= last[:, None]] = 1.0

@@ -1,4 +1,4 @@
-"""A world as the Python loop sees it: reset and step, in indices."""
+"""Steppers: reset and step a world or an environment, with states and actions as indices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from whatfor.checks import flag
-from whatfor.kernels.recursion import GOES_ON
+from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
 from whatfor.worlds.private import random_generator
@@ -23,37 +23,37 @@ class Stepper(Protocol):
     """A world, one step at a time."""
 
     def reset(self) -> int:
-        """Start an episode; its first state."""
+        """Start an episode; returns its first state."""
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
-        """Next state, reward, how the world ended it (0: it did not), and whether a time limit cut it."""
+        """Next state, reward, the code of the ending (0: not ended), and whether it was truncated."""
 
     def state(self) -> dict[str, Any]:
-        """Between episodes: all that decides what the world will do, as JSON can hold it."""
+        """Between episodes: the complete state of the world, for JSON."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where ``state()`` was taken."""
+        """Continue from a ``state()``."""
 
 
 class WorldStepper:
-    """A known world, stepped from Python with the compiled loop's own functions and numbers."""
+    """A known world, stepped from Python with the functions and random numbers of the compiled loop."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world = world
         self.labels = world.labels
-        # Seeded as Gymnasium seeds an environment: a table then draws what the environment would.
+        # Seeded as in Gymnasium, so that a table draws the same numbers as its environment.
         self.tape = Tape(np.random.Generator(np.random.PCG64(seed)))
         self.body = np.zeros(4)
         self._state = 0
 
     def reset(self) -> int:
-        """Start an episode; its first state."""
+        """Start an episode; returns its first state."""
         self.tape.need(WORLD_DRAWS)
         self._state = int(begin(self.world.arrays, self.body, self.tape.uniforms, self.tape.cursor))
         return self._state
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
-        """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
+        """Next state, reward, the code of the ending (0: not ended), and whether it was truncated."""
         action = self.labels.action(action)
         self.tape.need(WORLD_DRAWS)
         following, reward, ending = step(
@@ -69,16 +69,16 @@ class WorldStepper:
         return self._state, float(reward), int(ending), False
 
     def state(self) -> dict[str, Any]:
-        """All that decides what the world will do next."""
+        """The complete state of the world between episodes."""
         return self.tape.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where ``state()`` was taken."""
-        self.tape = Tape.restored(state)
+        """Continue from a ``state()``."""
+        self.tape = Tape.from_state(state)
 
 
 class EnvStepper:
-    """A Gymnasium environment, stepped as it is."""
+    """A Gymnasium environment."""
 
     def __init__(self, env: Any, labels: Labels, seed: int) -> None:
         self.env = env
@@ -88,16 +88,16 @@ class EnvStepper:
         self._seed: int | None = seed  # for the first reset only
 
     def reset(self) -> int:
-        """Start an episode; its first state."""
-        seen, _ = self.env.reset(seed=self._seed)
+        """Start an episode; returns its first state."""
+        observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
-        return self.index(seen)
+        return self.index(observation)
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
-        """Next state, reward, how the world ended it (0: it did not), whether a time limit cut it."""
+        """Next state, reward, the code of the ending (0: not ended), and whether it was truncated."""
         if type(action) is not int or not 0 <= action < self.n_actions:
             action = self.labels.action(action)
-        seen, reward, terminated, truncated, _ = self.env.step(action)
+        observation, reward, terminated, truncated, _ = self.env.step(action)
         if type(reward) is int:
             reward = float(reward)
         elif type(reward) is not float or not isfinite(reward):
@@ -107,17 +107,17 @@ class EnvStepper:
                 flag("the environment's terminated", terminated),
                 flag("the environment's truncated", truncated),
             )
-        ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else GOES_ON
-        return self.index(seen), reward, ending, truncated
+        ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else NOT_ENDED
+        return self.index(observation), reward, ending, truncated
 
     def state(self) -> dict[str, Any]:
-        """All that decides what the world will do next."""
+        """The complete state of the world between episodes."""
         generator = random_generator(self.env)
         begun = self._seed is None
         return {"begun": begun, "generator": generator.bit_generator.state if begun and generator is not None else None}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where ``state()`` was taken."""
+        """Continue from a ``state()``."""
         if state["begun"]:
             self._seed = None
         if state["generator"] is not None:
@@ -125,49 +125,49 @@ class EnvStepper:
 
 
 def _reward(given: Any) -> float:
-    """A reward as a number; text is none, even if it could be read as one."""
+    """A reward as a float; text is refused, even if it could be parsed."""
     try:
         reward = math.nan if isinstance(given, (str, bytes)) else float(given)
     except (TypeError, ValueError, OverflowError):
         reward = math.nan
     if not isfinite(reward):
-        raise ValueError(f"the environment gave a reward of {given!r}; rewards are finite numbers")
+        raise ValueError(f"the environment returned the reward {given!r}; rewards must be finite numbers")
     return reward
 
 
 def _indexer(labels: Labels) -> Callable[[Any], int]:
-    """The quickest checked way from an observation to an index."""
-    if labels.observed in ("index", "bins"):  # bins: the wrapper has already made an index of it
+    """The fastest function from an observation to its state index, with checks."""
+    if labels.observed in ("index", "bins"):  # bins: the wrapper returns an index
         start = labels.axes[0].start if len(labels.axes) == 1 else 0
         n_states = labels.n_states
 
-        def index(seen: Any) -> int:
+        def index(observation: Any) -> int:
             try:
-                state = operator.index(seen) - start
+                state = operator.index(observation) - start
             except TypeError:
                 raise ValueError(
-                    f"the environment showed {seen!r}, which is not a state: states are whole numbers"
+                    f"the environment returned the observation {observation!r}, which is not a state: states are whole numbers"
                 ) from None
             if not 0 <= state < n_states:
                 raise ValueError(
-                    f"the environment showed state {seen}, which is out of range: {start} to {start + n_states - 1}"
+                    f"the environment returned state {observation}, which is out of range: {start} to {start + n_states - 1}"
                 )
             return state
 
         return index
     sides = [(axis.start, axis.size) for axis in labels.axes]
 
-    def index_of_numbers(seen: Any) -> int:
+    def index_of_numbers(observation: Any) -> int:
         state = 0
         try:
-            for number, (start, size) in zip(seen, sides, strict=True):
+            for number, (start, size) in zip(observation, sides, strict=True):
                 at = operator.index(number) - start
                 if not 0 <= at < size:
                     raise ValueError(f"{at + start} is out of range: {start} to {start + size - 1}")
                 state = state * size + at
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"the environment showed {seen!r}, which is not a state of {len(sides)} whole numbers: {error}"
+                f"the environment returned the observation {observation!r}, which is not a state of {len(sides)} whole numbers: {error}"
             ) from None
         return state
 

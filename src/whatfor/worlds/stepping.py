@@ -1,4 +1,4 @@
-"""One step in a world that the compiled engine knows: a table, or CartPole's physics."""
+"""One step in a world of the compiled engine: a table, or CartPole's physics."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import GOES_ON, TERMINATED
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED
 from whatfor.kernels.tables import Table, start_state, step_table
 
 TABLE, CARTPOLE = 0, 1
 
-#: Uniform numbers that a world may use in one step, with the start of an episode before it.
+#: The most uniform numbers that a world may use in one step, with the start of an episode.
 WORLD_DRAWS = 4
 
-#: CartPole's fall is the first ending with a name.
+#: The code of CartPole's ending, the first one with a name.
 FELL = TERMINATED - 1
 
 
 class Cart(NamedTuple):
-    """CartPole as numbers; names as in Gymnasium's environment."""
+    """The parameters of CartPole; names as in Gymnasium's environment."""
 
     gravity: float
     masspole: float
@@ -34,12 +34,12 @@ class Cart(NamedTuple):
     x_threshold: float
     reward: float  # while it stands
     last_reward: float  # when it falls
-    edges: NDArray[np.float64]  # (4, most bins - 1): inner edges of the bins, filled up
+    edges: NDArray[np.float64]  # (4, largest number of bins - 1): inner edges of the bins, padded
     bins: NDArray[np.int64]  # (4,)
 
 
 class Arrays(NamedTuple):
-    """A world as the compiled loop sees it."""
+    """A world as arrays, for the compiled loop."""
 
     kind: int
     table: Table
@@ -51,10 +51,10 @@ def bin_of(cart: Cart, body: NDArray[np.float64]) -> int:
     """The state that Gymnasium's DiscretizeObservation gives the cart's float32 observation."""
     state = 0
     for axis in range(4):
-        seen = np.float32(body[axis])
+        shown = np.float32(body[axis])
         at = 0
         for place in range(cart.bins[axis] - 1):
-            if not cart.edges[axis, place] > seen:  # as Gymnasium has it, what is not a number is in the last bin
+            if not cart.edges[axis, place] > shown:  # as in Gymnasium, NaN is in the last bin
                 at += 1
         state = state * cart.bins[axis] + at
     return state
@@ -82,7 +82,7 @@ def push_cart(cart: Cart, body: NDArray[np.float64], action: int) -> bool:
 
 @inlined
 def begin(world: Arrays, body: NDArray[np.float64], uniforms: NDArray[np.float64], cursor: NDArray[np.int64]) -> int:
-    """Start an episode: the state it starts in."""
+    """Start an episode; returns its first state."""
     if world.kind == TABLE:
         cursor[0] += 1
         return start_state(world.table, uniforms[cursor[0] - 1])
@@ -102,7 +102,7 @@ def step(
     uniforms: NDArray[np.float64],
     cursor: NDArray[np.int64],
 ) -> tuple[int, float, int]:
-    """Next state, reward, and how the episode ended (0: it goes on)."""
+    """Next state, reward, and the code of the ending (0: not ended)."""
     if world.kind == TABLE:
         entry = step_table(world.table, state * n_actions + action, uniforms[cursor[0]])
         cursor[0] += 1
@@ -111,4 +111,4 @@ def step(
     state = bin_of(world.cart, body)
     if fell:
         return state, world.cart.last_reward, FELL
-    return state, world.cart.reward, GOES_ON
+    return state, world.cart.reward, NOT_ENDED

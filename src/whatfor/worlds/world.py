@@ -1,4 +1,4 @@
-"""A world the compiled engine can step."""
+"""World: a world for the compiled engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.checks import whole
-from whatfor.kernels.recursion import GOES_ON, TERMINATED, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import check_limit
@@ -29,12 +29,12 @@ NO_TABLE = Table(
 
 @dataclass(frozen=True)
 class World:
-    """Labels, and the numbers that the compiled engine steps."""
+    """Labels, and the arrays for the compiled engine."""
 
     labels: Labels
     arrays: Arrays
     max_steps: int | None = None  # the world's own time limit
-    recipe: dict[str, Any] = field(default_factory=dict)  # how to make it again, as JSON can hold it
+    recipe: dict[str, Any] = field(default_factory=dict)  # how to create it again, for JSON
 
     def __post_init__(self) -> None:
         if self.max_steps is not None:
@@ -43,10 +43,10 @@ class World:
 
     @property
     def table(self) -> Table:
-        """The table of transitions, for exact answers."""
+        """The table of transitions."""
         if self.arrays.kind == CARTPOLE:
             raise ValueError(
-                "CartPole has no table of transitions: its states are continuous. Ask for a simulation instead of exact beliefs"
+                "CartPole has no table of transitions: its states are continuous. Use a simulation instead of exact beliefs"
             )
         return self.arrays.table
 
@@ -57,7 +57,7 @@ class World:
 
 
 def _check_table(labels: Labels, arrays: Arrays) -> None:
-    """Raise ``ValueError`` unless every index in a table is one of the labels'; compiled code does not check again."""
+    """Raise ``ValueError`` unless every index in a table is within the labels; compiled code does not check it."""
     table, lowest = arrays.table, ending_place(len(ENDINGS) + len(labels.ending_names) - 1)
     pairs, states = len(table.first) - 1, len(table.start)
     if (pairs, states) != (labels.n_states * labels.n_actions, labels.n_states):
@@ -68,27 +68,27 @@ def _check_table(labels: Labels, arrays: Arrays) -> None:
     entries = {len(column) for column in (table.chance, table.next_state, table.reward, table.ending)}
     ordered = table.first[0] == 0 and (np.diff(table.first) > 0).all()
     if arrays.kind != TABLE or not ordered or entries != {int(table.first[-1])}:
-        raise ValueError("a table's columns are of different lengths; make worlds with whatfor.worlds.table()")
+        raise ValueError("the columns of the table have different lengths; create worlds with whatfor.worlds.table()")
     if table.next_state.min() < 0 or table.next_state.max() >= states:
-        raise ValueError(f"the table names next states that do not exist; there are 0 to {states - 1}")
-    if table.ending.min() < lowest or (table.ending > TIMED_OUT)[table.ending != GOES_ON].any():
+        raise ValueError(f"the table has next states that do not exist; there are 0 to {states - 1}")
+    if table.ending.min() < lowest or (table.ending > TIMED_OUT)[table.ending != NOT_ENDED].any():
         raise ValueError("the table has endings that the labels do not name")
     if len(table.guide) != states + 1 or table.guide.min() < 0:
-        raise ValueError("the table's guide is not made for its start; use whatfor.kernels.tables.guide_to(start)")
+        raise ValueError("the table's guide does not fit its start; use whatfor.kernels.tables.guide_to(start)")
 
 
 def _check_cart(labels: Labels, arrays: Arrays) -> None:
-    """The same for CartPole: four axes with edges, two actions, and a name for the fall."""
+    """Raise ``ValueError`` unless labels fit CartPole: four axes with edges, two actions, and an ending."""
     edges, bins = arrays.cart.edges, arrays.cart.bins
     binned = len(labels.axes) == 4 and all(len(axis.edges) == axis.size + 1 for axis in labels.axes)
     if not binned or labels.n_actions != 2 or not labels.ending_names:
-        raise ValueError("CartPole's labels have four axes with the edges of their bins, two actions, and an ending")
+        raise ValueError("labels for CartPole need four axes with the edges of their bins, two actions, and an ending")
     if bins.tolist() != list(labels.shape) or edges.shape != (4, max(labels.shape) - 1):
         raise ValueError(f"CartPole's bins are {bins.tolist()}, the labels' {list(labels.shape)}")
 
 
 def ending_code(labels: Labels, name: str | None) -> int:
-    """The code that a ledger made for these labels gives an ending."""
+    """The code of an ending in a ledger for these labels."""
     return TERMINATED if name is None else ending_place(len(ENDINGS) + labels.ending_names.index(name))
 
 
@@ -102,7 +102,7 @@ def table_world(
     start: ArrayLike,
     **more: Any,
 ) -> World:
-    """A world from its entries, pair by pair; checks them."""
+    """A world from its entries, ordered by pair; checks them."""
     n_pairs = labels.n_states * labels.n_actions
     counts = np.diff(first)
     if len(first) != n_pairs + 1 or (counts < 1).any():
@@ -112,7 +112,9 @@ def table_world(
     if not np.isfinite(reward).all():
         where = int(np.flatnonzero(~np.isfinite(reward))[0])
         pair = int(np.searchsorted(first, where, side="right") - 1)
-        raise ValueError(f"the reward of {_pair_words(labels, pair)} is {reward[where]}; rewards are finite numbers")
+        raise ValueError(
+            f"the reward of {_pair_words(labels, pair)} is {reward[where]}; rewards must be finite numbers"
+        )
     chance = probability
     if (counts > 1).any():
         total = np.add.reduceat(probability, first[:-1])
@@ -120,15 +122,15 @@ def table_world(
         if wrong.any():
             pair = int(np.flatnonzero(wrong)[0])
             raise ValueError(
-                f"the chances of {_pair_words(labels, pair)} are negative or sum to {total[pair]:.6g}; they must sum to 1"
+                f"the probabilities of {_pair_words(labels, pair)} are negative or sum to {total[pair]:.6g}; they must sum to 1"
             )
         chance = _summed_by_pair(probability, first)
     elif not np.allclose(probability, 1.0):
-        raise ValueError("a pair with one transition takes it with chance 1")
+        raise ValueError("the probability of the only transition of a pair must be 1")
     started = np.asarray(start, dtype=np.float64)
     if started.shape != (labels.n_states,) or (started < 0).any() or not np.isclose(started.sum(), 1.0):
-        raise ValueError(f"start must hold {labels.n_states} chances that sum to 1")
-    ending = np.where(terminated, TERMINATED, GOES_ON).astype(np.int32)
+        raise ValueError(f"start must have {labels.n_states} probabilities that sum to 1")
+    ending = np.where(terminated, TERMINATED, NOT_ENDED).astype(np.int32)
     if labels.endings:
         pairs = np.repeat(np.arange(n_pairs), counts)
         for where in np.flatnonzero(terminated).tolist():
@@ -140,7 +142,7 @@ def table_world(
 
 
 def _summed_by_pair(probability: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Running sums within each pair, by plain addition from its first entry, as Gymnasium sums them."""
+    """Cumulative sums within each pair, added in the same order as in Gymnasium."""
     summed = probability.copy()
     longest = int(np.diff(first).max())
     for place in range(1, longest):

@@ -1,0 +1,116 @@
+"""The command-line flags of all questions, built from their definitions, and the answer that given flags select."""
+
+from __future__ import annotations
+
+from dataclasses import field, make_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, get_args, get_type_hints
+
+import tyro
+
+import whatfor.explanations  # noqa: F401 - registers the questions
+from whatfor.question import QUESTIONS, Parameter, Question, question_of
+
+if TYPE_CHECKING:
+    from whatfor.explanation import Explanation
+    from whatfor.runs import Run
+
+
+@cache
+def shared_flags() -> dict[str, list[tuple[Question, Parameter]]]:
+    """For each flag, the questions that take it."""
+    takers: dict[str, list[tuple[Question, Parameter]]] = {}
+    for question in QUESTIONS.values():
+        for parameter in question.parameters:
+            takers.setdefault(parameter.shell, []).append((question, parameter))
+    return takers
+
+
+def flags_type(*, drawn: bool = False) -> Any:
+    """A dataclass of the flags of all questions, for tyro; with ``drawn``, also the flag that selects a picture."""
+    fields: list[Any] = [
+        ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
+        _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
+        _optional("question", Literal[tuple(QUESTIONS)], "The question; by default the intention."),
+    ]
+    for flag, takers in shared_flags().items():
+        names = " or ".join(question.name for question, _ in takers)
+        first = takers[0][1]
+        help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
+        metavar = {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
+        fields.append(_optional(flag, int if first.kind == "number" else str, help, metavar))
+    if drawn:
+        options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
+        every = tuple(dict.fromkeys(one for pictures in options.values() for one in pictures))
+        help = "; ".join(f"for {name}: {', '.join(pictures)}" for name, pictures in options.items())
+        fields.append(_optional("show", Literal[every], f"Which picture; {help}."))
+    fields.append(_optional("as_of", int, "Ask the agent as it was after this many episodes."))
+    return Annotated[make_dataclass("Flags", fields, frozen=True), tyro.conf.arg(name="")]
+
+
+def _pictures(question: Question) -> tuple[str, ...]:
+    hints = get_type_hints(question.layout)
+    return get_args(hints["show"]) if "show" in hints else ()
+
+
+def check_show(explanation: Explanation, show: str | None) -> None:
+    """Raise ``ValueError`` if an answer does not have the picture that --show selects."""
+    question = question_of(explanation)
+    if show is not None and show not in (pictures := _pictures(question)):
+        raise ValueError(
+            f"--show {show} is not for --question {question.name}"
+            + (f"; its pictures are {', '.join(pictures)}" if pictures else ", which has only one picture")
+        )
+
+
+def _flag(kind: Any, help: str, **more: Any) -> Any:
+    return Annotated[kind, tyro.conf.arg(help=help, **more)]
+
+
+def _optional(name: str, kind: Any, help: str, metavar: str = "") -> tuple[str, Any, Any]:
+    choices = f"{{{','.join(get_args(kind))}}}" if get_args(kind) else "INT"
+    flag = _flag(Optional[kind], help, metavar=metavar or choices, help_behavior_hint="")  # noqa: UP045
+    return name, flag, field(default=None)
+
+
+def answer(run: Run, asked: Any) -> Explanation:
+    """The answer to the question that the flags select; some flags select their question without --question."""
+    flags = shared_flags()
+    given = {flag: value for flag in flags if (value := getattr(asked, flag)) is not None}
+    implied = {question.name: flag for flag in given for question, one in flags[flag] if one.selects}
+    if len(implied) > 1:
+        one, other = list(implied.values())[:2]
+        raise ValueError(f"--{one} and --{other} select different questions; give one of them")
+    for name, flag in implied.items():
+        if asked.question not in (None, name):
+            raise ValueError(
+                f"--{flag} selects the question {name}; it cannot be combined with --question {asked.question}"
+            )
+    question = QUESTIONS[next(iter(implied), asked.question or "intention")]
+    parameters: dict[str, Any] = {}
+    for flag, value in given.items():
+        takers = {taker.name: (taker, parameter) for taker, parameter in flags[flag]}
+        if question.name not in takers:
+            taker, _ = next(iter(takers.values()))
+            if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
+                raise ValueError(f"--{flag} needs {_missing_flag(first)}")
+            raise ValueError(f"--{flag} is for --question {' or '.join(takers)}, not for {question.name}")
+        parameters[takers[question.name][1].name] = value
+    for parameter in question.parameters:
+        if parameter.needed and parameter.name not in parameters:
+            raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
+    if asked.as_of is not None and (since := parameters.get("since")) is not None and since > asked.as_of:
+        raise ValueError(f"--since {since} is later than --as-of {asked.as_of}; give an earlier episode")
+    return question.ask(run, asked.state, asked.action, **parameters)
+
+
+def _missing_flag(parameter: Parameter) -> str:
+    """A missing flag, its help and an example."""
+    example = f'"{parameter.example}"' if " " in parameter.example else parameter.example
+    return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
+
+
+def is_plain_intention(asked: Any) -> bool:
+    """Whether the flags ask for the intention in a state and nothing else."""
+    given = (value for name, value in vars(asked).items() if name not in ("state", "question", "as_of"))
+    return asked.question in (None, "intention") and all(value is None for value in given)

@@ -1,0 +1,96 @@
+"""The parts of labels: axes, endings, milestones and marks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from whatfor.checks import whole
+from whatfor.text import check_plain
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One component of a state."""
+
+    name: str
+    size: int
+    values: tuple[str, ...] = ()  # a word for each value; empty: the number itself
+    start: int = 0  # the observation's smallest value
+    edges: tuple[float, ...] = ()  # the size + 1 edges of the bins of a continuous quantity
+
+    def __post_init__(self) -> None:
+        for text in (self.name, *self.values):
+            check_plain("a name of an axis or of its values", text)
+        whole(f"the size of axis {self.name!r}", self.size, 1)
+        whole(f"the start of axis {self.name!r}", self.start)
+        if self.values and len(self.values) != self.size:
+            raise ValueError(
+                f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
+            )
+        if self.edges and not (
+            len(self.edges) == self.size + 1
+            and all(map(math.isfinite, self.edges))
+            and all(low < high for low, high in pairwise(self.edges))
+        ):
+            raise ValueError(
+                f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
+            )
+
+    def word(self, at: int) -> str:
+        """The value in words."""
+        return self.values[at] if self.values else str(at + self.start)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A named way for an episode to end, recognised by its last action and reward (None: any)."""
+
+    name: str
+    action: int | None = None
+    reward: float | None = None
+    phrase: str = ""  # what the agent does, with {axis} for values of the last state: "deliver at {destination}"
+    bad: bool = False  # whether it is never a goal
+
+    def __post_init__(self) -> None:
+        check_plain("an ending's name", self.name)
+        check_plain(f"the phrase of ending {self.name!r}", self.phrase)
+        if self.action is not None:
+            whole(f"the action of ending {self.name!r}", self.action)
+        if self.reward is not None and not math.isfinite(self.reward):
+            raise ValueError(
+                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
+            )
+
+    def fits(self, action: int, reward: float) -> bool:
+        """Whether an episode with this last action and reward ended in this way."""
+        return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """An event worth mentioning on the way: an axis takes a value."""
+
+    axis: str
+    value: str
+    phrase: str  # what the agent does, with {axis} for values of the state before
+
+    def __post_init__(self) -> None:
+        for text in (self.axis, self.value, self.phrase):
+            check_plain("a word of a milestone", text)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A letter that marks a special state on maps."""
+
+    state: int
+    letter: str
+    name: str  # what it is: "hole"
+    closed: bool = False  # whether no action is ever taken here, so that missing experience is expected
+
+    def __post_init__(self) -> None:
+        whole("the state of a mark", self.state)
+        for text in (self.letter, self.name):
+            check_plain("the letter and the name of a mark", text)

@@ -1,0 +1,138 @@
+"""The quality of a network's beliefs, over the situations that its agent visited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.explanation import Explanation
+from whatfor.labels import Labels
+from whatfor.text import count, percent
+
+#: Limits of close and of poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
+CLOSE = (0.95, 0.05, 0.25)
+POOR = (0.8, 0.2, 0.75)
+#: If a larger share of Q-values is out of reach of the rewards, the grade is poor.
+MAX_IMPOSSIBLE = 0.05
+#: Values of a network are tied if they differ by less than this share of their range.
+TIE_SHARE = 0.0025
+
+
+@dataclass(frozen=True)
+class Trust(Explanation):
+    """How well a network's beliefs explain its agent: earnings compared with Q-values, and visits with exact ones where the world is known.
+
+    Earnings that sum to Q do not imply correct visits: only the distance to exact visits checks these.
+    """
+
+    labels: Labels
+    pairs: int  # the number of visited situations and actions that were checked
+    correlation: float  # between the sums of earnings and Q
+    residual: float  # mean |sum of earnings - Q|
+    value_range: float  # the largest Q minus the smallest, over those pairs
+    #: Mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known.
+    distance: float | None
+    states: int  # the number of states behind that mean
+    updates: int  # of the network
+    discount: float
+    by_visits: float | None = None  # mean |visits times mean rewards - Q|; None: not checked
+    impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
+    source: str = "trained alongside"  # or "evaluated": from rollouts after training
+
+    @classmethod
+    def of(cls, labels: Labels, sums: NDArray[np.float64], values: NDArray[np.float64], **more: Any) -> Self:
+        """Compare sums of earnings with the agent's own values of the same pairs."""
+        spread = min(float(np.std(sums)), float(np.std(values))) if len(sums) > 1 else 0.0
+        correlation = float(np.corrcoef(sums, values)[0, 1]) if spread > 0.0 else 0.0
+        residual = float(np.abs(sums - values).mean()) if len(sums) else np.inf
+        value_range = float(np.ptp(values)) if len(values) else 0.0
+        return cls(labels, len(sums), correlation, residual, value_range, **more)
+
+    @property
+    def relative_gap(self) -> float:
+        """The mean gap to Q, relative to the range of Q."""
+        return self.residual / self.value_range if self.value_range > 0.0 else np.inf
+
+    @property
+    def _relative_by_visits(self) -> float | None:
+        """``by_visits`` relative to the range of Q."""
+        if self.by_visits is None:
+            return None
+        return self.by_visits / self.value_range if self.value_range > 0.0 else np.inf
+
+    @property
+    def grade(self) -> str:
+        """ "close", "rough" or "poor"; never "close" if visits were not checked."""
+
+        def within(limits: tuple[float, float, float]) -> bool:
+            correlation, gap, distance = limits
+            apart = max(0.0 if self.distance is None else self.distance, self._relative_by_visits or 0.0)
+            return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
+
+        if self.impossible > MAX_IMPOSSIBLE or not within(POOR):
+            return "poor"
+        return "close" if self.distance is not None and within(CLOSE) else "rough"
+
+    @property
+    def tie(self) -> float:
+        """Values that differ by at most this are tied."""
+        return TIE_SHARE * self.value_range
+
+    def hedge(self) -> str:
+        """The words before an expectation that is only an estimate."""
+        return {"close": "", "rough": "roughly, ", "poor": "by an unreliable estimate, "}[self.grade]
+
+    def about(self, residual: float | None) -> list[str]:
+        """The quality of one answer, and of all answers."""
+        here = [] if residual is None else [f"Here its earnings are {residual:.2g} off the agent's Q-value."]
+        return [*here, *self.sentences()]
+
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        if self.source == "evaluated":
+            lines = ["Estimated after training, by playing its policy: not what it believed while it learned."]
+        else:
+            lines = [f"Estimated by a belief network trained alongside the agent ({count(self.updates, 'update')})."]
+        over = (
+            f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
+            f"({self._share_of_range(self.relative_gap)}correlation {self.correlation:.3f})"
+        )
+        if self.by_visits is not None:
+            share = self._relative_by_visits or 0.0
+            over += f", visits times mean rewards {self.by_visits:.3g}"
+            over += f" ({percent(share)})" if np.isfinite(share) else ""
+        if self.distance is None:
+            visits = "visit error not checked; run.comparison() checks it"
+        else:
+            visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
+        if self.impossible:
+            lines.append(
+                f"Q itself is off: {percent(self.impossible)} of its values cannot be reached by the rewards seen in training."
+            )
+        grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
+        return [*lines, f"{grade}: {over}; {visits}."]
+
+    @staticmethod
+    def _share_of_range(share: float) -> str:
+        return f"{percent(share)} of its range, " if np.isfinite(share) else ""
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
+        names = (
+            "pairs",
+            "correlation",
+            "residual",
+            "value_range",
+            "relative_gap",
+            "by_visits",
+            "distance",
+            "states",
+            "updates",
+            "impossible",
+        )
+        numbers = {name: getattr(self, name) for name in names}
+        more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}
+        return {"question": "trust", **numbers, **more}

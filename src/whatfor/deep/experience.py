@@ -1,0 +1,57 @@
+"""Experience: what a belief network keeps of the batches it was trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from whatfor.deep.cells import Partition
+from whatfor.deep.heads import Step
+from whatfor.deep.inputs import as_numpy
+
+#: The updates between two collections of examples of cells: each costs a loop over the batch.
+EXAMPLE_INTERVAL = 10
+
+
+class Experience:
+    """How often each pair of a cell and an action was in a batch, its rewards, and an observation of each cell."""
+
+    def __init__(self, partition: Partition, device: torch.device) -> None:
+        self.partition = partition
+        self.updates = 0
+        self.count = torch.zeros(partition.n_pairs, dtype=torch.float64, device=device)
+        #: (2, K) The sums of rewards above zero, and of those below zero as amounts.
+        self.rewards = torch.zeros(2, partition.n_pairs, dtype=torch.float64, device=device)
+        self.examples: dict[int, NDArray[Any]] = {}
+
+    def add(self, step: Step, cell: Tensor, observations: Any) -> None:
+        """Add a batch."""
+        ones = torch.ones_like(step.reward, dtype=torch.float64)
+        self.count.index_add_(0, step.pair, ones)
+        reward = step.reward.double()
+        self.rewards.index_add_(1, step.pair, torch.stack([reward.clamp(min=0.0), -reward.clamp(max=0.0)]))
+        if not self.partition.whole and self.updates % EXAMPLE_INTERVAL == 0:
+            arrays = as_numpy(observations)
+            for i, at in enumerate(cell.tolist()):
+                if at not in self.examples:
+                    self.examples[at] = arrays[i].copy()
+
+    def mean_rewards(self) -> Tensor:
+        """(2, K) The mean reward of each pair, above zero and below."""
+        return self.rewards / self.count.clamp(min=1.0)
+
+    def example(self, cell: int) -> Any:
+        """An observation of a cell: its representative, or one from a batch; None: there is none."""
+        observation = self.partition.representative(cell)
+        return self.examples.get(cell) if observation is None else observation
+
+    def copy(self) -> Experience:
+        """A copy, which later batches do not change."""
+        copied = Experience.__new__(Experience)
+        copied.partition, copied.updates = self.partition, self.updates
+        copied.count, copied.rewards = self.count.clone(), self.rewards.clone()
+        copied.examples = dict(self.examples)
+        return copied

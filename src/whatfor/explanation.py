@@ -1,0 +1,104 @@
+"""The base class of all answers: sentences, JSON and a notebook view."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.jsonable import jsonable
+from whatfor.labels import Labels
+
+#: A residual below this, relative to the sum of |earnings|, is rounding.
+ROUNDING = 1e-12
+#: Visits and chances below this are not listed.
+MIN_SHOWN = 5e-4
+
+
+class Badge(NamedTuple):
+    """The quality of an answer, in a word or two."""
+
+    kind: Literal["exact", "off", "unknown"]
+    words: str
+    about: str
+
+
+class Explanation(ABC):
+    """The answer to one question: numbers, their labels and their quality. Frozen; never draws."""
+
+    labels: Labels
+    state: int
+    action: int
+    #: |sum of the answer's parts - the agent's own value|; None: there is no such value.
+    residual: float | None
+    #: Whether it is about what the agent learned; False: about what playing its policy leads to.
+    learned: bool = True
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The actions that the answer is about."""
+        return (self.action,)
+
+    @property
+    def magnitude(self) -> float:
+        """The sum of the absolute values of all terms: the scale for a residual."""
+        return 0.0
+
+    def badge(self) -> Badge | None:
+        """The quality of the answer; None: there is nothing to compare it with."""
+        if self.residual is None:
+            return None
+        about = "how far the parts are from the agent's own value"
+        if self.residual <= ROUNDING * max(1.0, self.magnitude):
+            return Badge("exact", "exact", about)
+        return Badge("off", f"off by {self.residual:.2g}", about)
+
+    def page(self) -> dict[str, Any]:
+        """The answer as the page receives it, besides the pictures; a subclass may add what the page's script draws."""
+        return {"answer": self.to_json()}
+
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """The answer in words, as lines."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as a JSON object; its key ``question`` names the question."""
+        document: dict[str, Any] = jsonable(self.numbers())
+        return document
+
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, by name."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
+
+    def _sum_text(self, total: str, scale: float, what: str = "the agent's Q-value", *, estimated: bool = False) -> str:
+        """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``estimated``: by a network."""
+        if not self.learned:
+            return f"Sum: {total}, by playing its policy; not compared with the agent's values"
+        if self.residual is None:
+            return f"Sum: {total}, computed from the updates; the agent's own table of that time was not saved"
+        if self.residual <= ROUNDING * max(1.0, scale):
+            return f"Sum: {total}, equal to {what} up to rounding (residual {self.residual:.1g})"
+        if estimated:
+            return f"Sum: {total}, {self.residual:.3g} off {what}"
+        return (
+            f"Sum: {total}. The explanation is off by {self.residual:.3g}: the ledger does not match the agent's values"
+        )
+
+    def _pair(self, state: int, action: int) -> str:
+        """A state and an action in words."""
+        return f"{self.labels.words(state)}: {self.labels.actions[action]}"
+
+    def _map(self, numbers: NDArray[np.float64]) -> list[dict[str, Any]]:
+        """The non-zero pairs of an (S, A) map, the largest first."""
+        order = np.argsort(-np.abs(numbers), axis=None, kind="stable")[: np.count_nonzero(numbers)]
+        pairs = [divmod(int(at), numbers.shape[1]) for at in order]
+        return [{"state": s, "action": a, "number": float(numbers[s, a])} for s, a in pairs]

@@ -1,0 +1,236 @@
+"""Measures of a belief: its sampling error, and what else explains a difference from reality."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.exact import ExactBeliefs, ExpectedAmount
+from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, sampling_error
+from whatfor.explanations.intention import Intention
+from whatfor.explanations.measures import Measure
+from whatfor.explanations.simulation import Simulation
+from whatfor.kernels.forwards import fold
+from whatfor.kernels.recursion import TERMINATED, ending_place
+from whatfor.labels import ENDINGS
+
+#: A difference below this share of the scale is ignored.
+NEGLIGIBLE_SHARE = 2e-3
+#: Visits may fall short by up to this much because of initial values; the answer reports that share by itself.
+NEGLIGIBLE_INITIAL_VISITS = 0.01
+#: With fewer degrees of freedom, an estimated standard error is not used: no difference counts as real.
+MIN_DEGREES_OF_FREEDOM = 2.0
+
+
+class BeliefError(NamedTuple):
+    """How far a believed number may be off."""
+
+    true: float | None  # the exact number; None: the world is not known
+    error: float  # standard error
+    width: float  # the number of standard errors that count as noise
+    unit: float  # half of what one experience may change
+    lag: float  # the part that bootstraps from actions the policy does not take
+    initial: float  # the part that still rests on initial values
+
+
+class MeasureBuilder:
+    """Builds the measures of what a ledger believes of one action, against a simulation and the exact future where the world is known."""
+
+    def __init__(
+        self,
+        audit: Audit,
+        believed: Intention,
+        simulated: Simulation,
+        exact: ExactBeliefs | None,
+        policy: NDArray[np.float64],
+    ) -> None:
+        self.audit, self.believed, self.simulated, self.exact, self.policy = audit, believed, simulated, exact, policy
+        self.state, self.action = believed.state, believed.action
+
+    def value(self, rate: float) -> Measure:
+        """Measure the value."""
+        amount = self.audit.ledger.lines.reward
+        entries = None if self.exact is None else self.exact.table.reward
+        belief_error = self._belief_error(
+            amount, entries, None, rate, (self.believed.initial_share, self.audit.ledger.initial_tables())
+        )
+        largest = float(np.abs(self.audit.recomputed).max(initial=0.0))
+        negligible = NEGLIGIBLE_SHARE * self.believed.magnitude + self.simulated.beyond * largest * (self.exact is None)
+        negligible += (self.believed.unknown or 0.0) * largest * (belief_error.true is None)
+        return self._measure(
+            "value", self.believed.value, self.simulated.value, self.simulated.value_error, belief_error, negligible
+        )
+
+    def endings(self, rate: float) -> list[Measure]:
+        """Measure the chance of every ending that was believed, simulated or is possible."""
+        ledger, n = self.audit.ledger, self.simulated.rollouts
+        unknown = float(self._initial_weights(1.0).sum())
+        measures = []
+        for place, name in enumerate(ledger.endings):
+            code = ending_place(place)
+            amount = (ledger.lines.source == code).astype(np.float64)
+            entries = None if self.exact is None else self._entries_ending(self.exact, name)
+            belief_error = self._belief_error(amount, entries, 1.0, rate)
+            simulated, believed = self._simulated_chance(name, code), float(self._weights(1.0) @ amount)
+            if max(believed, simulated, belief_error.true or 0.0) > 0.0:
+                error = float(np.sqrt(max(simulated * (1.0 - simulated), 1.0 / n) / n))  # never zero
+                negligible = NEGLIGIBLE_SHARE + unknown * (belief_error.true is None)
+                measures.append(self._measure(name, believed, simulated, error, belief_error, negligible))
+        return measures
+
+    def place(self, state: int, action: int, rate: float) -> Measure:
+        """Measure the visits of one state-action pair."""
+        ledger, n_pairs = self.audit.ledger, self.policy.size
+        pair = state * self.policy.shape[1] + action
+        amount = (ledger.lines.cell % n_pairs == pair).astype(np.float64)
+        entries = None if self.exact is None else (self.exact.entry_pairs == pair).astype(np.float64)
+        belief_error = self._belief_error(amount, entries, None, rate)
+        error = max(float(self.simulated.visits_error[state, action]), 1.0 / self.simulated.rollouts)
+        labels = self.believed.labels
+        negligible = NEGLIGIBLE_SHARE * max(1.0, float(self.believed.visits[state, action]))
+        if belief_error.true is None:
+            negligible += (self.believed.unknown or 0.0) + self.simulated.beyond
+        else:
+            negligible += min(self.believed.unknown or 0.0, NEGLIGIBLE_INITIAL_VISITS)
+        numbers = float(self.believed.visits[state, action]), float(self.simulated.visits[state, action])
+        return self._measure(
+            f"visits of '{labels.words(state)}: {labels.actions[action]}'", *numbers, error, belief_error, negligible
+        )
+
+    @cached_property
+    def episodes(self) -> float:
+        """The effective number of episodes that the belief rests on."""
+        weights = self._weights(None)
+        used = np.flatnonzero(weights)
+        return effective_episodes(self.audit.ledger, used, weights[used])
+
+    def _measure(
+        self,
+        name: str,
+        believed: float,
+        simulated: float,
+        simulated_error: float,
+        belief_error: BeliefError,
+        negligible: float,
+    ) -> Measure:
+        noise = float(np.hypot(belief_error.error, simulated_error if belief_error.true is None else 0.0))
+        tolerance = belief_error.width * noise + belief_error.unit + negligible
+        return Measure(
+            name,
+            believed,
+            simulated,
+            simulated_error,
+            belief_error.true,
+            belief_error.error,
+            belief_error.lag,
+            belief_error.initial,
+            tolerance,
+        )
+
+    def _belief_error(
+        self, amount: NDArray[np.float64], entries: NDArray[np.float64] | None, discount: float | None, rate: float,
+        initial: tuple[float, NDArray[np.float64] | None] = (0.0, None),
+    ) -> BeliefError:  # fmt: skip
+        """The error of a quantity to which each update adds ``amount``, and each entry of the known table ``entries``.
+
+        ``initial``: the part of the quantity that still rests on initial values, and those values; visits and chances have none.
+        """
+        weights = self._weights(discount)
+        used = np.flatnonzero(weights)
+        if entries is not None and self.exact is not None and self._is_finite(self.exact, used, discount):
+            expected = self.exact.expected(entries, discount)
+            return self._exact_error(expected, used, weights[used], discount, rate, initial[0])
+        table = np.zeros((self.audit.ledger.n_cells, 1)) if initial[1] is None else initial[1].reshape(-1, 1)
+        fold(self.audit.lines_at(discount), amount, table, np.zeros(1), np.empty(0))
+        return self._estimated_error(amount, table[:, 0], used, weights[used], discount, rate)
+
+    def _exact_error(
+        self, expected: ExpectedAmount, used: NDArray[np.int64], weights: NDArray[np.float64], discount: float | None, rate: float, initial: float
+    ) -> BeliefError:  # fmt: skip
+        """The error from the known variance of every step."""
+        from scipy.special import ndtri
+
+        ledger = self.audit.ledger
+        table = np.tile(expected.mean.ravel(), ledger.n_tables)
+        combined, which = by_experience(ledger, used, weights)
+        own = ledger.lines.cell[used[which]] % self.policy.size
+        return BeliefError(
+            true=float(expected.mean[self.state, self.action]),
+            error=float(np.sqrt(combined**2 @ expected.variance.ravel()[own])),
+            width=float(ndtri(1.0 - rate / 2.0)),
+            unit=0.5 * float((combined * expected.span.ravel()[own]).max(initial=0.0)),
+            lag=lag(ledger, used, weights, table, self.policy, discount),
+            initial=initial - float(self._initial_weights(discount) @ table),
+        )
+
+    def _estimated_error(
+        self, amount: NDArray[np.float64], table: NDArray[np.float64], used: NDArray[np.int64], weights: NDArray[np.float64],
+        discount: float | None, rate: float,
+    ) -> BeliefError:  # fmt: skip
+        """The error estimated from the spread of the experiences."""
+        from scipy.special import stdtrit
+
+        ledger = self.audit.ledger
+        error, freedom = sampling_error(ledger, used, weights, amount, table, discount)
+        width = float(stdtrit(freedom - 1.0, 1.0 - rate / 2.0)) if freedom - 1.0 >= MIN_DEGREES_OF_FREEDOM else np.inf
+        if error <= 1e-9 * float(np.abs(table).max(initial=0.0)):  # all experiences agree
+            width = 0.0
+        return BeliefError(
+            true=None,
+            error=max(error, np.finfo(float).tiny),
+            width=width,
+            unit=float(np.ptp(amount[used]) if len(used) else 0.0) / max(self.episodes, 1.0),
+            lag=lag(ledger, used, weights, table, self.policy, discount),
+            initial=0.0,
+        )
+
+    def _is_finite(self, exact: ExactBeliefs, used: NDArray[np.int64], discount: float | None) -> bool:
+        """Whether the exact numbers behind these updates are finite: without a discount, not where the policy may never end."""
+        if discount is not None or exact.discount < 1.0 or not exact.may_not_end.any():  # chances are always finite
+            return True
+        ledger = self.audit.ledger
+        to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
+        cells = np.concatenate([ledger.lines.cell[used], to])
+        return not exact.may_not_end[cells // self.policy.shape[1] % self.policy.shape[0]].any()
+
+    def _entries_ending(self, exact: ExactBeliefs, name: str) -> NDArray[np.float64]:
+        """Entries of the table that end the episode by this name; endings that the ledger does not name count as terminated."""
+        names = [*ENDINGS, *exact.labels.ending_names]
+        known = {*self.audit.ledger.endings}
+        matches = [other == name or (name == ENDINGS[1] and other not in known) for other in names]
+        codes = [ending_place(place) for place, match in enumerate(matches) if match]
+        return np.isin(exact.table.ending, codes).astype(np.float64)
+
+    def _simulated_chance(self, name: str, code: int) -> float:
+        """The share of rollouts that ended by this name."""
+        if code != TERMINATED:
+            return self.simulated.chances.get(name, 0.0)
+        named = {*self.audit.ledger.endings}
+        return sum(chance for ending, chance in self.simulated.chances.items() if ending not in named)
+
+    def _weights(self, discount: float | None) -> NDArray[np.float64]:
+        return self._undiscounted_weights if discount is not None else self._learned_weights
+
+    @cached_property
+    def _learned_weights(self) -> NDArray[np.float64]:
+        return self.audit.weights(self.state, self.action)
+
+    @cached_property
+    def _undiscounted_weights(self) -> NDArray[np.float64]:
+        return self.audit.weights(self.state, self.action, discount=1.0)
+
+    def _initial_weights(self, discount: float | None) -> NDArray[np.float64]:
+        """(cells,) The weight still on each initial value."""
+        return self._undiscounted_initial_weights if discount is not None else self._learned_initial_weights
+
+    @cached_property
+    def _learned_initial_weights(self) -> NDArray[np.float64]:
+        return self.audit.account(self.state, self.action, method="scan").initial_weights.ravel()
+
+    @cached_property
+    def _undiscounted_initial_weights(self) -> NDArray[np.float64]:
+        return self.audit.account(self.state, self.action, discount=1.0, method="scan").initial_weights.ravel()

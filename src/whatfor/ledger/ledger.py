@@ -1,0 +1,216 @@
+"""Ledger: the record of every update that a learner makes, as columns.
+
+An update takes 16 bytes while step size, discount and λ are constant. Episode boundaries are stored only where no
+update has an ending.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.checks import flag, number, whole
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, ending_place
+from whatfor.ledger.reader import Columns
+from whatfor.ledger.store import Store
+from whatfor.text import check_plain
+
+
+class Ledger(Columns):
+    """All updates of a run, in order.
+
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+    >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9, ending="won")
+    >>> len(ledger), ledger[1].ending, ledger[1].step
+    (2, 'won', 1)
+    """
+
+    def record(
+        self,
+        state: int,
+        action: int,
+        reward: float,
+        next_state: int | None = None,
+        next_action: int | None = None,
+        *,
+        step_size: float,
+        discount: float,
+        table: int = 0,
+        next_table: int | None = None,
+        lambda_: float = 0.0,
+        ending: str | int | None = None,
+        timed_out: bool = False,
+        origin: int | None = None,
+        final_state: int | None = None,
+    ) -> None:
+        """Record one update; call it in the order of the learner's updates.
+
+        ``next_state`` and ``next_action``: the state-action pair that the target bootstrapped from; ``next_table``: its
+        table. ``next_state=None``: the episode ended here; ``ending`` is the name of the ending or a transition's code,
+        ``timed_out`` means that a time limit was treated as the end, ``final_state`` is the last state. ``lambda_`` > 0:
+        the target also used the target of the update before (1: Monte Carlo, ``next_action`` may be left out).
+        ``origin``: under replay, the number of the experience.
+        """
+        cell = self._cell(table, state, action)
+        try:
+            fine = (
+                math.isfinite(reward) and 0.0 <= step_size <= 1.0 and 0.0 <= discount <= 1.0 and 0.0 <= lambda_ <= 1.0
+            )
+        except (TypeError, OverflowError):  # no number, or a whole number beyond the largest float
+            fine = False
+        if not fine:
+            _raise_invalid(reward, step_size=step_size, discount=discount, lambda_=lambda_)
+        if (origin is not None) != (self.order == "replayed"):
+            raise ValueError(
+                "origin is the number of the replayed experience: pass it if the ledger has order='replayed', and only then"
+            )
+        if origin is not None:
+            origin = whole("origin", origin, 0, np.iinfo(np.int32).max)
+        from_table = table if next_table is None else self._table("next_table", next_table)
+        source = self._source(next_state, next_action, from_table, lambda_, ending, timed_out)
+        if final_state is not None:
+            final_state = self._final(final_state, next_state)
+        store = self._own_store()
+        store.append(cell, source, reward, step_size, discount, lambda_, origin)
+        if final_state is not None:
+            store.add_finals(np.array([[store.used - 1 if origin is None else origin, final_state]], np.int64))
+
+    def new_episode(self, experiences: int | None = None) -> None:
+        """Start a new episode with the next update.
+
+        Needed only if the last update has no ending: after a time limit that was bootstrapped through, and before
+        every episode under replay, where ``experiences`` is the number of experiences so far.
+        """
+        if (experiences is not None) != (self.order == "replayed"):
+            raise ValueError(
+                "experiences= is the number of experiences before this episode: pass it if the ledger has order='replayed', and only then"
+            )
+        if experiences is not None:
+            before = int(self.breaks[-1, 1]) if len(self.breaks) else 0
+            experiences = whole("experiences", experiences, before, np.iinfo(np.int32).max)
+        store = self._own_store()
+        store.add_break(store.used, store.used if experiences is None else experiences)
+
+    def end_episodes(self, first: int, final_states: NDArray[np.int64], experiences: NDArray[np.int64]) -> None:
+        """Record the final states of episodes from ``first`` on (-1: unknown), and the last experience of each."""
+        known = np.flatnonzero(final_states >= 0)
+        if self.order == "replayed":
+            keys = experiences[known]
+        else:
+            bounds = np.append(self.episode_starts, len(self))
+            keys = bounds[first + known] if self.order == "backwards" else bounds[first + known + 1] - 1
+        self._own_store().add_finals(np.stack([keys, final_states[known]], axis=1))
+
+    def writable(self) -> Store:
+        """The columns, for a loop that writes into them."""
+        return self._own_store()
+
+    def freeze(self) -> None:
+        """Stop writing to this ledger; others may continue from it."""
+        self._fix_length()
+        if self._store.writer is self:
+            self._store.writer = None
+
+    def continued(self) -> Ledger:
+        """A ledger that starts with these updates and can record more; this one does not change."""
+        if self._store.writer is not self:
+            self._fix_length()  # the other may become the store's writer
+        later = self._prefix(len(self))
+        later.endings = list(self.endings)
+        return later
+
+    def _fix_length(self) -> None:
+        """Fix the length of this ledger, also if another one appends to the store."""
+        if self._length is None:
+            self._length, self._n_breaks = self._store.used, self._store.n_breaks
+
+    def _own_store(self) -> Store:
+        """The store, if this ledger is its newest state and no other ledger writes to it; else a copy."""
+        if self._store.writer is not self:
+            if self._store.writer is not None or len(self) != self._store.used:
+                self._store = self._store.copy(0, len(self), self.breaks)
+            self._store.writer = self
+            self._length = self._n_breaks = None
+        return self._store
+
+    def _table(self, what: str, value: int) -> int:
+        """Validate and return the index of a table."""
+        table = whole(what, value)
+        if not 0 <= table < self.n_tables:
+            raise ValueError(
+                f"{what} {table} is out of range: this ledger has {self.n_tables}; pass n_tables= to Ledger()"
+            )
+        return table
+
+    def _cell(self, table: int, state: int, action: int) -> int:
+        if type(state) is not int or type(action) is not int or type(table) is not int:
+            state, action, table = whole("state", state), whole("action", action), whole("table", table)
+        if not 0 <= state < self.n_states:
+            raise ValueError(f"state {state} is out of range: this ledger has states 0 to {self.n_states - 1}")
+        if not 0 <= action < self.n_actions:
+            raise ValueError(f"action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}")
+        if not 0 <= table < self.n_tables:
+            self._table("table", table)
+        return (table * self.n_states + state) * self.n_actions + action
+
+    def _final(self, final_state: int, next_state: int | None) -> int:
+        if next_state is not None:
+            raise ValueError("final_state is the last state of an episode: pass it with next_state=None, and only then")
+        return whole("final_state", final_state, 0, self.n_states - 1)
+
+    def _source(
+        self,
+        next_state: int | None,
+        next_action: int | None,
+        table: int,
+        lambda_: float,
+        ending: str | int | None,
+        timed_out: bool,
+    ) -> int:
+        if timed_out is not False:
+            timed_out = flag("timed_out", timed_out)
+        if next_state is None:
+            if timed_out and ending is not None:
+                raise ValueError(
+                    f"an episode that ended as {ending!r} did not time out: pass one of ending= and timed_out="
+                )
+            return TIMED_OUT if timed_out else self.ending_code(ending)
+        if ending is not None or timed_out:
+            raise ValueError(
+                "an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out=. "
+                "To bootstrap through a time limit, record it as any other step, then call ledger.new_episode()"
+            )
+        if next_action is None:
+            if lambda_ == 1.0:
+                return NO_BOOTSTRAP
+            raise ValueError("next_action is missing: pass the action that the target bootstrapped from")
+        return self._cell(table, next_state, next_action)
+
+    def ending_code(self, ending: str | int | None) -> int:
+        """The code of an ending, given by name or by code; a new name gets a new code."""
+        if ending is None:
+            return TERMINATED
+        if isinstance(ending, str):
+            if ending not in self.endings:
+                check_plain("an ending's name", ending)
+                self.endings.append(ending)
+            return ending_place(self.endings.index(ending))
+        code = whole("ending", ending)
+        if not 0 <= ending_place(code) < len(self.endings):
+            raise ValueError(f"{code} is not the code of an ending of this ledger; pass its name")
+        return int(code)
+
+
+def _raise_invalid(reward: float, **shares: float) -> NoReturn:
+    """Raise the error for the first invalid number of an update."""
+    try:
+        number("the reward", reward)
+    except ValueError:
+        raise ValueError(f"the reward is {reward!r}; it must be a finite number. Nothing was recorded") from None
+    for name, share in shares.items():
+        number(name, share, 0, 1)
+    raise TypeError(f"an update needs numbers, not {reward!r} and {shares}")

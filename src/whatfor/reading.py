@@ -1,0 +1,85 @@
+"""Find the states that a text means, with helpful errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.axes import Axis
+from whatfor.parsing import AxisWords, StateParser, numbers_in
+from whatfor.text import shortened
+
+if TYPE_CHECKING:
+    from whatfor.labels import Labels
+
+
+#: The longest text that is compared with the names of endings; the comparison is quadratic.
+MAX_COMPARED = 100
+
+
+class Reader:
+    """Reads texts about the states of some labels."""
+
+    def __init__(self, labels: Labels, template: str) -> None:
+        self.labels, self.axes = labels, labels.axes
+        self._parser = StateParser(
+            [AxisWords(axis.name, axis.size, axis.values, axis.start) for axis in labels.axes], template
+        )
+
+    def state(self, text: str) -> int:
+        """The state that a text means: words as ``Labels.words`` writes them, "axis=value" pairs, numbers in brackets, or an index."""
+        numbers = numbers_in(text)
+        if numbers:
+            return self.labels.index(numbers if len(numbers) > 1 else numbers[0])
+        words, _ = self._parser.read(text)
+        at = {i: self._value(i, words[i], self.labels.example()) for i in range(len(self.axes)) if i in words}
+        for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
+            if i not in at:
+                raise ValueError(
+                    f"cannot parse the state {shortened(text)!r}: the {axis.name} is missing; {_choices(axis)}. {self.labels.example()}"
+                )
+        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.labels.shape))
+
+    def states(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
+        """(S,) The states of which a text is true; every word of it must be understood."""
+        words, rest = self._parser.read(text)
+        unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
+        if unread or not words:
+            quoted = repr(shortened(text))
+            what = f"cannot parse {shortened(' '.join(unread))!r} in {quoted}" if words else f"unknown event {quoted}"
+            axes = "; ".join(_choices(axis) for axis in self.axes)
+            raise ValueError(
+                f"{what}.{_suggestion(text, endings)} Give values: {axes}; or name an ending: {', '.join(endings)}"
+            )
+        states = np.zeros(self.labels.shape, np.bool_)
+        at = [self._value(i, words[i], "") if i in words else slice(None) for i in range(len(self.axes))]
+        states[tuple(at)] = True
+        return states.ravel()
+
+    def _value(self, at: int, word: str, hint: str) -> int:
+        """The value of an axis that a word means."""
+        axis, value = self.axes[at], self._parser.axes[at].find(word)
+        if value is None:
+            hint = hint or f"Write it like this: {f'{axis.name} {axis.word(axis.size * 2 // 3)}'!r}"
+            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {_choices(axis)}. {hint}")
+        return value
+
+
+def _suggestion(text: str, endings: Sequence[str]) -> str:
+    """The ending that a text may mean, as a question."""
+    text = " ".join(text.lower().split())
+    similar = [name for name in endings if text and text in name.lower()]
+    if not similar and len(text) <= MAX_COMPARED:
+        close = get_close_matches(text, [name.lower() for name in endings], n=1)
+        similar = [name for name in endings if name.lower() in close]
+    return f" Did you mean {similar[0]!r}?" if similar else ""
+
+
+def _choices(axis: Axis) -> str:
+    words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
+    return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")

@@ -1,0 +1,197 @@
+"""train(): train a tabular agent and record every update."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+
+from whatfor.checks import whole
+from whatfor.history import History
+from whatfor.learners.named import learner_from
+from whatfor.learners.protocol import Learner
+from whatfor.learners.q_learning import QLearning
+from whatfor.learners.replay import Replay
+from whatfor.learners.schedules import explorations, to_json
+from whatfor.learners.tabular import Tabular
+from whatfor.playing import Origin
+from whatfor.runs import Run
+from whatfor.text import one_line
+from whatfor.training.places import Bins, Bounds, Engine, place_of
+from whatfor.training.session import Listener, Session
+
+TimeLimit = Literal["bootstrap", "terminal"]
+
+
+class TrainingStopped(RuntimeError):
+    """The environment failed during training; ``run`` is the run up to then.
+
+    >>> from whatfor.labels import Labels
+    >>> try:
+    ...     raise TrainingStopped("the environment failed in episode 3", Run(labels=Labels.plain(1, 1), values=[[0.5]]))
+    ... except TrainingStopped as stopped:
+    ...     print(stopped, stopped.run.values.tolist())
+    the environment failed in episode 3 [[0.5]]
+    """
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+def train(
+    world: Any,
+    learner: Learner | None = None,
+    *,
+    episodes: int,
+    seed: int | None = None,
+    bins: Bins = None,
+    bounds: Bounds = None,
+    max_steps: int | None = None,
+    time_limit: TimeLimit = "bootstrap",
+    replay: Replay | None = None,
+    listeners: Sequence[Listener] = (),
+    engine: Engine = "auto",
+    progress: bool | None = None,
+    record: bool = True,
+    env: Any = None,
+) -> Run:
+    """Train a tabular agent and record every update.
+
+    ``world``: the id of an environment, a ``gymnasium.Env`` with discrete observations (or a Box with ``bins``), a world
+    of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
+    again. ``time_limit``: bootstrap at a time limit, or treat it as terminal. ``listeners`` are called with the ledger
+    and the index of its first new update. ``engine="auto"`` uses the compiled twin of an environment if it has one.
+    Ctrl-C ends training early and returns the run so far; an error of the environment raises ``TrainingStopped``, whose
+    ``run`` is the run so far.
+
+    >>> from whatfor.worlds import chain
+    >>> run = train(chain(), QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=20, seed=0)
+    >>> run.values[0].tolist(), run.engine
+    ([2.0, 2.0], 'compiled')
+    """
+    episodes = whole("episodes", episodes)
+    if episodes < 0:
+        raise ValueError(f"episodes is {episodes}; it cannot be negative")
+    if isinstance(world, Run):
+        given = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps, "replay": replay}
+        wrong = [name for name, value in given.items() if value is not None]
+        if wrong:
+            raise ValueError(
+                f"{wrong[0]}= was set when this run was started and cannot be changed; leave it out to resume"
+            )
+        return _resume(world, learner, env, episodes, listeners, progress)
+    if env is not None:
+        raise ValueError(
+            "env= is the environment of a run to resume; to train a new run, pass the environment as the first argument"
+        )
+    if time_limit not in ("bootstrap", "terminal"):
+        raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
+    learner = learner or QLearning()
+    if not isinstance(learner, Learner) or isinstance(learner, type):
+        raise ValueError(
+            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner checks a custom learner"
+        )
+    if replay is not None and not isinstance(replay, Replay):
+        raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
+    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
+    if not isinstance(learner, Tabular) and place.engine == "compiled":
+        place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
+    seed = secrets.randbits(32) if seed is None else whole("seed", seed)
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must not be negative")
+    session = Session.fresh(
+        place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record
+    )
+    settings = {
+        "learner": learner.to_json() if isinstance(learner, Tabular) else {"name": type(learner).__name__},
+        "seed": seed,
+        "time_limit": time_limit,
+        "replay": None if replay is None else {name: to_json(value) for name, value in asdict(replay).items()},
+        "engine": place.engine,
+        "engine_reason": place.reason,
+        "max_steps": place.max_steps,
+        "world": place.recipe,
+    }
+    return _train(session, settings, None, episodes, listeners, progress)
+
+
+def _resume(
+    run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
+) -> Run:
+    """Resume the training of a run."""
+    if run.origin.snapshot is None:
+        raise ValueError(
+            "this run cannot be resumed: its learner is not one of the built-in ones, or it was built from a custom training loop"
+        )
+    settings, place = {**run.settings}, run.playing.place(env)
+    try:
+        replay = None if settings["replay"] is None else Replay(**settings["replay"])
+        if learner is None:
+            learner = run.origin.learner if run.origin.learner is not None else learner_from(settings["learner"])
+        elif isinstance(learner, Tabular):
+            settings["learner"] = learner.to_json()
+        session = Session.from_snapshot(
+            place,
+            learner,
+            run.origin.snapshot,
+            None if run.ledger is None else run.ledger.continued(),
+            seed=settings["seed"],
+            time_out_ends=settings["time_limit"] == "terminal",
+            replay=replay,
+        )
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ValueError(f"this run cannot be resumed with its settings: {type(error).__name__} {error}") from error
+    return _train(session, settings, run.history, episodes, listeners, progress)
+
+
+def _train(
+    session: Session,
+    settings: dict[str, Any],
+    before: History | None,
+    episodes: int,
+    listeners: Sequence[Listener],
+    progress: bool | None,
+) -> Run:
+    """Play the episodes and build the run, also after an error or Ctrl-C."""
+    done = 0 if before is None else len(before)
+    epsilons = explorations(session.learner.exploration, done, episodes)
+    cut_before = session.cuts
+    played, error = session.play(epsilons, listeners=listeners, progress=progress)
+    history = History(played.returns, played.lengths)
+    if error is None and not np.isfinite(session.agent.tables).all():
+        error = OverflowError("values are no longer finite: the rewards are too large")
+    stopped = None
+    if error is not None:
+        what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
+        stopped = f"{one_line(what, 1_000)} in episode {done + len(history)} of {done + episodes}"
+    if session.ledger is not None:
+        session.ledger.freeze()
+    run = Run(
+        labels=session.place.labels,
+        values=session.agent.tables,
+        ledger=session.ledger,
+        history=history if before is None else before.followed_by(history),
+        settings=settings,
+        stopped=stopped,
+        origin=Origin(session.place, learner=session.learner, snapshot=session.snapshot()),
+    )
+    if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
+        warnings.warn(
+            "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "
+            "Pass time_limit='terminal' to treat the limit as terminal, or a discount below 1",
+            stacklevel=3,
+        )
+    if isinstance(error, KeyboardInterrupt):
+        warnings.warn(f"training was {stopped}; the run so far is returned", stacklevel=3)
+    elif error is not None:
+        diverged = not np.isfinite(run.tables).all()
+        use = "its history can be read" if diverged else "it can be explained, saved and resumed"
+        raise TrainingStopped(
+            f"training stopped, {stopped}. The run so far is this error's .run: {use}", run
+        ) from error
+    return run

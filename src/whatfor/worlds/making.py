@@ -1,0 +1,128 @@
+"""Create, copy and compare Gymnasium environments, and discretise their observations."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.wrappers import DiscretizeObservation, TransformObservation
+
+from whatfor.checks import whole
+from whatfor.limits import check_limit
+from whatfor.text import count
+
+OLD_IDS = {"Taxi-v3": "Taxi-v4"}
+#: Steps to play in order to see which attributes change during an episode.
+TRIAL_STEPS = 30
+#: The largest array that counts as a setting.
+MAX_SETTING_SIZE = 30
+
+
+class Clipped(TransformObservation[Any, Any, Any]):
+    """Observations clipped to the bounds of their bins; a class of its own, so that whatfor recognises its wrapper."""
+
+
+def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
+    """``gymnasium.make``, with removed ids mapped to their successors."""
+    if id in OLD_IDS:
+        warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
+    return gym.make(OLD_IDS.get(id, id), **(options or {}))
+
+
+def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
+    """This environment and ``n - 1`` copies of it; only this one if it cannot be created again."""
+    if env.spec is None or n < 2:
+        return [env]
+    try:
+        first = gym.make(env.spec)
+        if changed_setting(env, first) is None:
+            return [env, first, *(gym.make(env.spec) for _ in range(n - 2))]
+        first.close()
+        return [env]
+    except (gym.error.Error, TypeError, ValueError):
+        return [env]
+
+
+def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
+    """The name of a setting in which an environment differs from a new one like it; None: no difference.
+
+    Settings are plain attributes that do not change during episodes.
+
+    >>> one = make_env("CartPole-v1")
+    >>> one.unwrapped.gravity = 1.0
+    >>> changed_setting(one, make_env("CartPole-v1"))
+    'gravity'
+    """
+    before = _settings(fresh)
+    fresh.action_space.seed(0)
+    with suppress(Exception):  # a third-party environment may fail; then all its attributes count as settings
+        for seed in range(2):
+            fresh.reset(seed=seed)
+            for _ in range(TRIAL_STEPS):
+                if any(fresh.step(fresh.action_space.sample())[2:4]):
+                    break
+    after, given = _settings(fresh), _settings(env)
+    settings = (name for name, value in before.items() if after.get(name) == value)
+    return next((name for name in settings if given.get(name) != before[name]), None)
+
+
+def _settings(env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """The attributes of an environment that are numbers, strings or small arrays."""
+    found = {}
+    for name, value in vars(env.unwrapped).items():
+        if isinstance(value, bool | int | float | str | np.number):
+            found[name] = value
+        elif isinstance(value, np.ndarray) and value.size <= MAX_SETTING_SIZE and value.dtype.kind in "biuf":
+            found[name] = value.tolist()
+    return found
+
+
+def binned(
+    env: gym.Env[Any, Any], bins: int | Sequence[int], bounds: Sequence[tuple[float, float]] | None
+) -> DiscretizeObservation[Any, Any, Any]:
+    """The environment with Gymnasium's DiscretizeObservation, clipped to ``bounds`` first if they are given."""
+    space = env.observation_space
+    if not isinstance(space, spaces.Box):
+        raise ValueError(f"bins= is for continuous (Box) observations; this environment has {space}")
+    size = int(np.prod(space.shape))
+    counts = [whole("bins", n) for n in np.ravel(np.asarray(bins, dtype=object))]
+    counts *= size if np.ndim(bins) == 0 else 1
+    if len(counts) != size:
+        raise ValueError(f"bins has length {len(counts)}, but observations have {count(size, 'dimension')}")
+    if min(counts) < 1:
+        raise ValueError(f"bins is {bins}; each dimension needs at least one bin")
+    low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
+    if bounds is not None:
+        if not _are_pairs(bounds):
+            raise ValueError(
+                f"bounds must be a (low, high) pair for each dimension, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
+            )
+        if len(bounds) != size:
+            raise ValueError(f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}")
+        low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
+    endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
+    if endless:
+        raise ValueError(
+            f"observation[{endless[0]}] has no finite bounds: pass bounds=[(low, high), ...] (in the shell: --bounds low high ...)"
+        )
+    if not (low < high).all():
+        raise ValueError("in each pair of bounds, low must be less than high")
+    check_limit("states", math.prod(counts), f"bins={bins}")
+    if bounds is not None:
+        clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
+        env = Clipped(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
+    return DiscretizeObservation(env, tuple(counts))
+
+
+def _are_pairs(bounds: Any) -> bool:
+    try:
+        sides = np.asarray(bounds)
+    except ValueError:  # of different lengths
+        return False
+    return sides.dtype.kind in "iuf" and sides.ndim == 2 and sides.shape[1] == 2

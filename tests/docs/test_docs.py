@@ -1,0 +1,163 @@
+"""The pages show what a reader will get."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import whatfor as wf
+from taxi_runs import START
+from whatfor.explanations import Explanation  # noqa: F401  puts the questions on the list
+from whatfor.question import QUESTIONS
+
+ROOT = Path(__file__).parents[2]
+QUESTION_PAGES = ROOT / "docs" / "questions"
+
+sys.path.insert(0, str(ROOT / "docs"))
+import fill_readme  # noqa: E402
+
+PAGES = fill_readme.pages()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_marked_places_are_filled(page):
+    text = page.read_text()
+    assert fill_readme.filled(text) == text, "run `make readme`"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_what_takes_minutes_was_printed_by_the_example_as_it_is(page):
+    assert fill_readme.stale(page.read_text(), package=False) == [], "run `make readme`"
+
+
+@pytest.mark.release  # any change of the package may change what an example prints
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_what_takes_minutes_was_printed_by_the_package_as_it_is(page):
+    assert fill_readme.stale(page.read_text()) == [], "run `make readme`"
+
+
+def test_a_place_of_older_code_is_noticed(tmp_path, monkeypatch):
+    package, what = tmp_path / "whatfor", "examples/taxi.py#why"
+    (package / "explorer").mkdir(parents=True)
+    (package / "words.py").write_text("GREETING = 'hello'")
+    (package / "explorer" / "page.py").write_text("")
+    files = fill_readme.sources(package)
+    assert [file.name for file in files] == ["words.py"]
+    monkeypatch.setattr(fill_readme, "sources", lambda: files)
+
+    def place(mark):
+        return f"<!-- slow: {what} -->\n{mark}\n<!-- end -->\n"
+
+    mark = fill_readme.printed_by(ROOT / "examples" / "taxi.py")
+    assert fill_readme.stale(place(mark)) == []
+    assert fill_readme.stale(place("")) == fill_readme.stale(place(""), package=False) == [what]
+    other_example = re.sub("by .{12}", "by 0123456789ab", mark)
+    assert fill_readme.stale(place(other_example)) == fill_readme.stale(place(other_example), package=False) == [what]
+    (package / "words.py").write_text("GREETING = 'good morning'")
+    assert fill_readme.stale(place(mark)) == [what]
+    assert fill_readme.stale(place(mark), package=False) == []
+
+
+@pytest.mark.long
+def test_examples_import_nothing_that_their_marks_leave_out():
+    code = "import sys; sys.path.insert(0, 'examples'); import deep_acrobot, own_dqn_loop, whatfor as wf; wf.draw; wf.deep.BeliefCallback; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('whatfor')))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {Path(file).relative_to(Path(wf.__file__).parent) for file in done.stdout.split()}
+    assert len(loaded) > 50
+    package = Path(wf.__file__).parent
+    assert loaded <= {file.relative_to(package) for file in fill_readme.sources(package)}
+
+
+def test_code_is_an_examples_only_line_by_line_and_in_order():
+    code = "import whatfor as wf\n\nprint(why)\n"
+    assert fill_readme.of_an_example(code)
+    assert not fill_readme.of_an_example("print(why)\nimport whatfor as wf\n")
+    assert not fill_readme.of_an_example(code + "print(what)\n")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_a_page_links_to_exist(page):
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+# How far rounding is off depends on the machine's vector width; everything else does not.
+ROUNDING = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
+    """Code of the examples has tests of its own."""
+    text = page.read_text()
+    if "<!-- prints:" not in text:
+        assert fill_readme.run_page(text, tmp_path)
+        return
+    assert ROUNDING.sub("", fill_readme.filled(text, folder=tmp_path)) == ROUNDING.sub("", text), "run `make readme`"
+    drawn = {path.name for path in tmp_path.iterdir() if path.suffix in fill_readme.PICTURES}
+    assert drawn == set(re.findall(r"\]\(\.\./images/([^)]+)\)", text)), "its pictures are those that its code draws"
+
+
+def test_the_calibration_says_what_the_page_says():
+    result = json.loads((ROOT / "benchmarks" / "calibration.json").read_text())
+    assert result["seeds"] == 200
+    for name, row in result["settings"].items():
+        assert row["differs"] <= result["rate"], name
+        assert row["judged"] >= 200
+        if row["rare"] > 100:
+            assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
+    wrong = [100 * row["differs"] for row in result["settings"].values()]
+    assert f"measured: [{min(wrong):.1f} % to {max(wrong):.1f} %]" in (ROOT / "README.md").read_text()
+
+
+def keys_of(name):
+    """The keys that a page of questions explains."""
+    return re.findall(r"^\| `(\w+)` \|", (QUESTION_PAGES / f"{name}.md").read_text().partition("## Its JSON")[2], re.M)
+
+
+def test_the_json_form_is_as_documented(taxi_2k):
+    common = set(re.findall(r"^\| `(\w+)` \|", (QUESTION_PAGES / "index.md").read_text(), re.MULTILINE))
+    seen = []
+    for name, question in QUESTIONS.items():
+        needed = {one.name: int(one.example) if one.kind == "number" else one.example for one in question.parameters if one.needed}  # fmt: skip
+        form = taxi_2k.ask(name, START, **needed).to_json()
+        own = keys_of(name)
+        if name == "change":
+            own += [key for key in keys_of("contrast") if key not in ("chosen", "instead")]
+        assert form["question"] == name
+        assert set(own) == set(form) - common
+        assert not set(own) & common, "explained once"
+        seen += form
+    assert all(seen.count(key) > 1 for key in common)
+
+
+def test_every_question_has_a_page_that_shows_it():
+    listed = re.findall(r"^\w+$", (QUESTION_PAGES / "index.md").read_text().partition("{toctree}")[2], re.MULTILINE)
+    assert listed == [*QUESTIONS], "in their order"
+    for name in QUESTIONS:
+        text = (QUESTION_PAGES / f"{name}.md").read_text()
+        assert re.findall(r"^## (.*)$", text, re.MULTILINE)[:3] == ["Example", "How to ask", "How it adds up"]
+        assert f"run.{name}(" in text.partition("## How to ask")[0]
+        assert f"<!-- question: {name} -->" in text
+
+
+def test_what_the_deep_page_says_of_costs_was_measured():
+    page = (ROOT / "docs" / "deep.md").read_text()
+    rows = json.loads((ROOT / "benchmarks" / "results.json").read_text())["sections"]["deep"]
+    ratios = {
+        how: [row["value"] for row in rows if how in row["what"]]
+        for how in ("an update at every step", "in an update every 4 steps", "all defaults")
+    }
+    least, most = min(ratios["an update at every step"]), max(ratios["an update at every step"])
+    assert f"only {least:.1f} to {most:.1f} times as fast" in page
+    assert all(2.0 <= ratio < 3.2 for ratio in ratios["in an update every 4 steps"]), "two to three times"
+    assert all(ratio < 2.0 for ratio in ratios["all defaults"]), "less than double"
+    larger = {
+        row["what"].split(",")[0]: row["detail"]["beside"]["belief"] / row["detail"]["beside"]["agent"]
+        for row in rows
+        if "paper nets" in row["what"]
+    }
+    assert f"{larger['Taxi']:.0f} (Taxi) to {larger['CartPole']:.0f} times (CartPole) as large as Q's" in page

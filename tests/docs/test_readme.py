@@ -1,0 +1,50 @@
+"""The README shows what a reader will get."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+sys.path.insert(0, str(ROOT / "docs"))
+import fill_readme  # noqa: E402
+
+
+@pytest.mark.long
+def test_marked_places_are_what_the_commands_print():
+    assert len(fill_readme.PLACE.findall(README)) == 3
+    # How far rounding is off depends on the machine's vector width; everything else does not.
+    rounding = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
+    assert rounding.sub("", fill_readme.filled(README)) == rounding.sub("", README), "run `make readme`"
+
+
+def test_it_is_short_and_its_code_is_the_examples():
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(README.splitlines()) <= 200
+    assert [fill_readme.of_an_example(block) for block in blocks] == [True], "which has a test of its own"
+
+
+@pytest.mark.long
+def test_shell_commands_run(whatfor, tmp_path, monkeypatch):
+    pages = [ROOT / "docs" / name for name in ("quickstart.md", "paper.md")]
+    commands = [command for page in pages for command in fill_readme.commands(page)]
+    assert len(commands) == 10
+    # All of the paper's figures are tested in test_paper.py and, without minutes of training, in deep/test_paper_deep.py.
+    commands = [command for command in commands if not command.startswith("paper --deep")]
+    monkeypatch.chdir(tmp_path)
+    for command in [re.sub(r"^(paper [^#]*).*", r"\1 --only 2", command) for command in commands]:
+        code, told, wrong = whatfor(*shlex.split(command))
+        assert (code, wrong) == (0, ""), command
+        if "--instead east" in command:
+            assert "rather than 'east'" in told
+
+
+def test_files_it_links_to_exist():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -1,0 +1,214 @@
+"""Sentences on fixed cases."""
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+from taxi_runs import START
+from whatfor.text import percent
+
+
+@pytest.fixture(scope="module")
+def taxi(taxi_5k):
+    return taxi_5k
+
+
+@pytest.fixture(scope="module")
+def blackjack():
+    learner = wf.QLearning(step_size=wf.visit_count(0.8), discount=1.0, exploration=0.2)
+    return wf.train(wf.worlds.blackjack(), learner, episodes=300_000, seed=0)
+
+
+@pytest.fixture(scope="module")
+def cliff():
+    learner = wf.QLearning(step_size=0.5, discount=0.99, exploration=0.2)
+    return wf.train("CliffWalking-v1", learner, episodes=3_000, seed=0)
+
+
+def test_the_intention_in_words(taxi):
+    lines = str(taxi.intention(START)).splitlines()
+    assert lines[:4] == [
+        f"In '{START}', it moves south because it expects to pick up the passenger at Y in 8 steps "
+        "and to deliver at R 5 steps later (+20).",
+        "Its estimated return is -1.529 (discounted as learned); that of 'west' is 1.996 lower "
+        "(not significant: two standard errors of the difference are 2.7).",
+        "It has updated this value 34 times.",
+        "Its expected actions: south, west, south, west × 2, south × 2, pick up, north × 4, drop off.",
+    ]
+
+
+def test_an_action_it_would_not_take_is_not_called_its_choice(taxi):
+    text = str(taxi.intention(START, "east"))
+    assert text.startswith(f"In '{START}', if it moves east, it expects to deliver at R (")
+    assert "% unknown." in text.splitlines()[0]
+    assert "because" not in text
+    assert "that of 'south' is 2.331 higher" in text
+    change = str(taxi.change(START, "east", since=4_900))
+    assert change.startswith(f"In '{START}', if it moves east, it expects the same as after 4,900 episodes.")
+
+
+def test_a_pick_up_without_a_passenger_is_not_called_one(taxi):
+    text = str(taxi.intention(START, "pick up"))
+    assert "if it picks up, no single future is likely" in text
+    assert "pick up the passenger" not in text
+    assert "only 7 times" in text
+    contrast = str(taxi.contrast(START, "south", "pick up"))
+    assert "It has learned little about how 'pick up' ends" in contrast
+    assert "After 'pick up', it expects to stay where it is." in contrast
+
+
+def test_why_not_the_other(taxi):
+    lines = str(taxi.contrast(START, "south", "west")).splitlines()
+    assert lines[0].startswith(f"In '{START}', it moves south rather than 'west' because it expects to pick up")
+    assert lines[1].startswith("The estimated return of 'west' is 1.996 lower: then it expects to deliver at R (")
+
+
+def test_chances_are_given_where_no_single_course_is_likely(blackjack):
+    text = str(blackjack.intention("player 10, dealer 7, no usable ace"))
+    chances = blackjack.outcomes("player 10, dealer 7, no usable ace").chances
+    assert f"it hits; it expects to win ({percent(chances['won'])}), bust ({percent(chances['bust'])})" in text
+    assert "because" not in text
+    assert "Its expected actions" not in text
+    assert "in 1 step" not in text
+
+
+def test_a_small_gap_unsettled(blackjack):
+    """With 16 against a 10, hit and stick have nearly the same value: -0.5398 and -0.5404 by the rules."""
+    contrast = blackjack.contrast("player 16, dealer 10, no usable ace")
+    assert contrast.unsettled
+    assert "That is not significant" in str(contrast)
+    sure = blackjack.contrast("player 20, dealer 6, no usable ace")
+    assert not sure.unsettled
+    assert "not significant" not in str(sure)
+
+
+def test_staying_and_coming_back_are_distinguished(cliff):
+    stuck = cliff.contrast("row 3, column 0", "up", "down")
+    assert stuck.back_after(stuck.instead) == 1
+    assert "After 'down', it expects to stay where it is." in str(stuck)
+    bounce = cliff.contrast("row 2, column 5", "right", "left")
+    assert bounce.back_after(bounce.instead) == 2
+    assert bounce.back_after(bounce.chosen) is None
+    assert "After 'left', it expects to be back here in 2 steps." in str(bounce)
+    assert "where it is" not in str(bounce)
+
+
+def test_circles_are_reported():
+    """Two states that lead to each other."""
+    world = wf.worlds.table(next_state=[[1], [0]], reward=[[1.0], [1.0]], terminated=False, max_steps=50)
+    run = wf.train(world, wf.QLearning(step_size=0.5, discount=0.9), episodes=50, seed=0)
+    text = str(run.intention(0))
+    assert "it expects to come back here after 2 steps, again and again" in text
+    assert "reach" not in text
+
+
+def test_what_it_has_not_learned_is_called_unknown():
+    ledger = wf.Ledger(n_states=3, n_actions=2)
+    ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
+    run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
+    text = str(run.intention(0, 0))
+    assert "only once; 50 % of the weight is still on the initial value" in text
+    assert "0.45 of its expected visits are bootstrapped from initial values" in text
+    assert "because" not in text
+    assert "'action 1', next by value, was never tried" in text
+    assert "never tried 'action 1'" in str(run.intention(0, 1))
+    assert "because" not in str(run.intention(0, 1))
+    assert "has never acted" in str(run.intention(2))
+    assert "how the episode ends after 'action 0' is unknown (tried 1 time)" in str(run.outcomes(0, 0))
+    assert "whether 'terminated' follows 'action 0' is unknown" in str(run.chance(0, 0, event="terminated"))
+    assert "One update has no spread, so the standard error is unknown" in str(run.provenance(0, 0))
+
+
+def test_a_tie_is_not_called_better():
+    run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=100, seed=0)
+    text = str(run.intention("the start", "up"))
+    assert "that of 'down' is the same" in text
+    assert "lower" not in text
+    lines = str(run.contrast("the start", "up", "down")).splitlines()
+    assert lines == [
+        "In 'the start', 'up' and 'down' have the same estimated return (2).",
+        "It expects different futures after them:",
+        "  up: up × 2.",
+        "  down: down × 2.",
+        "Sum: 0, equal to the difference between the agent's Q-values up to rounding (residual 0).",
+    ]
+
+
+def test_a_chance_near_zero_beside_all_unknown_is_unknown(taxi):
+    """It never learned how episodes end after moving against a wall."""
+    comparison = str(taxi.comparison(START, "north"))
+    assert "  delivered: unknown, true 100 %" in comparison.splitlines()
+    assert "how the episode ends after 'north' is unknown (tried 17 times)" in str(taxi.outcomes(START, "north"))
+    assert "whether 'delivered' follows 'north' is unknown" in str(taxi.chance(START, "north", event="delivered"))
+
+
+def test_differences_within_the_noise_are_marked(blackjack):
+    hand = "player 16, dealer 10, no usable ace"
+    assert "(not significant: two standard errors" in str(blackjack.intention(hand)).splitlines()[1]
+    comparison = blackjack.comparison(hand, "hit", rollouts=20)
+    noise = [line for line in str(comparison).splitlines() if line.endswith("(within sampling error)")]
+    assert len(noise) == sum(not measure.differs for *_, measure in comparison.places) > 0
+
+
+def test_nouns_agree_with_their_numbers():
+    world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True)
+    run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=1, seed=0)
+    simulation = str(run.simulation(0, rollouts=2))
+    assert "gives a return of 1 (identical in all rollouts), in 1 step on average." in simulation, "undiscounted"
+    assert "was learned in episode 0 (effective number of updates, including those of later states: 1)." in str(
+        run.provenance(0)
+    )
+
+
+def test_how_it_changed(taxi):
+    """Another action is reported; for the same action, whether the reasons are the same."""
+    early = taxi.change(START, since=300)
+    assert not early.same_action
+    assert "it moves south now; after 300 episodes, its choice was 'east'." in str(early)
+    assert "reasons" not in str(early)
+    late = taxi.change(START, since=4_900)
+    assert late.same_action
+    assert late.in_common > 0.99
+    assert "it moves south now as after 4,900 episodes, for the same reasons." in str(late)
+    assert "expects more visits of" not in str(late)
+    assert taxi.change(START, since=10).sentences()[0].endswith("there is nothing to compare.")
+
+
+def test_the_same_action_for_other_reasons():
+    """Two runs take the same first action and expect different ends of it."""
+    labels = wf.Labels.plain(2, 2)
+    runs = []
+    for later in (0, 1):
+        ledger = wf.Ledger(n_states=2, n_actions=2)
+        ledger.record(1, later, 5.0, None, step_size=1.0, discount=0.9)
+        ledger.record(0, 0, 0.0, 1, later, step_size=1.0, discount=0.9)
+        runs.append(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
+    change = runs[1].change(0, since=runs[0])
+    assert change.same_action
+    assert change.different
+    assert change.in_common == pytest.approx(1 / 1.9)
+    assert "it takes 'action 0' here as in the other run, for partly different reasons." in str(change)
+    assert "before" not in str(change)
+    assert change.gap == 0.0
+    assert change.residual == 0.0
+    with pytest.raises(ValueError, match="not of the same environment"):
+        runs[0].change(0, since=wf.Run(labels=wf.Labels.plain(2, 3), values=np.zeros((2, 3))))
+
+
+def test_replayed_episodes_are_what_happened(taxi):
+    """The most influential episodes can be replayed step by step."""
+    episode = taxi.provenance(START).most_influential()[0][0]
+    updates = taxi.ledger.episode(episode)
+    assert [update.step for update in updates] == list(range(taxi.history.lengths[episode]))
+    assert sum(update.reward for update in updates) == taxi.history.returns[episode]
+    with pytest.raises(ValueError, match="episodes 0 to 4999"):
+        taxi.ledger.episode(5_000)
+
+
+def test_of_two_actions_that_it_would_not_take_neither_is_called_its_choice(taxi):
+    """It moves south; 'east' is better than 'north', but it does not move east."""
+    first = taxi.contrast(START, "north", "east").sentences()[0]
+    assert "it would take 'south'; of these two, 'east' is better than 'north'" in first
+    assert "moves" not in first
+    assert "it would take 'south'" in str(taxi.contrast(START, "east", "drop off")), "neither is its choice"
+    assert "it moves south rather than 'east'" in taxi.contrast(START, "south", "east").sentences()[0]

@@ -1,0 +1,87 @@
+"""The list of questions: Run, shell, page, report and docs read it, so a new question appears in all of them."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import whatfor as wf
+from saved import trained
+from whatfor import asking
+from whatfor.explorer.desk import Desk
+from whatfor.explorer.report import build_payload
+from whatfor.question import QUESTIONS, layout_of
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.fixture
+def lead():
+    """The toy question, on the list for one test."""
+    import toy_question
+
+    module = importlib.reload(toy_question)
+    asking.shared_flags.cache_clear()
+    yield module
+    del QUESTIONS["lead"]
+    asking.shared_flags.cache_clear()
+
+
+def test_a_toy_question_is_answered_by_a_run(lead):
+    run = trained()
+    values = sorted(run.values[0])
+    why = run.ask("lead", 0, times=3)
+    assert why.lead == 3 * (values[-1] - values[-2])
+    assert layout_of(why).names == ("lead",)
+    one = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.0]], beliefs=run.beliefs)
+    with pytest.raises(ValueError, match="lead needs two actions: there is only one action"):
+        one.ask("lead", 0, times=3)
+
+
+def test_a_toy_question_is_answered_in_the_shell(lead, whatfor, run_folder, tmp_path):
+    code, output, _ = whatfor("explain", run_folder, "--state", 0, "--question", "lead", "--times", 3, "--json")
+    assert (code, json.loads(output)["lead"]) == (0, wf.load(run_folder).ask("lead", 0, times=3).lead)
+    code, _, error = whatfor("explain", run_folder, "--state", 0, "--question", "lead")
+    assert (code, error) == (
+        2, "whatfor: --question lead needs --times: what the lead is multiplied by, e.g. --times 2\n",
+    )  # fmt: skip
+    code, _, error = whatfor("explain", run_folder, "--state", 0, "--times", 2)
+    assert (code, "--times needs" in error or "--times is for --question lead" in error) == (2, True)
+    assert (
+        whatfor("draw", run_folder, "--state", 0, "--question", "lead", "--times", 3, "--out", tmp_path / "a.png")[0]
+        == 0
+    )
+
+
+def test_a_toy_question_is_on_the_page_and_in_a_report(lead):
+    desk = Desk(trained())
+    about = desk.ask("run", {})["questions"]["lead"]
+    assert (about["title"], [one["name"] for one in about["parameters"]]) == ("how far it leads", ["times"])
+    answer = desk.ask("answer", {"question": "lead", "state": "0", "times": "2"})
+    assert answer["answer"]["lead"] == desk.run.ask("lead", 0, times=2).lead
+    assert [picture["layout"] for picture in answer["pictures"]] == ["bars"]
+    for given, message in (
+        ({"times": "two"}, "times is a whole number"),
+        ({"horizon": "2"}, "is for question=timeline, not"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            desk.ask("answer", {"question": "lead", "state": "0", **given})
+    payload = build_payload(desk.run, states=[0])
+    assert all(f"&question=lead&state=0&times={times}" in payload for times in (1, 2))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_is_a_method_and_documented(name):
+    question = QUESTIONS[name]
+    assert getattr(wf.Run, name) is question.ask
+    assert question.answer.__name__ == name.capitalize()
+    assert question.summary
+    assert f"run.{name}(" in (DOCS / "questions" / f"{name}.md").read_text()
+    assert all(re.fullmatch(r"[a-z].*[^.]", one.help) for one in question.parameters), "it follows a colon"
+
+
+def test_every_question_is_in_the_order_of_the_list():
+    assert [*QUESTIONS][:2] == ["intention", "contrast"]
+    assert [one.place for one in QUESTIONS.values()] == sorted(one.place for one in QUESTIONS.values())
