@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from whatfor.explanations.phrases import (
     expectation,
     expectation_clause,
     experience,
-    not_significant,
     signed_lines,
 )
 from whatfor.labels import Labels
@@ -56,7 +55,6 @@ class Intention(Explanation):
     endings_unknown: float = 0.0  # probability that still rests on initial values
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
-    gap_error: float | None = None  # standard error of the difference from the rival's value; None: unknown
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
     learned: bool = True  # False: what playing its policy leads to, not what it learned
@@ -237,8 +235,7 @@ class Intention(Explanation):
             return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
-        within = not_significant(gap, self.gap_error)
-        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}{f' ({within})' if within else ''}."
+        return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."
 
     @property
     def rival(self) -> int | None:
@@ -321,8 +318,4 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
 @question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
 def ask(run: Run, state: State, action: Action | None = None) -> Intention:
     """What the agent expects after an action; by default, after its best."""
-    at, chosen = run.resolve(state, action)
-    why = run.expects(at, chosen)
-    if why.rival is None or not why.tries:
-        return why
-    return replace(why, gap_error=run.beliefs.gap_error(at, chosen, why.rival))
+    return run.expects(*run.resolve(state, action))

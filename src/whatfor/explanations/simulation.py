@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Simulation(Explanation):
     interval: Interval  # 95 % interval for it (Student's t)
     value_error: float  # its standard error
     chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was truncated
-    intervals: dict[str, Interval]  # 95 % intervals for those (Clopper and Pearson)
+    counts: dict[str, int]  # the rollouts with each ending
     length: float  # steps, on average
     beyond: float  # the mean discounted weight of what lies beyond truncated rollouts
     discount: float
@@ -71,7 +72,7 @@ class Simulation(Explanation):
             interval=(played.low, played.high),
             value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
             chances=rollouts.ending_shares(labels),
-            intervals={name: _interval(count, len(rollouts)) for name, count in counts.items()},
+            counts=counts,
             length=float(rollouts.lengths.mean()),
             beyond=float(
                 np.where(
@@ -80,6 +81,11 @@ class Simulation(Explanation):
             ),
             discount=beliefs.discount,
         )
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval]:
+        """95 % intervals for the chances of the endings (Clopper and Pearson); computed when asked for, since they take milliseconds."""
+        return {name: _interval(count, self.rollouts) for name, count in self.counts.items()}
 
     def sentences(self) -> list[str]:
         """The answer in words."""

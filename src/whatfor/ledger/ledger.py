@@ -95,15 +95,12 @@ class Ledger(Columns):
         store = self._own_store()
         store.add_break(store.used, store.used if experiences is None else experiences)
 
-    def end_episodes(self, first: int, final_states: NDArray[np.int64], experiences: NDArray[np.int64]) -> None:
-        """Record the final states of episodes from ``first`` on (-1: unknown), and the last experience of each."""
-        known = np.flatnonzero(final_states >= 0)
-        if self.order == "replayed":
-            keys = experiences[known]
-        else:
-            bounds = np.append(self.episode_starts, len(self))
-            keys = bounds[first + known] if self.order == "backwards" else bounds[first + known + 1] - 1
-        self._own_store().add_finals(np.stack([keys, final_states[known]], axis=1))
+    def end_episodes(self, first: int, lengths: NDArray[np.int64], final_states: NDArray[np.int64]) -> None:
+        """Record the final states of episodes (-1: unknown); ``first``: the update, or experience under replay, they began with."""
+        ends = first + np.cumsum(lengths)
+        keys = ends - lengths if self.order == "backwards" else ends - 1
+        known = final_states >= 0
+        self._own_store().add_finals(np.stack([keys[known], final_states[known]], axis=1))
 
     def writable(self) -> Store:
         """The columns, for a loop that writes into them."""

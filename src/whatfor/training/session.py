@@ -162,15 +162,15 @@ class Session:
         ):
             begun -= 1  # the unfinished episode of a method that learns at the end of episodes is not in the ledger
         if self.ledger is not None and isinstance(self.agent, TabularAgent):
-            last = before[1] + np.cumsum(played.lengths[:begun]) - 1
-            self.ledger.end_episodes(before[0], played.finals[:begun], last)
+            self.ledger.end_episodes(before, played.lengths[:begun], played.finals[:begun])
         return Progress(played.returns[:begun], played.lengths[:begun], played.finals[:begun], played.now), stopped
 
-    def _progress(self) -> tuple[int, int]:
-        """The numbers of episodes in the ledger and of experiences."""
+    def _progress(self) -> int:
+        """The updates recorded so far; under replay, the experiences."""
         if self.ledger is None or not isinstance(self.agent, TabularAgent):
-            return 0, 0
-        return self.ledger.n_episodes, int(self.agent.memory.counters[EXPERIENCES])
+            return 0
+        replayed = self.ledger.order == "replayed"
+        return int(self.agent.memory.counters[EXPERIENCES]) if replayed else len(self.ledger)
 
     def _notifier(self, listener: Listener) -> Callable[[], None]:
         if self.ledger is None:

@@ -75,8 +75,8 @@ class Rollouts:
         counts: dict[str, int] = {}
         for code, pair, reward in zip(self.ending, self.pair[last], self.reward[last], strict=True):
             state, action = divmod(int(pair), labels.n_actions)
-            unnamed = labels.last_step(state, action, float(reward))
-            name = unnamed if code == TERMINATED else names[ending_place(int(code))]
+            unnamed = code == TERMINATED
+            name = labels.last_step(state, action, float(reward)) if unnamed else names[ending_place(int(code))]
             counts[name] = counts.get(name, 0) + 1
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
