@@ -71,7 +71,7 @@ class Simulation(Explanation):
             value=played.mean,
             interval=(played.low, played.high),
             value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
-            chances=rollouts.ending_shares(labels),
+            chances={name: count / len(rollouts) for name, count in counts.items()},
             counts=counts,
             length=float(rollouts.lengths.mean()),
             beyond=float(

@@ -77,7 +77,7 @@ class Ledger(Columns):
         store = self._own_store()
         store.append(cell, source, reward, step_size, discount, lambda_, origin)
         if final_state is not None:
-            store.add_finals(np.array([[store.used - 1 if origin is None else origin, final_state]], np.int64))
+            store.add_final(store.used - 1 if origin is None else origin, final_state)
 
     def new_episode(self, experiences: int | None = None) -> None:
         """Start a new episode with the next update.
@@ -97,10 +97,7 @@ class Ledger(Columns):
 
     def end_episodes(self, first: int, lengths: NDArray[np.int64], final_states: NDArray[np.int64]) -> None:
         """Record the final states of episodes (-1: unknown); ``first``: the update, or experience under replay, they began with."""
-        ends = first + np.cumsum(lengths)
-        keys = ends - lengths if self.order == "backwards" else ends - 1
-        known = final_states >= 0
-        self._own_store().add_finals(np.stack([keys[known], final_states[known]], axis=1))
+        self._own_store().add_episodes(lengths, final_states, first, self.order == "backwards")
 
     def writable(self) -> Store:
         """The columns, for a loop that writes into them."""

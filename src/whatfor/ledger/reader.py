@@ -158,7 +158,7 @@ class Columns:
     @property
     def finals(self) -> NDArray[np.int64]:
         """(n, 2) Ends of episodes: line, or experience under replay, and final state."""
-        finals = self._store.finals[: self._store.n_finals]
+        finals = self._store.finals
         whole = len(self) == self._store.used  # then episodes without any update yet count too
         return finals if whole else finals[finals[:, 0] < self._finals_end()]
 

@@ -32,8 +32,9 @@ class Store:
         self.replayed = replayed
         self.breaks = np.empty((0, 2), np.int64)  # (line, experience) of episode starts that no ending marks
         self.n_breaks = 0
-        self.finals = np.empty((0, 2), np.int64)  # (line, or experience under replay; final state) of ended episodes
-        self.n_finals = 0
+        self._finals = np.empty((0, 2), np.int64)  # (line, or experience under replay; final state) of ended episodes
+        self._new_finals: list[tuple[NDArray[np.int64], NDArray[np.int64], int, bool]] = []
+        self._new_rows: list[tuple[int, int]] = []
 
     @property
     def capacity(self) -> int:
@@ -118,12 +119,31 @@ class Store:
         self.n_breaks += 1
 
     def add_finals(self, finals: NDArray[np.int64]) -> None:
-        """Record the final states of episodes: rows of (line, or experience under replay; state)."""
-        needed = self.n_finals + len(finals)
-        if needed > len(self.finals):
-            self.finals = _grown(self.finals, max(needed, 2 * len(self.finals)), self.n_finals)
-        self.finals[self.n_finals : needed] = finals
-        self.n_finals = needed
+        """Record the final states of episodes: (line, or experience under replay; final state)."""
+        self._finals = np.concatenate([self.finals, finals])
+
+    def add_final(self, key: int, state: int) -> None:
+        """The same for one episode."""
+        self._new_rows.append((key, state))
+
+    def add_episodes(
+        self, lengths: NDArray[np.int64], final_states: NDArray[np.int64], first: int, backwards: bool
+    ) -> None:
+        """The same for whole episodes from the line ``first`` on (-1: unknown); computed when it is read."""
+        self._new_finals.append((lengths, final_states, first, backwards))
+
+    @property
+    def finals(self) -> NDArray[np.int64]:
+        """(episodes, 2) Line, or experience under replay, and final state of ended episodes."""
+        for lengths, states, first, backwards in self._new_finals:
+            ends = first + np.cumsum(lengths)
+            known = states >= 0
+            keys = ends - lengths if backwards else ends - 1
+            self._finals = np.concatenate([self._finals, np.stack([keys[known], states[known]], axis=1)])
+        if self._new_rows:
+            self._finals = np.concatenate([self._finals, np.array(self._new_rows, np.int64)])
+        self._new_finals, self._new_rows = [], []
+        return self._finals
 
     def breaks_until(self, line: int) -> NDArray[np.int64]:
         """Breaks of a prefix; a break at its end starts an episode without lines."""
@@ -160,7 +180,7 @@ class Store:
         else:
             part.breaks = breaks[breaks[:, 0] >= start] - start
         part.n_breaks = len(part.breaks)
-        finals = self.finals[: self.n_finals]
+        finals = self.finals
         if not self.replayed:
             finals = finals[(finals[:, 0] >= start) & (finals[:, 0] < stop)] - np.array([start, 0])
         part.add_finals(finals)
