@@ -241,6 +241,7 @@ class RunDocument(Strict, frozen=True):
     settings: RunSettings
     stopped: Text | None
     own_values: bool  # False: the tables were recomputed from the ledger
+    premise: Text | None  # what is different in a counterfactual run
     ledger: LedgerDocument | None
     snapshot: Snapshot | None
     table: TableDocument | None

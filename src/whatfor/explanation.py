@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import html
 from abc import ABC, abstractmethod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,17 @@ class Explanation(ABC):
     residual: float | None
     #: Whether it is about what the agent learned; False: about what playing its policy leads to.
     learned: bool = True
+    #: What is different in the counterfactual run that the answer is about; None: nothing.
+    premise: str | None = None
+
+    def under(self, premise: str | None) -> Self:
+        """The same answer about a counterfactual run."""
+        other = copy.copy(self)
+        object.__setattr__(other, "premise", premise)  # answers are frozen
+        return other
+
+    def _premise_text(self) -> list[str]:
+        return [] if self.premise is None else [f"Counterfactual: the run {self.premise}."]
 
     @property
     def actions(self) -> tuple[int, ...]:
@@ -67,6 +79,8 @@ class Explanation(ABC):
     def to_json(self) -> dict[str, Any]:
         """The answer as a JSON object; its key ``question`` names the question."""
         document: dict[str, Any] = jsonable(self.numbers())
+        if self.premise is not None:
+            document |= {"premise": self.premise, "sentences": [*self._premise_text(), *self.sentences()]}
         return document
 
     @abstractmethod
@@ -74,7 +88,7 @@ class Explanation(ABC):
         """The numbers of the answer, by name."""
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences())
+        return "\n".join([*self._premise_text(), *self.sentences()])
 
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
@@ -83,6 +97,8 @@ class Explanation(ABC):
         """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``estimated``: by a network."""
         if not self.learned:
             return f"Sum: {total}, by playing its policy; not compared with the agent's values"
+        if self.premise is not None:
+            return f"Sum: {total}, computed from the updates of the counterfactual run"
         if self.residual is None:
             return f"Sum: {total}, computed from the updates; the agent's own table of that time was not saved"
         if self.residual <= ROUNDING * max(1.0, scale):

@@ -31,7 +31,7 @@ from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
-from whatfor.worlds.world import World
+from whatfor.worlds.world import Reprice, World
 
 #: Rollouts end where the discount of a step is below this.
 MIN_DISCOUNT = 1e-6
@@ -49,6 +49,8 @@ class Origin:
     learner: Learner | None = None
     snapshot: Snapshot | None = None  # to resume from; None: the run cannot be resumed
     own_values: bool = True  # False: the values were recomputed from the ledger
+    premise: str | None = None  # what is different in a counterfactual run
+    reprice: Reprice | None = None  # its rewards, if they are
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -166,7 +168,9 @@ class Playing:
         if self.plays_network:
             assert self.beliefs is not None
             scale = float(self.settings.get("reward_scale", 1.0))
-            return SimulatedBeliefs(self.environment(env), self.beliefs, **more, reward_scale=scale)
+            return SimulatedBeliefs(
+                self.environment(env), self.beliefs, **more, reprice=lambda _, rewards: rewards * scale
+            )
         place = self.place(env)
         longest = place.max_steps
         if (
@@ -176,6 +180,7 @@ class Playing:
                 longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3))))
             )
         world = place.env if place.world is None or (enter and place.env is not None) else place.world
+        more["reprice"] = self.origin.reprice
         return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=longest, **more)
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
@@ -185,6 +190,8 @@ class Playing:
             return None
         if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
+        if self.origin.reprice is not None:
+            world = world.repriced(self.origin.reprice)
         exact = ExactBeliefs(world, greedy_policy(self.values), discount=self.discount)
         return exact if exact.has_finite_visits(state, action) else None
 

@@ -87,7 +87,7 @@ def question(
         def asked(run: Run, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
             if (why := why_not(run, QUESTIONS[name])) is not None:
                 raise ValueError(f"{name} {why}")
-            return ask(run, *args, **kwargs)
+            return ask(run, *args, **kwargs).under(run.origin.premise)
 
         for function in (ask, asked):  # a TypeError about arguments names the inner one
             function.__name__, function.__qualname__ = name, f"Run.{name}"

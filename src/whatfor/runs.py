@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
 from whatfor.checks import array_of, check_tables
+from whatfor.counterfactual import Counterfactuals
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.methods import QuestionMethods
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whatfor.explorer.notebook import Inline
 
 
-class Run(QuestionMethods):
+class Run(QuestionMethods, Counterfactuals):
     """The result of training: values, ledger, history and settings.
 
     ``train`` and ``load`` return runs. For a custom training loop, use ``Run(labels=..., values=..., ledger=...)``.
@@ -73,7 +73,8 @@ class Run(QuestionMethods):
         updates = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
         episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
         learner = self.settings.get("learner", {}).get("name", "custom loop")
-        return f"Run({learner}, {count(episodes, 'episode')}, {updates}, engine={self.engine!r})"
+        premise = "" if self.origin.premise is None else f"; {self.origin.premise}"
+        return f"Run({learner}, {count(episodes, 'episode')}, {updates}, engine={self.engine!r}{premise})"
 
     # -- data ------------------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class Run(QuestionMethods):
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables."""
-        return Audit(self._need_ledger("this question"), values=self.tables)
+        return Audit(self.need_ledger("this question"), values=self.tables)
 
     @property
     def policy(self) -> NDArray[np.float64]:
@@ -165,18 +166,9 @@ class Run(QuestionMethods):
 
     def believing(self, beliefs: Beliefs) -> Run:
         """The same run with other beliefs."""
-        return self._like(beliefs=beliefs)
+        return self.derived(beliefs=beliefs)
 
-    def as_of(self, episodes: int) -> Run:
-        """The run as it was after this many episodes; its values are recomputed from the ledger."""
-        earlier = self._need_ledger("looking back").until(episodes)
-        history = History(self.history.returns[: int(episodes)], self.history.lengths[: int(episodes)])
-        origin = replace(self.playing.current_origin, learner=None, snapshot=None, own_values=False)
-        return self._like(
-            values=earlier.values(), ledger=earlier, beliefs=None, history=history, stopped=None, origin=origin
-        )
-
-    def _like(self, **changed: Any) -> Run:
+    def derived(self, **changed: Any) -> Run:
         """A copy of the run with some arguments changed."""
         same = {name: getattr(self, name) for name in ("labels", "ledger", "history", "settings", "stopped", "origin")}
         return Run(**{**same, "values": self.tables, "beliefs": self._beliefs, **changed})
@@ -198,7 +190,7 @@ class Run(QuestionMethods):
         """The intention behind an action in a situation; other answers build on it."""
         values, row = self.values_at(at), self.beliefs.row(at, action)
         own: dict[str, bool] = {"own": self.origin.own_values, "learned": self.beliefs.learned}
-        return Intention.of(row, self.labels, at.index, action, values=values, **own)
+        return Intention.of(row, self.labels, at.index, action, values=values, **own).under(self.origin.premise)
 
     # -- saving and showing ----------------------------------------------------------------
 
@@ -233,7 +225,8 @@ class Run(QuestionMethods):
 
         return inline_report(self, episodes, states, enter, height)
 
-    def _need_ledger(self, what: str) -> Ledger:
+    def need_ledger(self, what: str) -> Ledger:
+        """The ledger; ``ValueError`` if there is none: ``what`` needs it."""
         if self.ledger is None:
             raise ValueError(f"{what} {no_ledger_reason(self)}")
         return self.ledger

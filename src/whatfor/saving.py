@@ -91,12 +91,17 @@ def _contents_of(run: Run) -> Contents:
         raise FolderError(
             f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
         )
+    if run.origin.reprice is not None:
+        raise FolderError(
+            "this run has rewards from a function, which cannot be saved: save the original run, and call repriced() again"
+        )
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
     data: dict[str, Any] = {
         "labels": run.labels.to_json(),
         "settings": run.settings,
         "stopped": run.stopped,
         "own_values": run.origin.own_values,
+        "premise": run.origin.premise,
         "ledger": None,
         "snapshot": None,
         "table": None,
@@ -150,7 +155,7 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         history=History(returns, lengths),
         settings=plain["settings"],
         stopped=stored.stopped,
-        origin=Origin(table=table, snapshot=snapshot, own_values=stored.own_values),
+        origin=Origin(table=table, snapshot=snapshot, own_values=stored.own_values, premise=stored.premise),
     )
     return run, stored.network
 

@@ -109,3 +109,12 @@ def amount(number: float, *, signed: bool = False) -> str:
     if abs(number) >= 9_999.5:
         return f"{number:{sign},.0f}"
     return f"{number:{sign}.4g}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its start.
+
+    >>> capital("without episode 3, Q is lower")
+    'Without episode 3, Q is lower'
+    """
+    return text[:1].upper() + text[1:]

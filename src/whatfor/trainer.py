@@ -124,6 +124,8 @@ def _resume(
     run: Run, learner: Learner | None, env: Any, episodes: int, listeners: Sequence[Listener], progress: bool | None
 ) -> Run:
     """Resume the training of a run."""
+    if run.origin.premise is not None:
+        raise ValueError(f"this run cannot be resumed: it is the run {run.origin.premise}; resume the original run")
     if run.origin.snapshot is None:
         raise ValueError(
             "this run cannot be resumed: its learner is not one of the built-in ones, or it was built from a custom training loop"

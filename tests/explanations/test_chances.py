@@ -163,7 +163,7 @@ def test_parts_collected_in_a_custom_training_loop():
         ({"a": 1}, "part 'x' is dict: give an array"),
         (
             lambda state, action, reward: float("nan"),
-            r"part 'x' returned nan for \(\d+, \d, -1.0\); parts are finite numbers",
+            r"part 'x' returned nan for \(\d+, \d, -1.0\); it must be a finite number",
         ),
         (lambda state, action, reward: None, "part 'x' returned None for"),
     ],

@@ -356,17 +356,57 @@ def weights_times_rewards_are_the_value(case: Case) -> None:
         assert np.array_equal(account.rewards, run.ledger.lines.reward)
 
 
-def influence_is_the_effect_of_deletion(case: Case) -> None:
-    """Repeating the updates without one of them changes the value by exactly its weight times its TD error, also with λ."""
+def _without(run: Run, updates: set[int]) -> np.ndarray:
+    """(S, A) The values of the ledger without some updates."""
+    start = run.ledger.initial_tables()
+    tables = oracle.forwards(run.ledger.lines, start.reshape(-1, 1), lambda k, r: r, without=updates)
+    return tables.reshape(start.shape).mean(axis=0)
+
+
+def _at_stake(run: Run) -> float:
+    """What may be taken away: the largest value or reward."""
+    return 1e-10 * max(float(np.abs(run.values).max()), float(np.abs(run.ledger.lines.reward).max(initial=0.0)), 1e-3)
+
+
+def deletion_of_an_update_is_its_effect(case: Case) -> None:
+    """Replaying the ledger with the step size of one update set to 0 takes away exactly what is stated, for every learner."""
     run = case.run()
-    ledger = run.ledger
+    answers = {(s, a): run.provenance(s, a).deletion.updates for s, a in pairs(run)}
+    for i in range(0, len(run.ledger), max(1, len(run.ledger) // 5)):
+        taken = run.values - _without(run, {i})
+        for (s, a), stated in answers.items():
+            assert abs(stated[i] - taken[s, a]) <= _at_stake(run), (i, s, a)
+
+
+def deletion_of_an_episode_is_its_effect(case: Case) -> None:
+    """Replaying the ledger without all updates of an episode, wherever replay put them, takes away exactly what is stated."""
+    run = case.run()
+    answers, of_update = {(s, a): run.provenance(s, a) for s, a in pairs(run)}, run.ledger.episodes_and_steps()[0]
+    for episode in range(run.ledger.n_episodes):
+        taken = run.values - _without(run, {*np.flatnonzero(of_update == episode).tolist()})
+        for (s, a), why in answers.items():
+            assert why.deletion.exact[episode], "so few episodes are all replayed"
+            assert abs(why.deletion.episodes[episode] - taken[s, a]) <= _at_stake(run), (episode, s, a)
+
+
+def without_episodes_equals_a_fold_and_relearning_an_oracle(case: Case) -> None:
+    """Bit for bit: ``replay`` a fresh fold without those updates, ``relearn`` the definition; all questions are answered."""
+    run = case.run()
+    ledger, of_update = run.ledger, run.ledger.episodes_and_steps()[0]
+    episodes = sorted({0, ledger.n_episodes // 2})
+    out = {*np.flatnonzero(np.isin(of_update, episodes)).tolist()}
     start = ledger.initial_tables()
-    answers = {(s, a): run.provenance(s, a).influence for s, a in pairs(run)}
-    for i in range(0, len(ledger), max(1, len(ledger) // 5)):
-        without = oracle.forwards(ledger.lines, start.reshape(-1, 1), lambda k, r: r, without=i)
-        taken = run.values - without.reshape(start.shape).mean(axis=0)
-        for (s, a), influence in answers.items():
-            assert abs(influence[i] - taken[s, a]) <= 1e-10 * max(1.0, np.abs(run.values).max()), (i, s, a)
+    replayed = oracle.forwards(ledger.lines, start.reshape(-1, 1), lambda k, r: r, without=out).reshape(start.shape)
+    assert np.array_equal(run.without(episodes).tables, replayed)
+    relearned = run.without(episodes, how="relearn")
+    assert np.array_equal(relearned.tables, oracle.relearned(ledger, case.learner, out))
+    assert relearned.audit.residual == 0.0, "its own ledger gives its tables"
+    kept = np.delete(np.arange(len(ledger)), sorted(out))
+    assert relearned.ledger.tries().sum() == len(kept)
+    assert relearned.intention(0).residual is None
+    doubled = run.repriced(lambda state, action, reward: 2.0 * reward + state)
+    given = 2.0 * ledger.lines.reward + ledger.lines.cell // ledger.n_actions % ledger.n_states
+    assert np.array_equal(doubled.tables, oracle.relearned(ledger.revised(reward=given), case.learner))
 
 
 def timeline_and_remainder_are_the_visits(case: Case) -> None:
@@ -450,7 +490,9 @@ ALL = (
     parts_and_the_rest_are_the_value,
     rewards_leave_no_rest,
     weights_times_rewards_are_the_value,
-    influence_is_the_effect_of_deletion,
+    deletion_of_an_update_is_its_effect,
+    deletion_of_an_episode_is_its_effect,
+    without_episodes_equals_a_fold_and_relearning_an_oracle,
     timeline_and_remainder_are_the_visits,
     course_follows_the_likeliest_step,
     the_spread_of_equal_experiences_is_their_standard_error,

@@ -15,19 +15,45 @@ def columns(lines: LedgerLines):
         yield int(k), int(j), float(r), float(a), float(g) if j >= NO_BOOTSTRAP else 0.0, float(lambda_)
 
 
-def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without: int | None = None) -> np.ndarray:
+def forwards(lines: LedgerLines, start: np.ndarray, cumulant, without=()) -> np.ndarray:
     """The tables (cells, ...) after all updates; ``cumulant(k, r)`` is the amount of an update.
 
-    ``without`` deletes one update: it leaves its cell as it is, and a λ-return through it continues from that value.
+    ``without`` deletes some updates: they leave their cells as they are, and λ-returns pass through them.
     """
     tables = start.copy()
     target = np.zeros(tables.shape[1:])
     for i, (k, j, r, a, g, lambda_) in enumerate(columns(lines)):
         bootstrap = tables[j] if j >= 0 else 0.0
         target = cumulant(k, r) + g * ((1 - lambda_) * bootstrap + lambda_ * target)
-        if i == without:
-            target = tables[k].copy()
-        tables[k] = tables[k] + a * (target - tables[k])
+        if i not in without:
+            tables[k] = tables[k] + a * (target - tables[k])
+    return tables
+
+
+def relearned(ledger, learner, without=()) -> np.ndarray:
+    """(tables, S, A) The tables of a learner that learns from the recorded experience again, without some updates.
+
+    Pair, reward, table, λ and SARSA's next action are the recorded ones. Q-learning, double Q-learning and λ-returns
+    choose the action that they bootstrap from: the recorded one if it is among the best, else the first of the best.
+    """
+    tables = ledger.initial_tables()
+    flat, tries = tables.reshape(-1), {}
+    chooses = type(learner).__name__ in ("QLearning", "DoubleQLearning", "LambdaReturns")
+    power = getattr(learner.step_size, "power", None)
+    target = 0.0
+    for i, (k, j, r, a, g, lambda_) in enumerate(columns(ledger.lines)):
+        if chooses and j >= 0:
+            table, state, action = np.unravel_index(j, tables.shape)
+            selecting = np.unravel_index(k, tables.shape)[0]
+            best = np.flatnonzero(tables[selecting, state] == tables[selecting, state].max())
+            bootstrap = tables[table, state, action if action in best else best[0]]
+        else:
+            bootstrap = flat[j] if j >= 0 else 0.0
+        target = r + g * ((1 - lambda_) * bootstrap + lambda_ * target)
+        if i not in without:
+            tries[k] = tries.get(k, 0) + 1
+            step = a if power is None else 1.0 / (float(tries[k]) if power == 1.0 else float(tries[k]) ** power)
+            flat[k] = flat[k] + step * (target - flat[k])
     return tables
 
 

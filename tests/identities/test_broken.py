@@ -59,7 +59,6 @@ BROKEN = {
             "earnings_sum_to_the_value",
             "endings_and_initial_weights_sum_to_one",
             "weights_times_rewards_are_the_value",
-            "influence_is_the_effect_of_deletion",
         ],
     ),
     "scan of many rows reads the first": (
@@ -162,7 +161,37 @@ BROKEN = {
         "kernels/forwards.py",
         "errors[i] = previous[0] - before",
         "errors[i] = previous[0] - tables[k, 0]",
-        ["influence_is_the_effect_of_deletion"],
+        ["deletion_of_an_update_is_its_effect", "deletion_of_an_episode_is_its_effect"],
+    ),
+    "the weight that a target carries is taken for that of the cell": (
+        "kernels/deletion.py",
+        "by_line[i] = own * errors[i]",
+        "by_line[i] = (own + carry) * errors[i]",
+        ["deletion_of_an_update_is_its_effect"],
+    ),
+    "an episode's deletion is the sum of its updates' deletions": (
+        "kernels/deletion.py",
+        "by_block[block] = taken if carry == 0.0 else np.nan",
+        "by_block[block] = (by_line[starts[block] : starts[block + 1]] * 1.0).sum()",
+        ["deletion_of_an_episode_is_its_effect"],
+    ),
+    "a replayed episode is deleted where its updates were applied": (
+        "beliefs/deletion.py",
+        "of_update = ledger.episodes_and_steps()[0]",
+        "of_update = ledger.update_episodes()",
+        ["deletion_of_an_episode_is_its_effect"],
+    ),
+    "relearning keeps the recorded bootstrap action": (
+        "kernels/relearning.py",
+        "if choosing and j >= 0:",
+        "if False:",
+        ["without_episodes_equals_a_fold_and_relearning_an_oracle"],
+    ),
+    "relearning counts deleted updates": (
+        "kernels/relearning.py",
+        "if deleted[i]:",
+        "tries[k] += deleted[i]\n        if deleted[i]:",
+        ["without_episodes_equals_a_fold_and_relearning_an_oracle"],
     ),
     "one reason too many is given": (
         "explanations/difference.py",

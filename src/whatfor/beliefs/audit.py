@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import absorb_concepts
 from whatfor.beliefs.course import Course, course
+from whatfor.beliefs.deletion import Deletion, deletion
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
 from whatfor.beliefs.row import Row
@@ -226,6 +227,10 @@ class Audit(Beliefs):
         tables, errors = self.ledger.initial_tables().reshape(-1, 1), np.empty(len(self.ledger))
         fold(self.ledger.lines, self.ledger.lines.reward, tables, np.zeros(1), errors)
         return errors
+
+    def deletion(self, state: int, action: int) -> Deletion:
+        """What deleting each update, or all updates of each episode, and replaying the rest takes away from a value."""
+        return deletion(self.ledger, self._cells(state, action), self.errors)
 
     def visits_by_depth(
         self, state: int, action: int, horizon: int, *, discount: float | None = None

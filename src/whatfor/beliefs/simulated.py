@@ -14,7 +14,7 @@ from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situ
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
-from whatfor.checks import number, whole
+from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.worlds.adapter import Enter, NoTwin
@@ -24,7 +24,7 @@ from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
-from whatfor.worlds.world import World, ending_code
+from whatfor.worlds.world import Reprice, World, ending_code
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
 MAX_ENVS = 64
@@ -38,7 +38,7 @@ class SimulatedBeliefs(Beliefs):
     ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state,
     (S, A) action probabilities, or the beliefs of an agent that acts on observations. ``enter``: a function
     (env, state, rng) that puts an environment into a state, for environments that whatfor does not know.
-    ``reward_scale``: a factor on rewards. The same seed gives the same rollouts.
+    ``reprice``: a function of pairs and rewards that returns other rewards. The same seed gives the same rollouts.
 
     >>> from whatfor.worlds import chain
     >>> beliefs = SimulatedBeliefs(chain(), policy=[0, 0, 1], discount=1.0, rollouts=10)
@@ -59,7 +59,7 @@ class SimulatedBeliefs(Beliefs):
         seed: int = 0,
         max_steps: int | None = None,
         enter: Enter | None = None,
-        reward_scale: float = 1.0,
+        reprice: Reprice | None = None,
     ) -> None:
         if whole("rollouts", rollouts) < 1:
             raise ValueError(f"rollouts is {rollouts}; play at least one")
@@ -83,7 +83,7 @@ class SimulatedBeliefs(Beliefs):
         self.discount = discount
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
-        self.reward_scale = number("reward_scale", reward_scale)
+        self._reprice = reprice
         self._cache = Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
 
     def row(self, at: Situation, action: int) -> Row:
@@ -157,7 +157,8 @@ class SimulatedBeliefs(Beliefs):
         return self._sum_by_rollout(rollouts, self._discounts(rollouts))
 
     def _earnings_by_rollout(self, rollouts: Rollouts) -> Any:
-        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward * self.reward_scale)
+        paid = rollouts.reward if self._reprice is None else self._reprice(rollouts.pair, rollouts.reward)
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * paid)
 
     def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
         return np.power(self.discount, rollouts.step, dtype=np.float64)

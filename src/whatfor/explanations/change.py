@@ -13,7 +13,7 @@ from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import amount, count
+from whatfor.text import amount, capital, count
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -27,6 +27,9 @@ class Change(Difference):
 
     another_run: bool = False  # compared with another run, not with an earlier time
     since: int | None = None  # the number of episodes before the earlier time; None: another run
+    discounts: tuple[float, float] | None = None  # now and before, if they differ
+    #: States that both sides have learned about and whose best action differs, the clearest first: state, before, after.
+    flips: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def after(self) -> Intention:
@@ -46,7 +49,9 @@ class Change(Difference):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here = self.labels.words(self.state)
-        now, then = ("here", "in the other run") if self.another_run else ("now", self._then())
+        now, then = ("now", self._then())
+        if self.another_run:
+            now, then = self.after.premise or "here", self.before.premise or "in the other run"
         not_tried = "was never tried in the other run" if self.another_run else "had not been tried then"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
             if which.tries == 0 and which.trust is None:
@@ -56,17 +61,38 @@ class Change(Difference):
         texts = self.before.expectation().text, self.after.expectation().text
         if all(texts) and texts[0] != texts[1]:
             expected = "expects" if self.another_run else "expected"
-            lines += [f"{then.capitalize()}, it {expected} {texts[0]}.", f"{now.capitalize()}, it expects {texts[1]}."]
+            lines += [f"{capital(then)}, it {expected} {texts[0]}.", f"{capital(now)}, it expects {texts[1]}."]
         lines.append(self._values(now, then))
         if self.different:
             for lead, numbers in (
-                (f"{now.capitalize()} it expects more visits of", self.gained),
+                (f"{capital(now)}, it expects more visits of", self.gained),
                 ("and fewer of", self.lost),
             ):
                 most = [part for part in self._map(numbers)[:MAX_CHANGES] if part["number"] >= MIN_SHOWN]
                 lines += [f"{lead}:"] * bool(most)
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
+        lines += self._discounts_text() + self._flips_text()
         return lines if self.one.trust is None else [*lines, *self.one.trust.about(self.one.residual)]
+
+    def _discounts_text(self) -> list[str]:
+        """Says that values under different discounts cannot be compared."""
+        if self.discounts is None:
+            return []
+        one, other = (amount(discount) for discount in self.discounts)
+        return [f"The discounts differ ({one} and {other}), so the estimated returns cannot be compared."]
+
+    def _flips_text(self) -> list[str]:
+        """The states in which another run prefers another action."""
+        if not self.another_run:
+            return []
+        then = self.before.premise or "it is compared with"
+        if not self.flips:
+            return ["The best action is the same in every state that both have learned about."]
+        names, left_out = self.labels.actions, len(self.flips) - MAX_CHANGES
+        lines = [f"Compared with the run {then}, the best action differs in {count(len(self.flips), 'state')}:"]
+        for state, before, after in self.flips[:MAX_CHANGES]:
+            lines.append(f"  {self.labels.words(state)}: {names[after]!r} instead of {names[before]!r}")
+        return lines + [f"  and in {count(left_out, 'more state')}"] * (left_out > 0)
 
     def _then(self) -> str:
         """The earlier time in words."""
@@ -117,6 +143,8 @@ class Change(Difference):
             "before": {"action": self.before.action, "value": self.before.value},
             "after": {"action": self.after.action, "value": self.after.value},
             "in_common": self.in_common,
+            "discounts": self.discounts,
+            "flips": [{"state": state, "before": before, "after": after} for state, before, after in self.flips],
             **self._numbers(),
         }
 
@@ -164,4 +192,28 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
     now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
     time = int(since) if isinstance(since, int | np.integer) else None
-    return Change.of(now, then, another_run=time is None, since=time)
+    more: dict[str, Any] = {"another_run": time is None, "since": time}
+    return Change.of(now, then, **more, discounts=_discounts(run, before), flips=_flips(run, before))
+
+
+def _discounts(run: Run, other: Run) -> tuple[float, float] | None:
+    """The discounts of two runs, if they are known and differ."""
+    try:
+        both = run.playing.discount, other.playing.discount
+    except ValueError:  # a run without a single discount
+        return None
+    return both if both[0] != both[1] else None
+
+
+def _flips(run: Run, other: Run) -> tuple[tuple[int, int, int], ...]:
+    """States that both runs have learned about and in which no best action of one is best in the other; the clearest first."""
+    tries = run.beliefs.tries, other.beliefs.tries
+    if tries[0] is None or tries[1] is None:
+        return ()
+    here, there = run.values, other.values
+    after, before = here.argmax(axis=1), there.argmax(axis=1)
+    rows = np.arange(len(here))
+    lost = here[rows, after] - np.where(there == there[rows, before][:, None], here, -np.inf).max(axis=1)
+    known = (tries[0].sum(axis=1) > 0) & (tries[1].sum(axis=1) > 0) & (lost > 0.0)
+    order = np.argsort(-lost, kind="stable")
+    return tuple((int(s), int(before[s]), int(after[s])) for s in order if known[s])

@@ -119,7 +119,7 @@ class Parts(Explanation):
         }
 
 
-def by_reward(lines: LedgerLines) -> dict[str, Part]:
+def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
     """A part for each distinct reward other than 0.
 
     >>> list(by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
@@ -149,7 +149,7 @@ def _amounts(
 ) -> NDArray[np.float64]:
     """What a part contributed to the reward of each used update."""
     if callable(part):
-        return _amounts_by_function(name, part, pairs, rewards, labels.n_actions)
+        return amounts_by_function(f"part {name!r}", part, pairs, rewards, labels.n_actions)
     try:
         amounts = np.asarray(part, dtype=np.float64)
     except (TypeError, ValueError):
@@ -165,10 +165,10 @@ def _amounts(
     return amounts[used]
 
 
-def _amounts_by_function(
+def amounts_by_function(
     name: str,
     part: Callable[[int, int, float], float],
-    pairs: NDArray[np.int32],
+    pairs: NDArray[np.integer[Any]],
     rewards: NDArray[np.float64],
     n_actions: int,
 ) -> NDArray[np.float64]:
@@ -182,7 +182,7 @@ def _amounts_by_function(
         result = part(state, action, float(paid[reward]))
         if not isinstance(result, (int, float, np.number)) or not np.isfinite(result):
             raise ValueError(
-                f"part {name!r} returned {result!r} for {(state, action, float(paid[reward]))}; parts are finite numbers"
+                f"{name} returned {result!r} for {(state, action, float(paid[reward]))}; it must be a finite number"
             )
         amounts[i] = result
     return amounts[back]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.deletion import MAX_REPLAYED, Deletion
 from whatfor.beliefs.noise import ahead, effective, sampling_error
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.phrases import signed_lines
@@ -24,18 +25,19 @@ if TYPE_CHECKING:
 MAX_EPISODES = 5
 #: The number of bars and of points of a line in a picture.
 MAX_BARS, MAX_POINTS = 10, 300
-#: The number of updates that a page lists, and of episodes that it can replay.
-MAX_UPDATES, MAX_REPLAYED = 200, 60
-#: An influence, a luck or a standard error below this share of the magnitude is rounding.
+#: The number of updates that a page lists, and of episodes that it shows.
+MAX_UPDATES, MAX_STRIP = 200, 60
+#: A deletion, a luck or a standard error below this share of the magnitude is rounding.
 ROUNDING_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
 class Provenance(Explanation):
-    """The weights of updates: weights times rewards sum to the value.
+    """Which experience a value comes from, in two ways: its account, and what deleting experience takes away.
 
-    Episodes are ranked by influence, which is not the weight: deleting an update changes the value by its weight
-    times its TD error.
+    The account is weights times rewards, which sums to the value. Deletion is what the value loses if an update, or
+    every update of an episode, is left out and the rest is replayed; deletions do not sum to anything. What the agent
+    would have learned instead is a third number: ``run.without(episodes, how="relearn")``.
     """
 
     labels: Labels
@@ -44,7 +46,7 @@ class Provenance(Explanation):
     value: float
     weights: NDArray[np.float64]  # (n,) weight of every update
     rewards: NDArray[np.float64]  # (n,)
-    influence: NDArray[np.float64]  # (n,) weight times TD error: what deleting the update takes away
+    deletion: Deletion  # what deleting each update, and each episode, takes away from the value
     episodes: NDArray[np.int64]  # (n,) the episode of each update
     steps: NDArray[np.int64]  # (n,)
     initial_share: float  # the part of the value that still rests on initial values
@@ -63,8 +65,9 @@ class Provenance(Explanation):
         initial_share = audit.account(state, action, method="scan").initial_share
         account = float(weights @ lines.reward) + initial_share
         pairs = lines.cell % (labels.n_states * labels.n_actions)
-        counts = np.maximum(np.bincount(pairs, minlength=labels.n_states * labels.n_actions), 1)
-        mean = np.bincount(pairs, weights=lines.reward, minlength=len(counts)) / counts
+        applied, n_pairs = audit.ledger.applied, labels.n_states * labels.n_actions
+        counts = np.maximum(np.bincount(pairs[applied], minlength=n_pairs), 1)
+        mean = np.bincount(pairs[applied], weights=lines.reward[applied], minlength=n_pairs) / counts
         return cls(
             labels=labels,
             state=state,
@@ -72,7 +75,7 @@ class Provenance(Explanation):
             value=value,
             weights=weights,
             rewards=lines.reward,
-            influence=weights * audit.errors,
+            deletion=audit.deletion(state, action),
             episodes=episodes,
             steps=steps,
             initial_share=initial_share,
@@ -84,28 +87,34 @@ class Provenance(Explanation):
         )
 
     def most_influential(self, most: int = MAX_EPISODES) -> list[tuple[int, float]]:
-        """The episodes with the largest influence, and that influence."""
-        if len(self.episodes) == 0:
-            return []
-        by_episode = np.bincount(self.episodes, weights=self.influence)
-        order = np.argsort(-np.abs(by_episode), kind="stable")[:most]
-        return [
-            (int(episode), float(by_episode[episode])) for episode in order if abs(by_episode[episode]) > self._rounding
-        ]
+        """The episodes whose deletion takes away most, and what it takes away; under replay, of those replayed exactly."""
+        taken = np.where(self.deletion.exact, self.deletion.episodes, 0.0)
+        order = np.argsort(-np.abs(taken), kind="stable")[:most]
+        return [(int(episode), float(taken[episode])) for episode in order if abs(taken[episode]) > self._rounding]
 
     @property
     def _rounding(self) -> float:
-        """Smaller influences, lucks and standard errors are rounding."""
+        """Smaller deletions, lucks and standard errors are rounding."""
         return ROUNDING_SHARE * max(1.0, self.magnitude)
 
-    def by_episode(self, most: int) -> list[dict[str, float]]:
-        """The heaviest episodes, in order of time: weight and influence of each."""
+    def by_episode(self, most: int) -> list[dict[str, Any]]:
+        """The heaviest episodes, in order of time: weight, account and deletion of each."""
         if len(self.episodes) == 0:
             return []
-        weights, influence = (np.bincount(self.episodes, weights=what) for what in (self.weights, self.influence))
-        influence[np.abs(influence) <= self._rounding] = 0.0
+        sums = (self.weights, self.weights * self.rewards)
+        weights, accounts = (np.bincount(self.episodes, weights=what) for what in sums)
+        taken = np.where(np.abs(self.deletion.episodes) <= self._rounding, 0.0, self.deletion.episodes)
         heaviest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
-        return [{"episode": int(n), "weight": float(weights[n]), "influence": float(influence[n])} for n in heaviest]
+        return [
+            {
+                "episode": int(n),
+                "weight": float(weights[n]),
+                "account": float(accounts[n]),
+                "deletion": float(taken[n]),
+                "exact": bool(self.deletion.exact[n]),
+            }
+            for n in heaviest
+        ]
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -129,12 +138,17 @@ class Provenance(Explanation):
                 *lines,
                 f"No single episode stands out: deleting any one would change the value by at most {largest:.1g}.",
             ]
-        lines.append("The most influential episodes (contribution of each to the value):")
-        return lines + signed_lines((change, f"episode {episode:,}") for episode, change in most_influential)
+        lines.append(
+            "Deleting one episode and replaying the rest changes the value most for these (what each adds to it):"
+        )
+        return lines + signed_lines(
+            (taken, f"episode {episode:,} (without it: {amount(self.value - taken)})")
+            for episode, taken in most_influential
+        )
 
     def _spread_text(self) -> str:
-        if round(self.effective) <= 1:
-            return "One update has no spread, so the standard error is unknown"
+        if len(np.unique(self.episodes[self.weights > 0.0])) == 1 or round(self.effective) <= 1:
+            return "One episode has no spread, so the standard error is unknown"
         if self.standard_error <= self._rounding:
             return "All updates agree"
         return f"The spread of the updates implies a standard error of {self.standard_error:.2g}"
@@ -158,7 +172,7 @@ class Provenance(Explanation):
         answer = self.to_json()
         left_out = max(0, len(answer["updates"]) - MAX_UPDATES)
         answer["updates"] = answer["updates"][:MAX_UPDATES]
-        return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MAX_REPLAYED)}
+        return {"answer": answer, "left_out": left_out, "strip": self.by_episode(MAX_STRIP)}
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -175,10 +189,11 @@ class Provenance(Explanation):
                     "step": int(self.steps[i]),
                     "weight": float(self.weights[i]),
                     "reward": float(self.rewards[i]),
-                    "influence": float(self.influence[i]),
+                    "deletion": float(self.deletion.updates[i]),
                 }
                 for i in order
             ],
+            "episodes": [{"episode": n, "deletion": taken} for n, taken in self.most_influential(MAX_REPLAYED)],
             "sentences": self.sentences(),
         }
 
@@ -199,14 +214,14 @@ def layout(why: Provenance) -> Layout:
     """The most influential episodes, and when the weight was gathered."""
     title = f"{why.labels.actions[why.action]}: which experience its value {amount(why.value)} comes from"
     if not why.weights.any():
-        return Bars(title, why.labels.words(why.state), (), (Series("influence", ()),), "no experience")
+        return Bars(title, why.labels.words(why.state), (), (Series("deletion", ()),), "no experience")
     most_influential = why.most_influential(MAX_BARS)
     bars = Bars(
         title="the most influential episodes",
         caption="",
         names=tuple(f"episode {episode:,}" for episode, _ in most_influential),
-        series=(Series("influence", tuple(change for _, change in most_influential)),),
-        axis="contribution to the value",
+        series=(Series("deletion", tuple(taken for _, taken in most_influential)),),
+        axis="what its deletion takes away from the value",
     )
     x, gathered = _gathered(why)
     lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")

@@ -167,7 +167,7 @@ class _Plan:
         """The most influential episodes behind each value."""
         found: dict[str, None] = {}
         for answer in self.collector.answers.values():
-            strip = sorted(answer.get("strip", ()), key=lambda one: -abs(one["influence"]))
+            strip = sorted(answer.get("strip", ()), key=lambda one: -abs(one["deletion"]))
             found |= {f"past:{one['episode']}": None for one in strip[:REPLAYS]}
         return list(found)
 

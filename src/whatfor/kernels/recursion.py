@@ -67,6 +67,16 @@ def moved(value: float, target: float, step_size: float) -> float:
 
 
 @inlined
+def visit_step(tries: int, power: float) -> float:
+    """The step size of a cell's update number ``tries``, counted from 1, with ``visit_count(power)``.
+
+    >>> visit_step(4, 1.0), visit_step(4, 0.5)
+    (0.25, 0.5)
+    """
+    return 1.0 / (float(tries) if power == 1.0 else float(tries) ** power)
+
+
+@inlined
 def mask(column: NDArray[np.float64]) -> int:
     """``column[i & mask(column)]`` is line i of a column, also if the column has a single entry."""
     return -1 if len(column) > 1 else 0

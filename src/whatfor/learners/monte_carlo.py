@@ -24,3 +24,4 @@ class MonteCarlo(Tabular):
     method = LAMBDA_RETURNS
     lambda_: ClassVar[float] = 1.0
     order: ClassVar[str] = "backwards"
+    bootstraps_greedily: ClassVar[bool] = False  # but at a truncation

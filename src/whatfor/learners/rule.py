@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.compiler import inlined
-from whatfor.kernels.recursion import NO_BOOTSTRAP, moved, target
+from whatfor.kernels.recursion import NO_BOOTSTRAP, moved, target, visit_step
 
 Q_LEARNING, SARSA, DOUBLE_Q, LAMBDA_RETURNS = 0, 1, 2, 3
 
@@ -145,8 +145,7 @@ def apply(
     step_size = rule.step_size
     if rule.power > 0.0:
         memory.tries[cell] += 1
-        tries = float(memory.tries[cell])
-        step_size = 1.0 / (tries if rule.power == 1.0 else tries**rule.power)
+        step_size = visit_step(memory.tries[cell], rule.power)
     discount = rule.discount if source >= NO_BOOTSTRAP else 0.0
     bootstrap = memory.values[source] if source >= 0 else 0.0
     aim = target(reward, discount, lambda_, bootstrap, previous)

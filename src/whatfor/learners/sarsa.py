@@ -27,4 +27,5 @@ class Sarsa(Tabular):
     """
 
     method = SARSA
+    bootstraps_greedily: ClassVar[bool] = False
     no_replay_reason: ClassVar[str] = "is on-policy"

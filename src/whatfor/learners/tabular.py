@@ -31,6 +31,7 @@ class Tabular:
     n_tables: ClassVar[int] = 1
     order: ClassVar[str] = "forwards"
     supports_replay: ClassVar[bool] = False
+    bootstraps_greedily: ClassVar[bool] = True  # False: its targets depend on no choice of its own
     no_replay_reason: ClassVar[str] = "learns from whole episodes"
 
     def start(

@@ -7,7 +7,7 @@ update has an ending.
 from __future__ import annotations
 
 import math
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,22 @@ class Ledger(Columns):
         later = self._prefix(len(self))
         later.endings = list(self.endings)
         return later
+
+    def revised(self, **columns: NDArray[Any]) -> Ledger:
+        """A copy with other numbers in some columns, for counterfactual runs; episodes keep their numbers.
+
+        >>> ledger = Ledger(n_states=1, n_actions=1)
+        >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
+        >>> ledger.revised(reward=np.array([3.0])).values().tolist(), ledger.values().tolist()
+        ([[[1.5]]], [[[0.5]]])
+        """
+        other = self._prefix(len(self))
+        other.endings = list(self.endings)
+        other._store = self._store.copy(0, len(self), self.breaks)
+        for name, column in columns.items():
+            setattr(other._store, name, column.astype(getattr(self._store, name).dtype))  # a copy
+        other._length, other._n_breaks = len(self), len(self.breaks)
+        return other
 
     def _fix_length(self) -> None:
         """Fix the length of this ledger, also if another one appends to the store."""

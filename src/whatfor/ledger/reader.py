@@ -199,9 +199,16 @@ class Columns:
         cut: NDArray[np.bool_] = self._store.source[: len(self)] == TIMED_OUT
         return cut
 
+    @property
+    def applied(self) -> NDArray[np.bool_]:
+        """(n,) Whether each update changed its pair's value; with a step size of 0, it did not."""
+        return np.broadcast_to(self.lines.step_size > 0.0, len(self))
+
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
-        counts = np.bincount(self.lines.cell, minlength=self.n_cells)
+        applied = self.applied
+        cells = self.lines.cell if applied.all() else self.lines.cell[applied]
+        counts = np.bincount(cells, minlength=self.n_cells)
         by_pair: NDArray[np.int64] = counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
         return by_pair
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import check_limit
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
+
+#: State-action pairs and the rewards that they gave to other rewards.
+Reprice = Callable[[NDArray[np.integer[Any]], NDArray[np.float64]], NDArray[np.float64]]
 
 NO_CART = Cart(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.empty((4, 0)), np.ones(4, np.int64))
 NO_TABLE = Table(
@@ -49,6 +53,12 @@ class World:
                 "CartPole has no table of transitions: its states are continuous. Use a simulation instead of exact beliefs"
             )
         return self.arrays.table
+
+    def repriced(self, reprice: Reprice) -> World:
+        """The same world with other rewards."""
+        table = self.table
+        pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
+        return replace(self, arrays=self.arrays._replace(table=table._replace(reward=reprice(pairs, table.reward))))
 
     def __repr__(self) -> str:
         return (

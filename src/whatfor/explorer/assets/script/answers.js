@@ -228,7 +228,7 @@ function stripOf(strip) {
     const tall = 6 + (one.weight / heaviest) * (height - 30);
     svg.append(tickOf(one, x, tall, base, i === strip.length - 1));
   });
-  const lowering = strip.some((one) => one.influence < 0) ? "; orange: without it, the value would be higher" : "";
+  const lowering = strip.some((one) => one.deletion < 0) ? "; orange: without it, the value would be higher" : "";
   const faint = isReport() ? " (faint: not in this report)" : "";
   const caption = `the heaviest episodes behind this value${lowering}; click one to replay it${faint}`;
   return html("figure", {}, svg, html("figcaption", {}, caption));
@@ -238,7 +238,8 @@ function stripOf(strip) {
 function tickOf(one, x, tall, base, focusable) {
   const key = `past:${one.episode}`;
   const there = canAsk("episode", { key });
-  const weight = `weight ${amount(one.weight)}, deleting it would take away ${amount(one.influence)}`;
+  const taken = `deleting it takes away ${one.exact ? "" : "about "}${amount(one.deletion)}`;
+  const weight = `weight ${amount(one.weight)}, ${taken}`;
   const words = `episode ${thousands(one.episode)}: ${weight}`;
   const tick = svgElement(
     "g",
@@ -256,7 +257,7 @@ function tickOf(one, x, tall, base, focusable) {
       y: base - tall,
       width: 3,
       height: tall,
-      fill: palette().series[one.influence < 0 ? 1 : 0],
+      fill: palette().series[one.deletion < 0 ? 1 : 0],
     }),
     svgElement("title", {}, there ? words : `${words} (not in this report)`),
   );

@@ -134,7 +134,9 @@ export interface StateAnswer {
 export interface StripEpisode {
   episode: number;
   weight: number;
-  influence: number;
+  account: number;
+  deletion: number;
+  exact: boolean;
 }
 export interface Answer {
   answer: { sentences: string[] };

@@ -1,0 +1,224 @@
+"""Counterfactual runs: the agent at an earlier time, without some episodes, or with other rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.checks import number, whole
+from whatfor.explanations.parts import amounts_by_function, by_reward
+from whatfor.history import History
+from whatfor.kernels.relearning import relearn
+from whatfor.learners.named import LEARNERS
+from whatfor.learners.schedules import VisitCount, from_json
+from whatfor.ledger import Ledger
+from whatfor.text import amount
+from whatfor.worlds.world import Reprice
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
+
+How = Literal["replay", "relearn"]
+#: (state, action, reward), all as numbers, to an amount of reward.
+RewardFunction = Callable[[int, int, float], float]
+#: The number of episodes that a premise names.
+MAX_NAMED = 3
+
+
+def as_of(run: Run, episodes: int) -> Run:
+    """The run as it was after this many episodes; its values are recomputed from the ledger."""
+    earlier = run.need_ledger("looking back").until(episodes)
+    history = History(run.history.returns[: int(episodes)], run.history.lengths[: int(episodes)])
+    return _from_ledger(run, earlier, history=history, stopped=None)
+
+
+def without(run: Run, episodes: Iterable[int], *, how: How = "replay") -> Run:
+    """The run without the experience of some episodes, given by their numbers; it answers every question.
+
+    ``how="replay"``: the other updates are applied as they were recorded; the values are exactly what the ledger gives
+    without those updates. ``how="relearn"``: the other experiences are learned from again, in the same order. Q-learning,
+    double Q-learning and λ-returns choose the actions that they bootstrap from anew, and step sizes by visit count are
+    counted anew. Which actions were tried stays as it was.
+
+    >>> import whatfor as wf
+    >>> run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0), episodes=2, seed=0)
+    >>> run.without([1])
+    Run(QLearning, 2 episodes, 4 updates, engine='compiled'; without episode 1 (replayed))
+    """
+    ledger, chosen = run.need_ledger("leaving out episodes"), _checked_episodes(run, episodes)
+    deleted = np.isin(ledger.episodes_and_steps()[0], chosen) | ~ledger.applied
+    named = ", ".join(f"{one:,}" for one in chosen[:MAX_NAMED].tolist())
+    more = f" and {len(chosen) - MAX_NAMED:,} more" if len(chosen) > MAX_NAMED else ""
+    premise = f"without episode{'s' * (len(chosen) > 1)} {named}{more}"
+    return _changed(run, ledger, deleted, how, premise)
+
+
+def repriced(
+    run: Run,
+    reward: RewardFunction | None = None,
+    *,
+    factors: Mapping[str, float] | None = None,
+    parts: Mapping[str, RewardFunction] | None = None,
+    how: How = "relearn",
+) -> Run:
+    """The run with other rewards for the same experience; it answers every question.
+
+    ``reward``: a function of (state, action, reward), all as numbers, that returns the new reward. Or ``factors`` on
+    named parts of the reward: by default those of ``run.parts``, one for each distinct reward; ``parts`` names others,
+    as functions of (state, action, reward). ``how`` as in ``without``. Simulations of such a run use the new rewards;
+    ``evaluate`` and ``episode`` show those of the environment.
+
+    >>> import whatfor as wf
+    >>> run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0), episodes=20, seed=0)
+    >>> run.values[0].max(), run.repriced(factors={"reward +2": 0.5}).values[0].max()
+    (np.float64(2.0), np.float64(1.0))
+    """
+    ledger = run.need_ledger("changing rewards")
+    if (reward is None) == (factors is None):
+        raise ValueError("pass one of reward= (a function of state, action and reward) and factors= (by part)")
+    if reward is not None:
+        function, premise = reward, "with changed rewards"
+    else:
+        function = _scaled(ledger, factors or {}, parts)
+        changed = ", ".join(f"{name!r} × {amount(float(factor))}" for name, factor in (factors or {}).items())
+        premise = f"with {changed}"
+
+    def reprice(pairs: NDArray[np.integer[Any]], rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        return amounts_by_function("the new reward", function, pairs, rewards, ledger.n_actions)
+
+    pairs = ledger.lines.cell % (ledger.n_states * ledger.n_actions)
+    paid = ledger.revised(reward=reprice(pairs, ledger.lines.reward))
+    return _changed(run, paid, ~ledger.applied, how, premise, reprice)
+
+
+class Counterfactuals:
+    """Runs derived from a run; each method is documented as a function."""
+
+    as_of = as_of
+    without = without
+    repriced = repriced
+
+
+def _changed(
+    run: Run, ledger: Ledger, deleted: NDArray[np.bool_], how: How, premise: str, reprice: Reprice | None = None
+) -> Run:
+    """The run of a changed ledger, replayed or relearned."""
+    if how not in ("replay", "relearn"):
+        raise ValueError(f"how is 'replay' or 'relearn', not {how!r}")
+    applied = "replayed"
+    if how == "relearn":
+        rule = _rule(run)
+        applied = f"relearned{rule.note}"
+        _check_rule(run.need_ledger("relearning"), rule)
+        source, step_size = _learn_again(ledger, rule, deleted)
+        ledger = ledger.revised(source=source, step_size=step_size)
+    elif deleted.any():
+        steps = np.where(deleted, 0.0, np.broadcast_to(ledger.lines.step_size, len(ledger)))
+        ledger = ledger.revised(step_size=steps)
+    before = run.origin
+    words = " and ".join(one for one in (before.premise, f"{premise} ({applied})") if one)
+    return _from_ledger(run, ledger, premise=words, reprice=_both(before.reprice, reprice))
+
+
+def _from_ledger(
+    run: Run, ledger: Ledger, premise: str | None = None, reprice: Reprice | None = None, **more: Any
+) -> Run:
+    """The run of another ledger, which cannot be resumed; its values are those that the updates give."""
+    now = run.playing.current_origin
+    origin = replace(now, learner=None, snapshot=None, own_values=False)
+    origin = replace(origin, premise=premise or now.premise, reprice=reprice or now.reprice)
+    return run.derived(values=ledger.values(), ledger=ledger, beliefs=None, origin=origin, **more)
+
+
+def _both(first: Reprice | None, second: Reprice | None) -> Reprice | None:
+    """One change of rewards after another."""
+    if first is None or second is None:
+        return first or second
+    return lambda pairs, rewards: second(pairs, first(pairs, rewards))
+
+
+class RelearningRule(NamedTuple):
+    """What a learner decides again when it learns from recorded experience."""
+
+    name: str
+    bootstraps_greedily: bool
+    power: float  # of step sizes by visit count; 0: as recorded
+
+    @property
+    def note(self) -> str:
+        """Says if relearning is replaying."""
+        if self.bootstraps_greedily or self.power:
+            return ""
+        return f", which for {self.name} with a constant step size is the same as replayed"
+
+
+def _rule(run: Run) -> RelearningRule:
+    """The rule of a built-in learner."""
+    settings = run.settings.get("learner", {})
+    learner = LEARNERS.get(settings.get("name", ""))
+    if learner is None:
+        raise ValueError(
+            "relearning needs the rule of a built-in learner; this run has another learner or was built from a custom training "
+            "loop: pass how='replay'"
+        )
+    step_size = from_json(settings.get("step_size", 0.0))
+    power = float(step_size.power) if isinstance(step_size, VisitCount) else 0.0
+    return RelearningRule(learner.__name__, learner.bootstraps_greedily, power)
+
+
+def _check_rule(ledger: Ledger, rule: RelearningRule) -> None:
+    """Raise ``ValueError`` unless learning from everything again gives the recorded updates."""
+    source, step_size = _learn_again(ledger, rule, ~ledger.applied)
+    if not np.array_equal(source, ledger.lines.source) or (step_size != ledger.lines.step_size).any():
+        raise ValueError(
+            f"the recorded updates are not those of {rule.name} with its last settings (they may have changed when training was "
+            "resumed), so this run cannot be relearned: pass how='replay'"
+        )
+
+
+def _learn_again(
+    ledger: Ledger, rule: RelearningRule, deleted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Source and step size of every update when it is learned from again."""
+    source, step_size = np.empty(len(ledger), np.int32), np.empty(len(ledger))
+    tables, tries = ledger.initial_tables().ravel(), np.zeros(ledger.n_cells, np.int64)
+    pairs = ledger.n_states * ledger.n_actions
+    decides = (rule.bootstraps_greedily, rule.power, pairs, ledger.n_actions)
+    relearn(ledger.lines, deleted, *decides, tables, tries, source, step_size)
+    return source, step_size
+
+
+def _checked_episodes(run: Run, episodes: Iterable[int]) -> NDArray[np.int64]:
+    """Numbers of episodes of the run, in order."""
+    if isinstance(episodes, int | np.integer):
+        raise TypeError(f"episodes is a list of numbers of episodes: pass [{episodes}]")
+    last = run.need_ledger("leaving out episodes").n_episodes - 1
+    chosen = np.unique([whole("the number of an episode", one, 0, last) for one in episodes]).astype(np.int64)
+    if len(chosen) == 0:
+        raise ValueError("name at least one episode to leave out")
+    return chosen
+
+
+def _scaled(ledger: Ledger, factors: Mapping[str, float], parts: Mapping[str, RewardFunction] | None) -> RewardFunction:
+    """A reward with factors on some of its parts."""
+    known = _by_reward(ledger) if parts is None else parts
+    for name, factor in factors.items():
+        number(f"the factor of {name!r}", factor)
+        if name not in known:
+            raise ValueError(f"there is no part {name!r} of the reward; the parts are {', '.join(map(repr, known))}")
+    return lambda state, action, reward: (
+        reward + sum((factor - 1.0) * known[name](state, action, reward) for name, factor in factors.items())
+    )
+
+
+def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
+    """The parts of ``run.parts``, as functions."""
+
+    def part(paid: float) -> RewardFunction:
+        return lambda _state, _action, reward: paid if reward == paid else 0.0
+
+    return {name: part(float(amounts[amounts != 0.0][0])) for name, amounts in by_reward(ledger.lines).items()}

@@ -1,0 +1,156 @@
+"""Counterfactual runs: without episodes, with other rewards, replayed and relearned."""
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor.question import QUESTIONS
+
+TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
+LAKE = wf.QLearning(step_size=0.1, discount=0.95, exploration=0.3)
+
+
+@pytest.fixture(scope="module")
+def lake():
+    return wf.train("FrozenLake-v1", LAKE, episodes=1_000, seed=0)
+
+
+def ask_everything(run, state=0):
+    """Every question, with the parameters that some need."""
+    needed = {"change": {"since": 100}, "chance": {"event": "row 3"}, "comparison": {"rollouts": 20}}
+    return {name: run.ask(name, state, **needed.get(name, {})) for name in QUESTIONS}
+
+
+def test_a_corridor_by_hand():
+    """One Monte Carlo episode, rewards 1 and 2: without it, the value is the initial value."""
+    world = wf.worlds.table([[1], [0]], [[1.0], [2.0]], [[False], [True]])
+    run = wf.train(world, wf.MonteCarlo(step_size=0.5, discount=0.8), episodes=1, seed=0)
+    why = run.provenance(0)
+    assert why.value == pytest.approx(1.3)
+    assert why.most_influential() == [(0, pytest.approx(1.3))]
+    assert why.weights @ why.rewards == pytest.approx(1.3), "the account"
+    assert run.without([0]).values[0, 0] == 0.0
+    assert "One episode has no spread" in str(why)
+
+
+def test_an_episode_is_more_than_its_updates():
+    """Updates of 0, of 1 and itself, of 1, at step 0.5: without the last episode the value is 0, so it takes away 0.75."""
+    ledger = wf.Ledger(n_states=1, n_actions=1)
+    ledger.record(0, 0, 0.0, None, step_size=0.5, discount=1.0)
+    ledger.record(0, 0, 1.0, 0, 0, step_size=0.5, discount=1.0)
+    ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    why = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.75]], ledger=ledger).provenance(0)
+    assert why.most_influential() == [(1, 0.75)]
+    assert why.deletion.updates.tolist() == [0.0, 0.25, 0.25], "each alone"
+
+
+@pytest.mark.parametrize("how", ["replay", "relearn"])
+def test_every_question_is_answered_and_says_what_it_is_about(lake, how):
+    other = lake.without([998, 999], how=how)
+    for name, answer in ask_everything(other).items():
+        assert str(answer).startswith(f"Counterfactual: the run without episodes 998, 999 ({how}ed"), name
+        assert answer.to_json()["premise"] in str(answer)
+        assert answer.residual is None, name
+        assert name == "comparison" or answer.badge() is None, name
+    assert "without episodes 998, 999" in repr(other)
+    assert other.as_of(500).intention(0).premise is not None
+    assert other.as_of(500).values.tolist() == lake.as_of(500).values.tolist(), "episodes keep their numbers"
+    with pytest.raises(ValueError, match="cannot be resumed: it is the run without"):
+        wf.train(other, episodes=1)
+
+
+def test_a_counterfactual_run_is_saved_with_its_premise(lake, tmp_path):
+    lake.without([3]).save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run")
+    assert np.array_equal(loaded.tables, lake.without([3]).tables)
+    assert "without episode 3 (replayed)" in repr(loaded)
+    again = loaded.without([5], how="relearn")
+    assert not np.isin(again.ledger.episodes_and_steps()[0][again.ledger.applied], [3, 5]).any()
+    with pytest.raises(ValueError, match="rewards from a function"):
+        lake.repriced(lambda state, action, reward: 2 * reward).save(tmp_path / "other")
+
+
+def test_relearning_equals_replaying_where_nothing_is_decided_again(lake):
+    for learner in (wf.Sarsa(step_size=0.1, discount=0.95), wf.MonteCarlo(step_size=0.1, discount=0.95)):
+        run = wf.train("FrozenLake-v1", learner, episodes=200, seed=1)
+        relearned = run.without([20], how="relearn")
+        assert np.array_equal(relearned.tables, run.without([20]).tables)
+        assert "with a constant step size is the same as replayed" in repr(relearned)
+    assert "the same as replayed" not in repr(lake.without([20], how="relearn"))
+    assert not np.array_equal(lake.without(range(300), how="relearn").tables, lake.without(range(300)).tables)
+
+
+def test_relearning_is_refused_where_the_rule_is_unknown(lake):
+    custom = wf.Run(labels=lake.labels, values=lake.values, ledger=lake.ledger)
+    with pytest.raises(ValueError, match="pass how='replay'"):
+        custom.without([0], how="relearn")
+    assert np.array_equal(custom.without([0]).tables, lake.without([0]).tables)
+    changed = wf.train(lake, wf.Sarsa(step_size=0.1, discount=0.95), episodes=5)
+    settings = {**changed.settings, "learner": {**changed.settings["learner"], "name": "QLearning"}}
+    with pytest.raises(ValueError, match="not those of QLearning"):
+        changed.derived(settings=settings).without([0], how="relearn")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda run: run.without(3), r"pass \[3\]"),
+        (lambda run: run.without([]), "at least one episode"),
+        (lambda run: run.without([1_000]), "from 0 to 999"),
+        (lambda run: run.without([0], how="forget"), "'replay' or 'relearn'"),
+        (lambda run: run.repriced(), "pass one of reward= "),
+        (lambda run: run.repriced(factors={"reward +2": 0.0}), r"the parts are 'reward \+1'"),
+        (lambda run: run.repriced(lambda state, action, reward: float("nan")), "it must be a finite number"),
+    ],
+)
+def test_bad_input_is_explained(lake, wrong, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        wrong(lake)
+
+
+def planted_is_first(run: wf.Run, seed: int, most: int) -> bool:
+    """Make one of the last 5 % of the rewards of a pair wrong by 5 times the range; is its episode ranked first there?"""
+    ledger, dice = run.ledger, np.random.default_rng(seed)
+    best, tries = run.values.argmax(axis=1), ledger.tries()
+    states = [s for s, action in enumerate(best) if 20 <= tries[s, action] <= most]
+    state = int(dice.choice(states))
+    own = np.flatnonzero(ledger.lines.cell == state * ledger.n_actions + best[state])
+    bad = int(dice.choice(own[-max(1, len(own) // 20) :]))
+    rewards = ledger.lines.reward.copy()
+    rewards[bad] += 5.0 * np.ptp(rewards)
+    wrong = ledger.revised(reward=rewards)
+    why = run.derived(values=wrong.values(), ledger=wrong).provenance(state, int(best[state]))
+    return why.most_influential(1)[0][0] == ledger.episodes_and_steps([bad])[0][0]
+
+
+@pytest.mark.parametrize(("world", "learner", "most"), [("Taxi-v4", TAXI, 100), ("FrozenLake-v1", LAKE, 10_000)])
+def test_a_planted_bad_episode_is_ranked_first(world, learner, most):
+    """Taxi's pairs with more updates are left out: at a step size of 0.4, ten later updates leave 1 % of a flaw."""
+    runs = (wf.train(world, learner, episodes=1_000, seed=seed, progress=False) for seed in range(20))
+    assert sum(planted_is_first(run, seed, most) for seed, run in enumerate(runs)) >= 19
+
+
+def test_a_planted_reward_flaw_is_named_and_repricing_flips_the_decision_back():
+    """A shaping reward of 0.3 for bumping into the wall keeps an agent at the start; without it, it leaves."""
+    right = wf.worlds.table(
+        next_state=[[0, 1], [0, 1]], reward=[[0.0, 0.0], [0.0, 1.0]], terminated=[[False, False], [False, True]]
+    )
+    flawed = right.repriced(lambda pairs, rewards: np.where(pairs == 0, 0.3, rewards))
+    learner = wf.QLearning(step_size=0.2, discount=0.9, exploration=0.5)
+    run = wf.train(flawed, learner, episodes=300, seed=0, max_steps=30)
+    assert run.best(0) == 0, "it stays for the shaping"
+    parts = run.parts(0).totals
+    assert max(parts, key=parts.get) == "reward +0.3"
+    fixed = run.repriced(factors={"reward +0.3": 0.0})
+    assert fixed.best(0) == 1
+    change = fixed.change(0, since=run)
+    assert sorted(change.flips) == [(0, 0, 1), (1, 0, 1)]
+    assert "the best action differs in 2 states:" in str(change)
+    assert "  state 0: 'action 1' instead of 'action 0'" in str(change)
+    assert fixed.simulation(0, rollouts=20).value == pytest.approx(0.9), "played with the new rewards"
+
+
+def test_a_change_between_discounts_says_so(lake):
+    other = wf.train("FrozenLake-v1", wf.QLearning(discount=0.5), episodes=50, seed=0)
+    assert "discounts differ (0.95 and 0.5)" in str(lake.change(0, since=other))
+    assert "discounts differ" not in str(lake.change(0, since=lake.without([3])))
