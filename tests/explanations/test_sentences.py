@@ -115,7 +115,7 @@ def test_what_it_has_not_learned_is_called_unknown():
     assert "has never acted" in str(run.intention(2))
     assert "how the episode ends after 'action 0' is unknown (tried 1 time)" in str(run.outcomes(0, 0))
     assert "whether 'terminated' follows 'action 0' is unknown" in str(run.chance(0, 0, event="terminated"))
-    assert "One update has no spread, so the standard error is unknown" in str(run.provenance(0, 0))
+    assert "One episode has no spread, so the standard error is unknown" in str(run.provenance(0, 0))
 
 
 def test_a_tie_is_not_called_better():

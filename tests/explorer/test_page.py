@@ -192,7 +192,7 @@ def test_a_past_episode_is_replayed(site: str, opened: Any, taxi: Run) -> None:
     page = opened(f"{site}#state={LABELS.index(START)}")
     settled(page)
     strip = taxi.provenance(START).by_episode(60)
-    influential = max(strip, key=lambda one: abs(one["influence"]))
+    influential = max(strip, key=lambda one: abs(one["deletion"]))
     page.locator(f"#answer-provenance [data-episode='{influential['episode']}']").press("Enter")
     until(page, f"location.hash.includes('past%3A{influential['episode']}')")
     assert taxi.ledger is not None

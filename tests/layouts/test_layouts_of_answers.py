@@ -220,4 +220,4 @@ def test_no_episode_is_drawn_if_none_is_influential():
     why = run.provenance(36)
     assert not why.most_influential(10)
     assert isinstance(layout_of(why), Lines)
-    assert all(one["influence"] == 0.0 for one in why.by_episode(60))
+    assert all(one["deletion"] == 0.0 for one in why.by_episode(60))
