@@ -172,13 +172,13 @@ def parts_difference(run: wf.Run, state: int, action: int, parts: Floats, learne
     """The largest difference between decomposed Q-values and the parts that the ledger gives afterwards."""
     names = {str(at): column for at, column in enumerate(parts.T)}
     totals = run.parts(state, action, parts=names).totals
-    return float(np.abs(np.array([totals[name] for name in names]) - learned).max())
+    return float(np.abs(np.array([totals[name] for name in names]) - learned).max(initial=0.0))
 
 
 def steps_difference(run: wf.Run, state: int, action: int, learned: Floats) -> float:
     """The largest difference between the chances to act in each step, learned alongside, and those of the timeline."""
     line = run.timeline(state, action, horizon=HORIZON)
-    return float(np.abs(np.append(line.visits.sum(axis=(1, 2)), line.remainder.sum()) - learned).max())
+    return float(np.abs(np.append(line.visits.sum(axis=(1, 2)), line.remainder.sum()) - learned).max(initial=0.0))
 
 
 def reasons(run: wf.Run, state: int, action: int, decomposed: Floats) -> dict[str, float]:
