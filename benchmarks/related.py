@@ -40,10 +40,12 @@ MIN_TRIES = 20
 MAX_KINDS = 12
 TAXI, BLACKJACK = CASES[0].learner, CASES[1].learner
 LAKE = wf.QLearning(step_size=0.1, discount=0.95, exploration=wf.linear(1.0, 0.1, episodes=2_000))
+CLIFF = wf.QLearning(step_size=0.3, discount=0.95, exploration=0.1)
 SMALL = wf.QLearning(step_size=0.1, discount=0.9, exploration=0.2)
 AGENTS: dict[str, tuple[Callable[[], Any], wf.QLearning, int]] = {
     "Taxi": (lambda: "Taxi-v4", TAXI, 5_000),
     "FrozenLake": (lambda: "FrozenLake-v1", LAKE, 5_000),
+    "CliffWalking": (lambda: "CliffWalking-v1", CLIFF, 400),
     "Blackjack": (wf.worlds.blackjack, BLACKJACK, 50_000),
     "random world": (lambda: wf.testing.random_world(0, states=20), SMALL, 2_000),
 }
