@@ -14,6 +14,7 @@ import audits
 import big
 import deep
 import explorer
+import related
 import report
 import starting
 import training
@@ -26,6 +27,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "stepped": ("Training stepped from Python against random steps", training.stepped),
     "audit": ("One row of an audit, Taxi", audits.audit),
     "answers": ("Questions, Taxi", answers.answers),
+    "related": ("Related methods, for docs/related-work.md", related.section),
     "paper": ("The paper's tabular figures", answers.paper),
     "line": ("Memory of an update in the ledger", training.line),
     "deep": ("Belief networks alongside Stable-Baselines3's DQN, on the CPU", deep.section),

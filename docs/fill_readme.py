@@ -18,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PLACE = re.compile(r"(<!-- (\w+): (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -135,6 +137,66 @@ def taxi(file: Path) -> str:
     return "\n".join([*lines, ""])
 
 
+def related(file: Path) -> str:
+    """A table of the comparison with related methods: `benchmarks/related.json#visits` is one of RELATED."""
+    path, _, part = str(file).partition("#")
+    agents = json.loads(Path(path).read_text())["agents"]
+    first, cells = RELATED[part]
+    head = [f"| {first} | {' | '.join(agents)} |", "| --- " * (1 + len(agents)) + "|"]
+    rows = [cells(agent) for agent in agents.values()]
+    lines = [f"| {name} | {' | '.join(str(row.get(name, '')) for row in rows)} |" for name in rows[0]]
+    return "\n".join([*head, *lines, ""])
+
+
+def _off(share: float) -> str:
+    """A relative difference; rounding error is 0."""
+    return "0" if share < 1e-9 else f"{share:.2g}" if share < 0.001 else f"{share:.1%}".replace("%", " %")
+
+
+def _sizes(agent: dict[str, Any]) -> dict[str, str]:
+    asked = {"episodes": f"{agent['episodes']:,}", "updates": f"{agent['updates']:,}"}
+    return asked | {"state-action pairs": f"{agent['pairs']:,}", "questions": str(agent["questions"])}
+
+
+def _visits(agent: dict[str, Any]) -> dict[str, str]:
+    known = {name: row for name, row in agent["methods"].items() if "off_exact" in row}
+    return {name: f"{_off(row['off_account'])} / {_off(row['off_exact'])}" for name, row in known.items()}
+
+
+def _same(agent: dict[str, Any]) -> dict[str, str]:
+    return {"`parts` and reward decomposition": f"{agent['off_parts']:.0e}", "`timeline` and temporal decomposition": f"{agent['off_timeline']:.0e}"}  # fmt: skip
+
+
+def _reasons(agent: dict[str, Any]) -> dict[str, str]:
+    found = {f"reasons by {name}": f"{mean:.1f}" for name, mean in agent["reasons"].items()}
+    return {"parts of the reward": str(agent["n_parts"]), **found}
+
+
+def _salient(agent: dict[str, Any]) -> dict[str, str]:
+    features = ", ".join(f"{name} {count}" for name, count in agent["salient"].items() if count)
+    return {"the most salient feature, times": features or "one feature only: no answer"}
+
+
+def _costs(agent: dict[str, Any]) -> dict[str, str]:
+    def told(row: dict[str, float]) -> str:
+        asked = "< 0.01" if row["question"] < 0.01 else f"{row['question']:.2g}"
+        return f"{row['update']:.2g} µs, {asked} ms, {row['bytes'] / 1e6:.2g} MB"
+
+    return {name: told(row) for name, row in agent["costs"].items()}
+
+
+#: By name: the first head cell of a table of the comparison, and the cells of one agent by row.
+RELATED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, str]]]] = {
+    "agents": ("", _sizes),
+    "values": ("sum, off the Q-value by", lambda agent: {name: _off(row["off_value"]) for name, row in agent["methods"].items()}),
+    "visits": ("visits, off the agent's account / the exact ones", _visits),
+    "same": ("largest difference", _same),
+    "reasons": ("on average", _reasons),
+    "salient": ("", _salient),
+    "costs": ("an update, a question, memory", _costs),
+}  # fmt: skip
+
+
 def questions(folder: Path) -> str:
     """The list of questions, one line each, with links to their pages in a folder."""
     from whatfor.asking import QUESTIONS
@@ -201,6 +263,7 @@ KINDS = {
     "table": table,
     "calibration": calibration,
     "taxi": taxi,
+    "related": related,
     "questions": questions,
     "question": question,
 }

@@ -1,5 +1,6 @@
 """The pages show what a reader will get."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -111,6 +112,50 @@ def test_the_calibration_says_what_the_page_says():
             assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
     wrong = [100 * row["differs"] for row in result["settings"].values()]
     assert f"measured: [{min(wrong):.1f} % to {max(wrong):.1f} %]" in (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def related(monkeypatch):
+    """The comparison with related methods, as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("related")
+
+
+@pytest.mark.parametrize("name", ["Taxi", "FrozenLake", "CliffWalking", "Blackjack", "random world"])
+def test_related_methods_on_the_agents_own_updates_are_the_same_recursion(related, name):
+    found = related.compare(name, scale=100)
+    assert found["off_parts"] < 1e-12
+    assert found["off_timeline"] < 1e-12
+    assert found["methods"]["SR on the agent's updates (belief map)"]["off_account"] < 1e-12
+    assert all(found["methods"][method]["off_value"] < 1e-12 for method in ("reward decomposition", "temporal decomposition", "whatfor"))  # fmt: skip
+    assert found["methods"]["SR of the behaviour, own step sizes"]["off_account"] > 0.01, "another estimate"
+
+
+def test_the_page_on_related_work_says_what_was_measured():
+    agents = json.loads((ROOT / "benchmarks" / "related.json").read_text())["agents"]
+    off = {name: {method: row.get("off_exact") for method, row in agent["methods"].items()} for name, agent in agents.items()}  # fmt: skip
+    assert all(
+        row["300 rollouts"] <= min(far for far in row.values() if far is not None) + 1e-12 for row in off.values()
+    )
+    better = [name for name, row in off.items() if row["SR of the greedy policy, own step sizes"] < row["whatfor"]]
+    assert better == ["Blackjack"], "a successor representation can be better than the agent's own belief (Blackjack)"
+    assert max(off[name]["one rollout"] for name in ("Taxi", "CliffWalking")) < 1e-9, (
+        "one is enough where the environment is deterministic"
+    )
+    adds_up = {name: agent["methods"]["SR on the agent's updates (belief map)"]["off_value"] < 1e-9 for name, agent in agents.items()}  # fmt: skip
+    assert [name for name, so in adds_up.items() if so] == ["Taxi", "CliffWalking"], (
+        "where the reward depends on the pair alone"
+    )
+    sizes = {name: agent["costs"] for name, agent in agents.items()}
+    assert sizes["FrozenLake"]["SR"]["bytes"] < 0.1 * sizes["FrozenLake"]["whatfor"]["bytes"], "far smaller"
+    assert agents["FrozenLake"]["n_parts"] == 1
+    reasons = agents["CliffWalking"]["reasons"]
+    assert reasons["state-action pairs"] > 10 * reasons["parts of the reward"], "one stands for many"
+
+
+def test_the_page_on_related_work_names_every_question():
+    text = (ROOT / "docs" / "related-work.md").read_text().partition("## Who asked first")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| \[(\w+)\]", text, re.MULTILINE) == [*QUESTIONS], "in their order"
 
 
 def keys_of(name):
