@@ -98,14 +98,20 @@ class Playing:
     @property
     def discount(self) -> float:
         """The discount of training."""
-        learner = self.settings.get("learner", {})
-        if "discount" in learner:
-            return float(learner["discount"])
-        if self.ledger is None:
-            raise ValueError("the discount of this run is unknown: it has no ledger, and its settings have no discount")
-        discounts = np.unique(self.ledger.lines.discount)
-        if len(discounts) != 1:
-            raise ValueError("this run was trained with several discounts, so its policy cannot be played with one")
+        if self.ledger is not None and len(self.ledger):
+            discounts = np.unique(self.ledger.lines.discount).tolist()
+        else:
+            learners = (self.settings.get("learner", {}), *self.settings.get("earlier_learners", ()))
+            discounts = sorted({float(one["discount"]) for one in learners if "discount" in one})
+        if not discounts:
+            raise ValueError(
+                "the discount of this run is unknown: pass ledger= to Run, or settings={'learner': {'name': ..., 'discount': ...}}"
+            )
+        if len(discounts) > 1:
+            raise ValueError(
+                f"this run was trained with several discounts ({', '.join(f'{one:g}' for one in discounts[:3])}{', ...' if len(discounts) > 3 else ''}), "
+                "so its policy cannot be played with one: train a new run with one discount"
+            )
         return float(discounts[0])
 
     # -- worlds ----------------------------------------------------------------------------

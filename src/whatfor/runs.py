@@ -21,6 +21,7 @@ from whatfor.explanations.intention import Intention
 from whatfor.explanations.methods import QuestionMethods
 from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
+from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
@@ -71,9 +72,8 @@ class Run(QuestionMethods):
 
     def __repr__(self) -> str:
         updates = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
-        episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
-        learner = self.settings.get("learner", {}).get("name", "custom loop")
-        return f"Run({learner}, {count(episodes, 'episode')}, {updates}, engine={self.engine!r})"
+        episodes = "episodes not counted" if self.n_episodes is None else count(self.n_episodes, "episode")
+        return f"Run({learner_names(self.settings)}, {episodes}, {updates}, engine={self.engine!r})"
 
     # -- data ------------------------------------------------------------------------------
 
@@ -81,6 +81,13 @@ class Run(QuestionMethods):
     def values(self) -> NDArray[np.float64]:
         """(S, A) The learner's own values; the mean if it has several tables."""
         return np.asarray(self.tables[0] if len(self.tables) == 1 else self.tables.mean(axis=0))
+
+    @property
+    def n_episodes(self) -> int | None:
+        """The number of episodes of training; None: not counted."""
+        if self.ledger is None and not len(self.history):
+            return None
+        return len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
 
     @property
     def engine(self) -> str:

@@ -353,12 +353,70 @@ def test_a_time_limit_is_terminal_only_on_request():
 # -- resuming with other settings ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["seed", "bins", "bounds", "max_steps", "replay"])
-def test_settings_of_a_run_cannot_be_changed_on_resuming(name):
-    run = wf.train("FrozenLake-v1", episodes=2, seed=0)
-    values = {"seed": 1, "bins": 3, "bounds": [(0, 1)], "max_steps": 5, "replay": wf.Replay()}
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", 1),
+        ("bins", 3),
+        ("bounds", [(0, 1)]),
+        ("max_steps", 5),
+        ("replay", wf.Replay()),
+        ("time_limit", "nonsense"),
+        ("time_limit", "bootstrap"),
+        ("engine", "python"),
+        ("record", True),
+    ],
+)
+def test_settings_of_a_run_cannot_be_changed_on_resuming(name, value):
+    run = wf.train("FrozenLake-v1", episodes=2, seed=0, record=False)
     with pytest.raises(ValueError, match=f"{name}= was set when this run was started"):
-        wf.train(run, episodes=2, **{name: values[name]})
+        wf.train(run, episodes=2, **{name: value})
+
+
+class Custom:
+    """A learner that is not built in; it learns nothing."""
+
+    exploration, discount, n_tables, order, supports_replay = 0.1, 0.9, 1, "forwards", False
+
+    def start(self, n_states, n_actions, *, ledger, generator):
+        inner = wf.QLearning(step_size=0.0).start(n_states, n_actions, ledger=ledger, generator=generator)
+
+        class Agent:
+            tables = inner.tables
+
+            def __getattr__(self, name):
+                return getattr(inner, name)
+
+        return Agent()
+
+
+def test_a_run_that_cannot_be_resumed_says_why():
+    run = wf.train("FrozenLake-v1", episodes=20, seed=0)
+    with pytest.raises(ValueError, match=r"it is an earlier time of another run \(as_of\); resume that run"):
+        wf.train(run.as_of(10), episodes=3)
+    with pytest.raises(ValueError, match="'q' is not a learner: pass"):
+        wf.train(run, "q", episodes=3)
+    with pytest.raises(ValueError, match="Custom is not one of the built-in learners; train a new run"):
+        wf.train(wf.train("FrozenLake-v1", Custom(), episodes=2, seed=0), episodes=3)
+    with pytest.raises(ValueError, match="it was built from a custom training loop; continue that loop"):
+        wf.train(wf.Run(labels=run.labels, values=run.values, ledger=run.ledger), episodes=3)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_run_of_two_discounts_is_not_played_with_one(record, tmp_path):
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.95), episodes=20, seed=0, record=record)
+    more = wf.train(run, wf.Sarsa(discount=0.5), episodes=20)
+    more.save(tmp_path / "run")
+    for resumed in (more, wf.load(tmp_path / "run")):
+        assert repr(resumed).startswith("Run(QLearning, then Sarsa, 40 episodes")
+        assert [one["until"] for one in resumed.settings["earlier_learners"]] == [20]
+        with pytest.raises(ValueError, match=r"several discounts \(0.5, 0.95\)"):
+            resumed.simulation(0, rollouts=5)
+    assert run.simulation(0, rollouts=5).discount == 0.95
+    if record:
+        assert more.as_of(20).simulation(0, rollouts=5).discount == 0.95
+    again = wf.train(more, episodes=5)
+    assert again.settings["learner"]["name"] == "Sarsa"
 
 
 def test_exploration_may_change_on_resuming(tmp_path):
