@@ -27,6 +27,8 @@ def exploration_in(text: str) -> Any:
     if len(parts) != 3:
         raise ValueError(f'--exploration {text!r}: write e.g. "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)"')
     if found[1] == "linear":
+        if not parts[2].is_integer():  # infinite and NaN are not
+            raise ValueError(f"--exploration {text!r}: the number of episodes, {parts[2]:g}, must be a whole number")
         return linear(parts[0], parts[1], episodes=int(parts[2]))
     return exponential(parts[0], parts[1], decay=parts[2])
 

@@ -25,7 +25,7 @@ from whatfor.ledger import Ledger
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.training.places import place_of, remake_env, remake_place
 from whatfor.training.session import Place, Session, Snapshot
-from whatfor.worlds.adapter import Enter
+from whatfor.worlds.adapter import Enter, check_enter
 from whatfor.worlds.gymnasium import time_limit
 from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
@@ -166,8 +166,11 @@ class Playing:
 
     # -- futures ---------------------------------------------------------------------------
 
-    def simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
-        """Rollouts of the greedy policy."""
+    def simulated(
+        self, env: Any, rollouts: int, seed: int, enter: Enter | None, *, fewest: int = 2
+    ) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy; an interval needs 2."""
+        whole("rollouts", rollouts, fewest)
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
         if self.plays_network:
             assert self.beliefs is not None
@@ -196,8 +199,7 @@ class Playing:
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
-        if whole("episodes", episodes) < 1:
-            raise ValueError(f"episodes is {episodes}; play at least one")
+        whole("episodes", episodes, 1)
         check_limit("rollouts", episodes, "this evaluation")
         seed = whole("seed", seed, 0)
         if self.plays_network:
@@ -223,12 +225,12 @@ class Playing:
     def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One episode of a network; ``at=None``: from the start of an episode."""
         assert self.agent is not None
-        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
+        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=check_enter(enter))
         return play_episode(player, self.environment(env))
 
     def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode of a table."""
-        simulated = self.simulated(env, 1, seed, enter)
+        simulated = self.simulated(env, 1, seed, enter, fewest=1)
         return first_episode(simulated.rollouts(at, action), simulated.labels, limit_is_terminal=self.limit_is_terminal)
 
 

@@ -109,6 +109,16 @@ def test_an_environment_that_fails_leaves_the_run_so_far(mood, learner, replay, 
     assert_usable(run, tmp_path)
 
 
+@pytest.mark.parametrize(("result", "said"), [((0, 0.0, False, {}), "4"), (None, "NoneType")])
+def test_a_step_must_return_5_values(result, said):
+    class Old(Moody):
+        def step(self, action):
+            return result
+
+    with pytest.raises(wf.TrainingStopped, match=rf"must return 5 values \(observation, .*\), not {said}"):
+        wf.train(Old(), episodes=2, seed=0)
+
+
 def test_an_environment_that_fails_at_once_leaves_an_empty_run(tmp_path):
     class Broken(Moody):
         def reset(self, *, seed=None, options=None):
@@ -505,8 +515,20 @@ def test_questions_with_unknown_names_list_the_choices():
         run.intention(500)
     with pytest.raises(ValueError, match="no action 'fly'; the actions are south, north"):
         run.intention(0, "fly")
-    with pytest.raises(ValueError, match="episodes is 0; play at least one"):
+    with pytest.raises(ValueError, match="episodes is 0; it must be a whole number of at least 1"):
         run.evaluate(0)
+    for since in ("x", 1.5, True):
+        with pytest.raises(ValueError, match=f"since is {since!r}; it must be a whole number"):
+            run.change(0, since=since)
+    with pytest.raises(ValueError, match=r"parts must be a dictionary of names and functions .*not \[1\]"):
+        run.parts(0, parts=[1])
+    for play in (run.simulation, run.comparison, run.episode):
+        with pytest.raises(ValueError, match=r"enter must be a function .*, not 3"):
+            play(0, enter=3)
+    for rollouts in (0, 1):
+        for play in (run.simulation, run.comparison):
+            with pytest.raises(ValueError, match=f"rollouts is {rollouts}; it must be a whole number of at least 2"):
+                play(0, rollouts=rollouts)
     unrecorded = wf.train("Taxi-v4", episodes=2, seed=0, record=False)
     with pytest.raises(ValueError, match=r"needs the ledger.*record=True"):
         unrecorded.intention(0)
