@@ -67,22 +67,27 @@ def environment_in(id: str, options: Sequence[str]) -> Any:
 
 def concepts_in(text: str) -> Any:
     """Import the concepts and endings of a deep run from ``module:NAME``; the current folder is searched too."""
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")
+    try:
+        return getattr(import_module("--cells", module), name)
+    except AttributeError:
+        raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None
+
+
+def import_module(flag: str, module: str) -> Any:
+    """Import a module that a flag names; the current folder is searched too."""
     import importlib
     import os
     import sys
 
-    module, colon, name = text.partition(":")
-    if not colon or not module or not name:
-        raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")
     sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), name)
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"--cells {text}: there is no module {error.name!r}; run the command in its folder, or install it"
+            f"{flag} {module}: there is no module {error.name!r}; run the command in its folder, or install it"
         ) from None
-    except AttributeError:
-        raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None
     finally:
         sys.path.pop(0)
-    return found

@@ -187,8 +187,10 @@ def _train(
         error = OverflowError("values are no longer finite: the rewards are too large")
     stopped = None
     if error is not None:
-        what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
-        stopped = f"{one_line(what, 1_000)} in episode {done + len(history)} of {done + episodes}"
+        under_way = min(done + played.episodes + (not played.running), done + episodes)  # counted from 1
+        where = f"in episode {under_way:,} of {done + episodes:,}"
+        what = one_line(f"{type(error).__name__}: {error}", 1_000)
+        stopped = f"interrupted {where}" if isinstance(error, KeyboardInterrupt) else f"{where}: {what}"
     if session.ledger is not None:
         session.ledger.freeze()
     run = Run(
@@ -212,6 +214,6 @@ def _train(
         diverged = not np.isfinite(run.tables).all()
         use = "its history can be read" if diverged else "it can be explained, saved and resumed"
         raise TrainingStopped(
-            f"training stopped, {stopped}. The run so far is this error's .run: {use}", run
+            f"training stopped {stopped}. The run so far is in the exception's attribute `run`: {use}", run
         ) from error
     return run

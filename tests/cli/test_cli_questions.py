@@ -55,6 +55,8 @@ def test_every_question(whatfor, taxi, flags):
         (("--before", "row 4"), "--before needs --event"),
         (("--question", "chance"), "--question chance needs --event"),
         (("--question", "change"), "--question change needs --since"),
+        (("--question", "changes"), "Did you mean 'change'?"),
+        (("--question", "None"), "there is no question 'None'; the questions are intention, contrast, "),
         (
             ("--event", "row 4", "--question", "parts"),
             "--event selects the question chance; it cannot be combined with --question parts",

@@ -124,7 +124,7 @@ def test_an_environment_that_fails_at_once_leaves_an_empty_run(tmp_path):
         def reset(self, *, seed=None, options=None):
             raise RuntimeError("no power")
 
-    with pytest.raises(wf.TrainingStopped, match="RuntimeError: no power in episode 0 of 10") as stopped:
+    with pytest.raises(wf.TrainingStopped, match="stopped in episode 1 of 10: RuntimeError: no power") as stopped:
         wf.train(Broken(), episodes=10, seed=0)
     assert (len(stopped.value.run.history), len(stopped.value.run.ledger)) == (0, 0)
     stopped.value.run.save(tmp_path / "run")

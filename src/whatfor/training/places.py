@@ -142,7 +142,7 @@ def remake_env(recipe: dict[str, Any]) -> Any:
             return _env_from(recipe)
         except Exception as error:  # any class: the options come from a file
             raise ValueError(
-                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
+                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium (in the shell: add --module NAME), or pass env="
             ) from error
     raise ValueError(
         f"the world of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env="
