@@ -12,6 +12,7 @@ import tyro
 
 import whatfor.explanations  # noqa: F401 - registers the questions
 from whatfor.question import QUESTIONS, Parameter, Question, question_of
+from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.explanation import Explanation
@@ -111,8 +112,15 @@ def answer(run: Run, flags: Any) -> Explanation:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
     if flags.as_of is not None and (since := parameters.get("since")) is not None and since > flags.as_of:
-        raise ValueError(f"--since {since} is later than --as-of {flags.as_of}; give an earlier episode")
+        raise ValueError(f"--since {since:,} is later than --as-of {flags.as_of:,}; give an earlier episode")
+    check_time("since", parameters.get("since"), run)
     return question.ask(run, flags.state, flags.action, **parameters)
+
+
+def check_time(flag: str, episodes: int | None, run: Run) -> None:
+    """Raise ``ValueError`` if a flag names a time after the end of training."""
+    if episodes is not None and run.ledger is not None and episodes > run.ledger.n_episodes:
+        raise ValueError(f"--{flag} is {episodes:,}; the run has {count(run.ledger.n_episodes, 'episode')}")
 
 
 def _missing_flag(parameter: Parameter) -> str:

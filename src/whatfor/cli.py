@@ -256,7 +256,12 @@ def _load(run: str, as_of: int | None, cells: str | None, module: str | None) ->
     if module is not None:
         import_module("--module", module)
     loaded = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
-    return loaded if as_of is None else loaded.as_of(as_of)
+    if as_of is None:
+        return loaded
+    from whatfor.asking import check_time
+
+    check_time("as-of", as_of, loaded)
+    return loaded.as_of(as_of)
 
 
 def paper(

@@ -23,6 +23,7 @@ from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.text import count
 from whatfor.training.places import place_of, remake_env, remake_place
 from whatfor.training.session import Place, Session, Snapshot
 from whatfor.worlds.adapter import Enter, check_enter
@@ -144,11 +145,13 @@ class Playing:
             else:
                 place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), **limits)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise ValueError(f"the run's settings do not describe a world: {type(error).__name__} {error}") from error
+            raise ValueError(
+                f"the run's settings do not describe an environment: {type(error).__name__} {error}"
+            ) from error
         if (place.labels.n_states, place.labels.n_actions) != self.values.shape:
             raise ValueError(
-                f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
-                f"this world {place.labels.n_states} and {place.labels.n_actions}"
+                f"the run has {count(self.labels.n_states, 'state')} and {count(self.labels.n_actions, 'action')}, and this environment has "
+                f"{count(place.labels.n_states, 'state')} and {count(place.labels.n_actions, 'action')}: pass the environment of the run as env="
             )
         if env is None:
             self._place = place

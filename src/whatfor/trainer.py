@@ -76,7 +76,7 @@ def train(
     """
     episodes = whole("episodes", episodes)
     if episodes < 0:
-        raise ValueError(f"episodes is {episodes}; it cannot be negative")
+        raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
         fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps}
         fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}

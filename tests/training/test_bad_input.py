@@ -15,6 +15,7 @@ import pytest
 from gymnasium import spaces
 
 import whatfor as wf
+from whatfor.question import layout_of
 from whatfor.training import watch
 
 STEP = {"step_size": 0.5, "discount": 0.9}
@@ -202,7 +203,7 @@ def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
     ("learner", "settings", "message"),
     [
         (wf.LambdaReturns(lambda_=1.5), {}, r"lambda_ is 1.5; it must lie in \[0, 1\]"),
-        (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5 in episode 0; .*\[0, 1\]"),
+        (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5; it is a probability and must lie in \[0, 1\]"),
         (
             wf.QLearning(exploration=wf.linear(1, -1, episodes=10)),
             {"episodes": 20},
@@ -240,7 +241,11 @@ def test_invalid_settings_are_refused(learner, settings, message):
     ("world", "settings", "message"),
     [
         (lambda: "CartPole-v1", {}, r"observations are continuous .*bins=10.*bounds=\[\(low, high\), ...\]"),
-        (lambda: "CartPole-v1", {"bins": (4, 4)}, "bins has length 2, but observations have 4 dimensions"),
+        (
+            lambda: "CartPole-v1",
+            {"bins": (4, 4)},
+            "bins has length 2, but observations have 4 dimensions: pass 4 numbers, or one for all",
+        ),
         (lambda: "CartPole-v1", {"bins": 3}, r"observation\[1\] has no finite bounds.*bounds="),
         (lambda: "MountainCar-v0", {"bins": (3, 3, 3)}, "bins has length 3, but observations have 2 dimensions"),
         (lambda: "MountainCar-v0", {"bins": 0}, "bins"),
@@ -248,7 +253,7 @@ def test_invalid_settings_are_refused(learner, settings, message):
         (
             lambda: "MountainCar-v0",
             {"bins": 3, "bounds": [(0, 1)]},
-            "bounds has length 1, but observations have 2 dimensions",
+            r"bounds has length 1, but observations have 2 dimensions: pass 2 \(low, high\) pairs",
         ),
         (lambda: "MountainCar-v0", {"bins": 3, "bounds": [(1, 0), (0, 1)]}, "low must be less than high"),
         (
@@ -290,8 +295,8 @@ def test_bins_may_be_a_numpy_number():
         ({"state": -1}, "state -1 is out of range"),
         ({"action": 2}, "action 2 is out of range: this ledger has actions 0 to 1"),
         ({"action": -1}, "action -1 is out of range"),
-        ({"next_state": 3}, "state 3 is out of range"),
-        ({"next_action": 2}, "action 2 is out of range"),
+        ({"next_state": 3}, "next_state 3 is out of range"),
+        ({"next_action": 2}, "next_action 2 is out of range"),
         ({"next_action": None}, "next_action is missing"),
         ({"table": 1}, "table 1 is out of range: this ledger has 1; pass n_tables="),
         ({"state": 0.5}, "0.5|integer"),
@@ -302,7 +307,7 @@ def test_bins_may_be_a_numpy_number():
         ({"step_size": math.nan}, r"step_size is nan; it must lie in \[0, 1\]"),
         ({"discount": 1.01}, r"discount is 1.01; it must lie in \[0, 1\]"),
         ({"lambda_": 2.0}, r"lambda_ is 2.0; it must lie in \[0, 1\]"),
-        ({"ending": "won"}, "next_state=None"),
+        ({"ending": "won"}, "next_state=None.*record it like any other step"),
         ({"origin": 3}, "order='replayed'"),
         ({"next_state": None, "ending": "won", "origin": 3}, "order='replayed'"),
     ],
@@ -507,6 +512,9 @@ def test_another_learner_or_world_is_refused_or_adds_up():
     assert refused | adds_up == set(results), results
     assert refused >= {"double q", "counted", "monte carlo", "sarsa with replay", "as many pairs"}
     assert refused >= {name for name in results if "world" in name}
+    assert "and this learner in this environment has 6,000: resume it with" in results["double q"][1]
+    assert "it has 1 table and is recorded forwards, and this learner has 1 table" in results["monte carlo"][1]
+    assert "16 states and 4 actions: pass the environment of the run as env=" in results["smaller world"][1]
 
 
 def test_questions_with_unknown_names_list_the_choices():
@@ -532,3 +540,16 @@ def test_questions_with_unknown_names_list_the_choices():
     unrecorded = wf.train("Taxi-v4", episodes=2, seed=0, record=False)
     with pytest.raises(ValueError, match=r"needs the ledger.*record=True"):
         unrecorded.intention(0)
+    with pytest.raises(ValueError, match=r"'\(0, 0, 0\)' has 3 numbers; a state has 4"):
+        run.intention("(0, 0, 0)")
+    with pytest.raises(ValueError, match="player is a number from 0 to 31"):
+        wf.worlds.blackjack().labels.index("player 99, dealer 2, no usable ace")
+    with pytest.raises(
+        ValueError, match=r"needs 7[0-9.]+ GiB, and the limit is 8 GiB\. To allow it, set WHATFOR_MAX_BYTES="
+    ):
+        run.timeline(0, horizon=16_000_000)
+    with pytest.raises(ValueError, match="intention has only one picture: leave out show="):
+        layout_of(run.intention(0), show="parts")
+    nowhere = wf.Run(labels=run.labels, values=run.values, settings=run.settings | {"learner": {"name": "mine"}})
+    with pytest.raises(ValueError, match="the discount of this run is unknown: pass ledger= to Run, or settings="):
+        nowhere.simulation(0)
