@@ -108,11 +108,11 @@ def calibration(file: Path) -> str:
         lags = row["verdicts"].get("lags", 0) / row["judged"]
         off = f"{row['rare_off']:+.3f} ± {2 * row['rare_error']:.3f}" if row["rare"] else ""
         lines.append(
-            f"| {name} | {row['judged']:,} | {row['differs']:.1%} | {low:.1%} to {high:.1%} | {lags:.1%} | {row['rare']:,} | {off} |"
+            f"| {name} | {row['judged']:,} | {100 * row['differs']:.1f} % | {100 * low:.1f} % to {100 * high:.1f} % | {100 * lags:.1f} % | {row['rare']:,} | {off} |"
         )
     episodes = ", ".join(f"{count:,} episodes ({kind})" for kind, count in result["episodes"].items())
-    told = f"{result['seeds']} seeds each; {episodes}; stated rate {result['rate']:.0%}; off by: mean and two standard errors."
-    return "\n".join([*lines, "", told, ""])
+    note = f"{result['seeds']} seeds each; {episodes}; stated rate {100 * result['rate']:.0f} %; off by: mean and two standard errors."
+    return "\n".join([*lines, "", note, ""])
 
 
 def taxi(file: Path) -> str:
@@ -232,8 +232,10 @@ def question(name: Path) -> str:
     if one.shows:
         shows = ", ".join(f"`{what}`" for what in one.shows)
         lines += [f"Other pictures (`--show` in the shell, `wf.draw(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
-    needs = " and ".join(NEEDS[need] for need in sorted(one.needs)) or "any run"
-    return "\n".join([*lines, f"Needs {needs}.", ""])
+    needs = [NEEDS[need] for need in sorted(one.needs)]
+    if not one.needs & {"endings", "updates"} and one.name != "simulation":  # a simulation asks no beliefs
+        needs.append("a run with a ledger, or a belief network")
+    return "\n".join([*lines, f"Needs {' and '.join(needs)}.", ""])
 
 
 def modules(folder: Path) -> str:

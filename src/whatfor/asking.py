@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field, make_dataclass
+from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Optional, get_args, get_type_hints
 
 import tyro
 
 import whatfor.explanations  # noqa: F401 - registers the questions
 from whatfor.question import QUESTIONS, Parameter, Question, question_of
+from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.explanation import Explanation
@@ -31,7 +34,7 @@ def flags_type(*, drawn: bool = False) -> Any:
     fields: list[Any] = [
         ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
         _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
-        _optional("question", Literal[tuple(QUESTIONS)], "The question; by default the intention."),
+        _choice("question", QUESTIONS, "The question; by default the intention."),
     ]
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
@@ -41,9 +44,9 @@ def flags_type(*, drawn: bool = False) -> Any:
         fields.append(_optional(flag, int if first.kind == "number" else str, help, metavar))
     if drawn:
         options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
-        every = tuple(dict.fromkeys(one for pictures in options.values() for one in pictures))
+        every = dict.fromkeys(one for pictures in options.values() for one in pictures)
         help = "; ".join(f"for {name}: {', '.join(pictures)}" for name, pictures in options.items())
-        fields.append(_optional("show", Literal[every], f"Which picture; {help}."))
+        fields.append(_choice("show", every, f"Which picture; {help}."))
     fields.append(_optional("as_of", int, "Ask the agent as it was after this many episodes."))
     return Annotated[make_dataclass("Flags", fields, frozen=True), tyro.conf.arg(name="")]
 
@@ -53,10 +56,10 @@ def _pictures(question: Question) -> tuple[str, ...]:
     return get_args(hints["show"]) if "show" in hints else ()
 
 
-def check_show(explanation: Explanation, show: str | None) -> None:
+def check_show(explanation: Explanation, show: str) -> None:
     """Raise ``ValueError`` if an answer does not have the picture that --show selects."""
     question = question_of(explanation)
-    if show is not None and show not in (pictures := _pictures(question)):
+    if show and show not in (pictures := _pictures(question)):
         raise ValueError(
             f"--show {show} is not for --question {question.name}"
             + (f"; its pictures are {', '.join(pictures)}" if pictures else ", which has only one picture")
@@ -67,29 +70,38 @@ def _flag(kind: Any, help: str, **more: Any) -> Any:
     return Annotated[kind, tyro.conf.arg(help=help, **more)]
 
 
-def _optional(name: str, kind: Any, help: str, metavar: str = "") -> tuple[str, Any, Any]:
-    choices = f"{{{','.join(get_args(kind))}}}" if get_args(kind) else "INT"
-    flag = _flag(Optional[kind], help, metavar=metavar or choices, help_behavior_hint="")  # noqa: UP045
-    return name, flag, field(default=None)
+def _optional(name: str, kind: Any, help: str, metavar: str = "INT") -> tuple[str, Any, Any]:
+    return name, _flag(Optional[kind], help, metavar=metavar, help_behavior_hint=""), field(default=None)  # noqa: UP045
 
 
-def answer(run: Run, asked: Any) -> Explanation:
+def _choice(name: str, choices: Iterable[str], help: str) -> tuple[str, Any, Any]:
+    """An optional flag with these choices; not an optional Literal, of which tyro makes "None" a choice."""
+    return name, _flag(str, help, metavar=f"{{{','.join(choices)}}}", help_behavior_hint=""), field(default="")
+
+
+def answer(run: Run, flags: Any) -> Explanation:
     """The answer to the question that the flags select; some flags select their question without --question."""
-    flags = shared_flags()
-    given = {flag: value for flag in flags if (value := getattr(asked, flag)) is not None}
-    implied = {question.name: flag for flag in given for question, one in flags[flag] if one.selects}
+    takers_of = shared_flags()
+    values = {flag: value for flag in takers_of if (value := getattr(flags, flag)) is not None}
+    if flags.question and flags.question not in QUESTIONS:
+        close = get_close_matches(flags.question, QUESTIONS, n=1)
+        raise ValueError(
+            f"there is no question {flags.question!r}; the questions are {', '.join(QUESTIONS)}."
+            + (f" Did you mean {close[0]!r}?" if close else "")
+        )
+    implied = {question.name: flag for flag in values for question, one in takers_of[flag] if one.selects}
     if len(implied) > 1:
         one, other = list(implied.values())[:2]
         raise ValueError(f"--{one} and --{other} select different questions; give one of them")
     for name, flag in implied.items():
-        if asked.question not in (None, name):
+        if flags.question not in ("", name):
             raise ValueError(
-                f"--{flag} selects the question {name}; it cannot be combined with --question {asked.question}"
+                f"--{flag} selects the question {name}; it cannot be combined with --question {flags.question}"
             )
-    question = QUESTIONS[next(iter(implied), asked.question or "intention")]
+    question = QUESTIONS[next(iter(implied), flags.question or "intention")]
     parameters: dict[str, Any] = {}
-    for flag, value in given.items():
-        takers = {taker.name: (taker, parameter) for taker, parameter in flags[flag]}
+    for flag, value in values.items():
+        takers = {taker.name: (taker, parameter) for taker, parameter in takers_of[flag]}
         if question.name not in takers:
             taker, _ = next(iter(takers.values()))
             if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
@@ -99,9 +111,16 @@ def answer(run: Run, asked: Any) -> Explanation:
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
-    if asked.as_of is not None and (since := parameters.get("since")) is not None and since > asked.as_of:
-        raise ValueError(f"--since {since} is later than --as-of {asked.as_of}; give an earlier episode")
-    return question.ask(run, asked.state, asked.action, **parameters)
+    if flags.as_of is not None and (since := parameters.get("since")) is not None and since > flags.as_of:
+        raise ValueError(f"--since {since:,} is later than --as-of {flags.as_of:,}; give an earlier episode")
+    check_time("since", parameters.get("since"), run)
+    return question.ask(run, flags.state, flags.action, **parameters)
+
+
+def check_time(flag: str, episodes: int | None, run: Run) -> None:
+    """Raise ``ValueError`` if a flag names a time after the end of training."""
+    if episodes is not None and run.ledger is not None and episodes > run.ledger.n_episodes:
+        raise ValueError(f"--{flag} is {episodes:,}; the run has {count(run.ledger.n_episodes, 'episode')}")
 
 
 def _missing_flag(parameter: Parameter) -> str:
@@ -110,7 +129,7 @@ def _missing_flag(parameter: Parameter) -> str:
     return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
 
 
-def is_plain_intention(asked: Any) -> bool:
+def is_plain_intention(flags: Any) -> bool:
     """Whether the flags ask for the intention in a state and nothing else."""
-    given = (value for name, value in vars(asked).items() if name not in ("state", "question", "as_of"))
-    return asked.question in (None, "intention") and all(value is None for value in given)
+    given = (value for name, value in vars(flags).items() if name not in ("state", "question", "as_of"))
+    return flags.question in ("", "intention") and not any(value not in (None, "") for value in given)

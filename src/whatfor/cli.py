@@ -1,8 +1,10 @@
-"""The command line: whatfor train | explain | draw | report | explore | paper."""
+"""Ask a reinforcement-learning agent what its actions are for.
+
+whatfor COMMAND --help lists the flags of a command; whatfor --version prints the version.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import concepts_in, environment_in, exploration_in, step_size_in
-from whatfor.signals import handling_signals, interruptible
+from whatfor.flags import concepts_in, environment_in, exploration_in, import_module, step_size_in
+from whatfor.signals import exit_once, handling_signals, interruptible
 from whatfor.terminal import print_safely, progress_bar, run_command
-from whatfor.text import file_name
+from whatfor.text import count, file_name
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
 Cells = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
+Module = Annotated[str | None, tyro.conf.arg(metavar="MODULE", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
@@ -116,42 +119,46 @@ def train(
         try:
             stopped.run.save(out)
         except wf.FolderError as error:
-            raise ValueError(f"{stopped}. {error}") from stopped
-        raise ValueError(f"{stopped} The run so far was saved to {out}") from stopped
+            raise ValueError(f"training stopped {stopped.run.stopped}. {error}") from stopped
+        raise ValueError(f"training stopped {stopped.run.stopped}. The run so far was saved to {out}") from stopped
     run.save(out)
     last = run.history.returns[-100:]
     print_safely(run)
     print_safely(f"using the {run.engine} engine ({run.settings['engine_reason']})")
     if len(last):
-        print_safely(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
+        print_safely(f"mean return of the last {count(len(last), 'episode').removeprefix('1 ')}: {last.mean():.4g}")
     print_safely(f"saved to {out}")
+    if ":" in env:  # code named in the files of a run is not imported
+        print_safely(f"to play its policy, as --question simulation does, add --module {env.partition(':')[0]}")
 
 
-def explain(run: RunFolder, /, asked: Any, cells: Cells = None, json: bool = False) -> None:
+def explain(run: RunFolder, /, flags: Any, cells: Cells = None, module: Module = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
         run: The folder of a saved run.
-        asked: The question.
+        flags: The question.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
+        module: A module to import first: the one that registers the run's environment with Gymnasium.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
     from whatfor.asking import answer
 
-    explanation = answer(_load(run, asked.as_of, cells), asked)
+    explanation = answer(_load(run, flags.as_of, cells, module), flags)
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
-def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: Cells = None) -> None:
+def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: Cells = None, module: Module = None) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
-        asked: The question.
+        flags: The question.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
+        module: A module to import first: the one that registers the run's environment with Gymnasium.
     """
     import whatfor as wf
     from whatfor.asking import answer, check_show, is_plain_intention
@@ -159,17 +166,17 @@ def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: Cells = None) -> No
     from whatfor.question import layout_of
 
     path = check_path(out, (*PICTURE_SUFFIXES, *ANIMATION_SUFFIXES))  # checked before the work starts
-    loaded = _load(run, asked.as_of, cells)
+    loaded = _load(run, flags.as_of, cells, module)
     if path.suffix.lower() in ANIMATION_SUFFIXES:
-        if not is_plain_intention(asked):
+        if not is_plain_intention(flags):
             raise ValueError(
                 "a .gif shows the intentions along a greedy episode; leave out --action and other questions"
             )
-        wf.animate([loaded.intention(*step) for step in loaded.episode(asked.state)], path)
+        wf.animate([loaded.intention(*step) for step in loaded.episode(flags.state)], path)
     else:
-        explanation = answer(loaded, asked)
-        check_show(explanation, asked.show)
-        options = {} if asked.show is None else {"show": asked.show}
+        explanation = answer(loaded, flags)
+        check_show(explanation, flags.show)
+        options = {"show": flags.show} if flags.show else {}
         save(wf.draw(layout_of(explanation, **options)), path)
     print_safely(f"drawn to {path}")
 
@@ -182,6 +189,7 @@ def report(
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="STATE")] = (),
     budget: float = 3.0,
     cells: Cells = None,
+    module: Module = None,
 ) -> None:
     """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
 
@@ -192,13 +200,14 @@ def report(
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
         budget: The maximum size of the file in megabytes; the page lists what is left out.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
+        module: A module to import first: the one that registers the run's environment with Gymnasium.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
     from whatfor.pictures.files import check_path
 
     check_path(out, SUFFIXES)  # checked before the work starts
-    loaded = _load(run, None, cells)
+    loaded = _load(run, None, cells, module)
     with progress_bar("report") as on_progress:
         target = write(
             loaded,
@@ -219,6 +228,7 @@ def explore(
     port: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = None,
     browser: bool = True,
     cells: Cells = None,
+    module: Module = None,
 ) -> None:
     """Serve a live page about a saved agent: any state, at any time in training.
 
@@ -228,37 +238,30 @@ def explore(
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
+        module: A module to import first: the one that registers the run's environment with Gymnasium.
     """
-    end_once = _exit_once()
+    end_once = exit_once()
     with handling_signals(end_once):
         from whatfor.explorer.server import explore as serve
 
-        serve(_load(run, None, cells), name=file_name(run), host=host, port=port, browser=browser)
+        serve(_load(run, None, cells, module), name=file_name(run), host=host, port=port, browser=browser)
         with suppress(OSError, ValueError):  # the output may be closed
             print(end="", flush=True)
         end_once()  # while the signal handlers are still installed: another Ctrl-C interrupts nothing
 
 
-def _exit_once() -> Callable[..., None]:
-    """A function that exits the process and prints a message once, even if signals call it again meanwhile."""
-    begun: list[bool] = []
-
-    def end(*_: object) -> None:
-        if not begun:  # a signal before the next line ends the process there; one after it does nothing
-            begun.append(True)
-            try:
-                os.write(sys.stdout.fileno(), b"ended\n")  # print() may be what was interrupted
-            finally:  # even if the output is closed
-                os._exit(0)
-
-    return end
-
-
-def _load(run: str, as_of: int | None, cells: str | None) -> Run:
+def _load(run: str, as_of: int | None, cells: str | None, module: str | None) -> Run:
     import whatfor as wf
 
+    if module is not None:
+        import_module("--module", module)
     loaded = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
-    return loaded if as_of is None else loaded.as_of(as_of)
+    if as_of is None:
+        return loaded
+    from whatfor.asking import check_time
+
+    check_time("as-of", as_of, loaded)
+    return loaded.as_of(as_of)
 
 
 def paper(
@@ -331,7 +334,7 @@ def _command() -> None:
     if completion or name in ("explain", "draw"):  # other commands start faster without the questions
         from whatfor.asking import flags_type
 
-        explain.__annotations__["asked"], draw.__annotations__["asked"] = flags_type(), flags_type(drawn=True)
+        explain.__annotations__["flags"], draw.__annotations__["flags"] = flags_type(), flags_type(drawn=True)
     commands: dict[str, Callable[..., None]] = {
         **{command.__name__: interruptible(command) for command in (train, explain, draw, report)},
         "explore": explore,  # handles signals itself

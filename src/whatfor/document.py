@@ -142,6 +142,12 @@ class LearnerDocument(Open, frozen=True):
     draw: Literal["episode", "step"] | UnsetType = UNSET
 
 
+class EarlierLearner(LearnerDocument, frozen=True):
+    """A learner that a resumed run was trained with before, and the number of episodes until then."""
+
+    until: Natural = 0
+
+
 class ReplayDocument(Strict, frozen=True):
     """``learners.replay.ReplayDocument``."""
 
@@ -155,6 +161,7 @@ class RunSettings(Open, frozen=True):
     """How a run was trained. All fields are optional for a custom training loop."""
 
     learner: LearnerDocument | UnsetType = UNSET
+    earlier_learners: list[EarlierLearner] | UnsetType = UNSET
     seed: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     time_limit: Literal["bootstrap", "terminal"] | UnsetType = UNSET
     replay: ReplayDocument | UnsetType | None = UNSET

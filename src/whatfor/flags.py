@@ -27,6 +27,8 @@ def exploration_in(text: str) -> Any:
     if len(parts) != 3:
         raise ValueError(f'--exploration {text!r}: write e.g. "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)"')
     if found[1] == "linear":
+        if not parts[2].is_integer():  # infinite and NaN are not
+            raise ValueError(f"--exploration {text!r}: the number of episodes, {parts[2]:g}, must be a whole number")
         return linear(parts[0], parts[1], episodes=int(parts[2]))
     return exponential(parts[0], parts[1], decay=parts[2])
 
@@ -65,22 +67,27 @@ def environment_in(id: str, options: Sequence[str]) -> Any:
 
 def concepts_in(text: str) -> Any:
     """Import the concepts and endings of a deep run from ``module:NAME``; the current folder is searched too."""
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")
+    try:
+        return getattr(import_module("--cells", module), name)
+    except AttributeError:
+        raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None
+
+
+def import_module(flag: str, module: str) -> Any:
+    """Import a module that a flag names; the current folder is searched too."""
     import importlib
     import os
     import sys
 
-    module, colon, name = text.partition(":")
-    if not colon or not module or not name:
-        raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")
     sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module), name)
+        return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"--cells {text}: there is no module {error.name!r}; run the command in its folder, or install it"
+            f"{flag} {module}: there is no module {error.name!r}; run the command in its folder, or install it"
         ) from None
-    except AttributeError:
-        raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None
     finally:
         sys.path.pop(0)
-    return found

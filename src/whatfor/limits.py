@@ -46,9 +46,15 @@ def check_limit(name: str, number: int, what: str) -> None:
     whatfor.limits.LimitError: this simulation needs 3,000,000 rollouts, and the limit is 1,000,000. To allow it, set WHATFOR_MAX_ROLLOUTS=3000000
     """
     if number > limit(name):
+        needed, allowed = (_amount(name, one) for one in (number, limit(name)))
         raise LimitError(
-            f"{what} needs {number:,} {name}, and the limit is {limit(name):,}. To allow it, set {variable(name)}={number}"
+            f"{what} needs {needed}, and the limit is {allowed.removesuffix(f' {name}')}. To allow it, set {variable(name)}={number}"
         )
+
+
+def _amount(name: str, number: int) -> str:
+    """A number with its unit; bytes as GiB from one on."""
+    return f"{number / (1 << 30):,.3g} GiB" if name == "bytes" and number >= 1 << 30 else f"{number:,} {name}"
 
 
 def variable(name: str) -> str:

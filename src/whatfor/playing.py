@@ -23,9 +23,10 @@ from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.text import count
 from whatfor.training.places import place_of, remake_env, remake_place
 from whatfor.training.session import Place, Session, Snapshot
-from whatfor.worlds.adapter import Enter
+from whatfor.worlds.adapter import Enter, check_enter
 from whatfor.worlds.gymnasium import time_limit
 from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
@@ -100,14 +101,20 @@ class Playing:
     @property
     def discount(self) -> float:
         """The discount of training."""
-        learner = self.settings.get("learner", {})
-        if "discount" in learner:
-            return float(learner["discount"])
-        if self.ledger is None:
-            raise ValueError("the discount of this run is unknown: it has no ledger, and its settings have no discount")
-        discounts = np.unique(self.ledger.lines.discount)
-        if len(discounts) != 1:
-            raise ValueError("this run was trained with several discounts, so its policy cannot be played with one")
+        if self.ledger is not None and len(self.ledger):
+            discounts = np.unique(self.ledger.lines.discount).tolist()
+        else:
+            learners = (self.settings.get("learner", {}), *self.settings.get("earlier_learners", ()))
+            discounts = sorted({float(one["discount"]) for one in learners if "discount" in one})
+        if not discounts:
+            raise ValueError(
+                "the discount of this run is unknown: pass ledger= to Run, or settings={'learner': {'name': ..., 'discount': ...}}"
+            )
+        if len(discounts) > 1:
+            raise ValueError(
+                f"this run was trained with several discounts ({', '.join(f'{one:g}' for one in discounts[:3])}{', ...' if len(discounts) > 3 else ''}), "
+                "so its policy cannot be played with one: train a new run with one discount"
+            )
         return float(discounts[0])
 
     # -- worlds ----------------------------------------------------------------------------
@@ -140,11 +147,13 @@ class Playing:
             else:
                 place = place_of(env, bins=world.get("bins"), bounds=world.get("bounds"), **limits)
         except (TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise ValueError(f"the run's settings do not describe a world: {type(error).__name__} {error}") from error
+            raise ValueError(
+                f"the run's settings do not describe an environment: {type(error).__name__} {error}"
+            ) from error
         if (place.labels.n_states, place.labels.n_actions) != self.values.shape:
             raise ValueError(
-                f"the run has {self.labels.n_states} states and {self.labels.n_actions} actions, "
-                f"this world {place.labels.n_states} and {place.labels.n_actions}"
+                f"the run has {count(self.labels.n_states, 'state')} and {count(self.labels.n_actions, 'action')}, and this environment has "
+                f"{count(place.labels.n_states, 'state')} and {count(place.labels.n_actions, 'action')}: pass the environment of the run as env="
             )
         if env is None:
             self._place = place
@@ -162,8 +171,11 @@ class Playing:
 
     # -- futures ---------------------------------------------------------------------------
 
-    def simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
-        """Rollouts of the greedy policy."""
+    def simulated(
+        self, env: Any, rollouts: int, seed: int, enter: Enter | None, *, fewest: int = 2
+    ) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy; an interval needs 2."""
+        whole("rollouts", rollouts, fewest)
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
         if self.plays_network:
             assert self.beliefs is not None
@@ -197,8 +209,7 @@ class Playing:
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
-        if whole("episodes", episodes) < 1:
-            raise ValueError(f"episodes is {episodes}; play at least one")
+        whole("episodes", episodes, 1)
         check_limit("rollouts", episodes, "this evaluation")
         seed = whole("seed", seed, 0)
         if self.plays_network:
@@ -224,12 +235,12 @@ class Playing:
     def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One episode of a network; ``at=None``: from the start of an episode."""
         assert self.agent is not None
-        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=enter)
+        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=check_enter(enter))
         return play_episode(player, self.environment(env))
 
     def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode of a table."""
-        simulated = self.simulated(env, 1, seed, enter)
+        simulated = self.simulated(env, 1, seed, enter, fewest=1)
         return first_episode(simulated.rollouts(at, action), simulated.labels, limit_is_terminal=self.limit_is_terminal)
 
 

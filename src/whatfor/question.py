@@ -84,28 +84,28 @@ def question(
 
     def register(ask: Callable[Concatenate[Run, _Given], _Answer]) -> Callable[Concatenate[Run, _Given], _Answer]:
         @functools.wraps(ask)
-        def asked(run: Run, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+        def ask_checked(run: Run, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
             if (why := why_not(run, QUESTIONS[name])) is not None:
                 raise ValueError(f"{name} {why}")
             return ask(run, *args, **kwargs).under(run.origin.premise)
 
-        for function in (ask, asked):  # a TypeError about arguments names the inner one
+        for function in (ask, ask_checked):  # a TypeError about arguments names the inner one
             function.__name__, function.__qualname__ = name, f"Run.{name}"
-        QUESTIONS[name] = Question(name, title, asked, answer, needs=frozenset(needs), **more)
+        QUESTIONS[name] = Question(name, title, ask_checked, answer, needs=frozenset(needs), **more)
         for one in sorted(QUESTIONS.values(), key=lambda one: one.place):  # keep the dictionary sorted
             QUESTIONS[one.name] = QUESTIONS.pop(one.name)
-        return asked
+        return ask_checked
 
     return register
 
 
-def why_not(run: Run, asked: Question) -> str | None:
+def why_not(run: Run, one: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as is known without playing."""
-    if "two actions" in asked.needs and run.labels.n_actions < 2:
+    if "two actions" in one.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
-    if "updates" in asked.needs and run.ledger is None:
+    if "updates" in one.needs and run.ledger is None:
         return no_ledger_reason(run)
-    if "endings" in asked.needs and "endings" not in run.beliefs.can:
+    if "endings" in one.needs and "endings" not in run.beliefs.can:
         source = type(run.beliefs).__name__
         return f"needs beliefs that know how episodes end, and {source} does not: ask a run with a ledger, or without {source}"
     return None
@@ -114,8 +114,8 @@ def why_not(run: Run, asked: Question) -> str | None:
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
     if run.agent is None:
-        return "needs the ledger, and this run has none: train with record=True, or pass ledger= to Run"
-    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs]
+        return "needs the ledger, and this run has none: train in Python with record=True, or pass ledger= to Run (the shell always records)"
+    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and one.parameter("since") is None]
     return f"needs the ledger of a tabular run, and a network has none; it can answer {', '.join(able)}"
 
 
@@ -136,13 +136,13 @@ def layout_of(explanation: Explanation, **options: Any) -> Layout:
     each state-action pair adds to the gap, instead of five maps of visits. Comparisons take ``show="difference"`` or
     ``show="endings"``.
     """
-    asked = question_of(explanation)
-    known = get_type_hints(asked.layout)
+    which = question_of(explanation)
+    known = get_type_hints(which.layout)
     for option, value in options.items():
         if option not in known:
-            raise ValueError(f"the layout of {asked.name} takes no {option}=")
+            raise ValueError(f"{which.name} has only one picture: leave out {option}=")
         if value not in get_args(known[option]):
             raise ValueError(
-                f"{option}={value!r}: the layout of {asked.name} takes {', '.join(get_args(known[option]))}"
+                f"{option}={value!r}: the layout of {which.name} takes {', '.join(get_args(known[option]))}"
             )
-    return asked.layout(explanation, **options)
+    return which.layout(explanation, **options)

@@ -35,6 +35,9 @@ class Reader:
         """The state that a text means: words as ``Labels.words`` writes them, "axis=value" pairs, numbers in brackets, or an index."""
         numbers = numbers_in(text)
         if numbers:
+            if len(numbers) not in (1, len(self.axes)):
+                found = f"{shortened(text)!r} has {len(numbers)} numbers"
+                raise ValueError(f"{found}; a state has {len(self.axes)}. {self.labels.example()}")
             return self.labels.index(numbers if len(numbers) > 1 else numbers[0])
         words, _ = self._parser.read(text)
         at = {i: self._value(i, words[i], self.labels.example()) for i in range(len(self.axes)) if i in words}
@@ -81,5 +84,8 @@ def _suggestion(text: str, endings: Sequence[str]) -> str:
 
 
 def _choices(axis: Axis) -> str:
+    if axis.size > 12 and not axis.values:
+        return f"{axis.name} is a number from {axis.word(0)} to {axis.word(axis.size - 1)}"
     words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
-    return f"{axis.name} is one of {', '.join(words)}" + (", ..." if axis.size > 12 else "")
+    more = f" and {axis.size - 12} others" if axis.size > 12 else ""
+    return f"{axis.name} is one of {', '.join(words)}{more}"

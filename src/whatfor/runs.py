@@ -21,6 +21,7 @@ from whatfor.explanations.intention import Intention
 from whatfor.explanations.methods import QuestionMethods
 from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
+from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
 from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
@@ -71,10 +72,9 @@ class Run(QuestionMethods, Counterfactuals):
 
     def __repr__(self) -> str:
         updates = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
-        episodes = len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
-        learner = self.settings.get("learner", {}).get("name", "custom loop")
+        episodes = "episodes not counted" if self.n_episodes is None else count(self.n_episodes, "episode")
         premise = "" if self.origin.premise is None else f"; {self.origin.premise}"
-        return f"Run({learner}, {count(episodes, 'episode')}, {updates}, engine={self.engine!r}{premise})"
+        return f"Run({learner_names(self.settings)}, {episodes}, {updates}, engine={self.engine!r}{premise})"
 
     # -- data ------------------------------------------------------------------------------
 
@@ -82,6 +82,13 @@ class Run(QuestionMethods, Counterfactuals):
     def values(self) -> NDArray[np.float64]:
         """(S, A) The learner's own values; the mean if it has several tables."""
         return np.asarray(self.tables[0] if len(self.tables) == 1 else self.tables.mean(axis=0))
+
+    @property
+    def n_episodes(self) -> int | None:
+        """The number of episodes of training; None: not counted."""
+        if self.ledger is None and not len(self.history):
+            return None
+        return len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
 
     @property
     def engine(self) -> str:

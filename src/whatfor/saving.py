@@ -69,6 +69,11 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         from whatfor.deep.loading import network_in
 
         return network_in(run, network, contents.tensors, cells=cells, agent=agent)
+    if cells is not None or agent is not None:
+        name = "agent" if cells is None else "cells"
+        raise ValueError(
+            f"{name}= (in the shell: --cells) is for runs of deep agents; {path} is a tabular run: leave it out"
+        )
     return run
 
 

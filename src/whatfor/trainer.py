@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from whatfor.checks import whole
+from whatfor.checks import flag, whole
 from whatfor.history import History
 from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
@@ -52,22 +52,22 @@ def train(
     bins: Bins = None,
     bounds: Bounds = None,
     max_steps: int | None = None,
-    time_limit: TimeLimit = "bootstrap",
+    time_limit: TimeLimit | None = None,
     replay: Replay | None = None,
     listeners: Sequence[Listener] = (),
-    engine: Engine = "auto",
+    engine: Engine | None = None,
     progress: bool | None = None,
-    record: bool = True,
+    record: bool | None = None,
     env: Any = None,
 ) -> Run:
     """Train a tabular agent and record every update.
 
     ``world``: the id of an environment, a ``gymnasium.Env`` with discrete observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
-    again. ``time_limit``: bootstrap at a time limit, or treat it as terminal. ``listeners`` are called with the ledger
-    and the index of its first new update. ``engine="auto"`` uses the compiled twin of an environment if it has one.
-    Ctrl-C ends training early and returns the run so far; an error of the environment raises ``TrainingStopped``, whose
-    ``run`` is the run so far.
+    again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
+    with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
+    environment if it has one. ``record=False``: without a ledger; most questions need it. Ctrl-C ends training early and
+    returns the run so far; an error of the environment raises ``TrainingStopped``, whose ``run`` is the run so far.
 
     >>> from whatfor.worlds import chain
     >>> run = train(chain(), QLearning(step_size=1.0, discount=1.0, exploration=1.0), episodes=20, seed=0)
@@ -76,10 +76,11 @@ def train(
     """
     episodes = whole("episodes", episodes)
     if episodes < 0:
-        raise ValueError(f"episodes is {episodes}; it cannot be negative")
+        raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
-        given = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps, "replay": replay}
-        wrong = [name for name, value in given.items() if value is not None]
+        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps}
+        fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
+        wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(
                 f"{wrong[0]}= was set when this run was started and cannot be changed; leave it out to resume"
@@ -89,23 +90,22 @@ def train(
         raise ValueError(
             "env= is the environment of a run to resume; to train a new run, pass the environment as the first argument"
         )
+    time_limit = "bootstrap" if time_limit is None else time_limit
     if time_limit not in ("bootstrap", "terminal"):
         raise ValueError(f"time_limit is 'bootstrap' or 'terminal', not {time_limit!r}")
-    learner = learner or QLearning()
-    if not isinstance(learner, Learner) or isinstance(learner, type):
-        raise ValueError(
-            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner checks a custom learner"
-        )
+    learner = QLearning() if learner is None else learner
+    _check_learner(learner)
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
-    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
+    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine="auto" if engine is None else engine)
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else whole("seed", seed)
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must not be negative")
+    recorded = record is None or flag("record", record)
     session = Session.fresh(
-        place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=record
+        place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=recorded
     )
     settings = {
         "learner": learner.to_json() if isinstance(learner, Tabular) else {"name": type(learner).__name__},
@@ -127,15 +127,17 @@ def _resume(
     if run.origin.premise is not None:
         raise ValueError(f"this run cannot be resumed: it is the run {run.origin.premise}; resume the original run")
     if run.origin.snapshot is None:
-        raise ValueError(
-            "this run cannot be resumed: its learner is not one of the built-in ones, or it was built from a custom training loop"
-        )
+        raise ValueError(f"this run cannot be resumed: {_no_snapshot_reason(run)}")
+    if learner is not None:
+        _check_learner(learner)
     settings, place = {**run.settings}, run.playing.place(env)
     try:
         replay = None if settings["replay"] is None else Replay(**settings["replay"])
         if learner is None:
             learner = run.origin.learner if run.origin.learner is not None else learner_from(settings["learner"])
-        elif isinstance(learner, Tabular):
+        elif isinstance(learner, Tabular) and learner.to_json() != settings["learner"]:
+            before = {**settings["learner"], "until": len(run.history)}
+            settings["earlier_learners"] = [*settings.get("earlier_learners", ()), before]
             settings["learner"] = learner.to_json()
         session = Session.from_snapshot(
             place,
@@ -149,6 +151,24 @@ def _resume(
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"this run cannot be resumed with its settings: {type(error).__name__} {error}") from error
     return _train(session, settings, run.history, episodes, listeners, progress)
+
+
+def _check_learner(learner: Any) -> None:
+    if not isinstance(learner, Learner) or isinstance(learner, type):
+        raise ValueError(
+            f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner checks a custom learner"
+        )
+
+
+def _no_snapshot_reason(run: Run) -> str:
+    """Why a run has no state to resume from, and what to do."""
+    if run.agent is not None:
+        return "its agent is a network; train it with its own library, e.g. model.learn(..., callback=BeliefCallback(...)), and use the new run"
+    if not run.origin.own_values:
+        return "it is an earlier time of another run (as_of); resume that run, or train a new one"
+    if "seed" in run.settings:  # train() sets it
+        return f"{run.settings['learner']['name']} is not one of the built-in learners; train a new run"
+    return "it was built from a custom training loop; continue that loop, with the same ledger"
 
 
 def _train(
@@ -169,8 +189,10 @@ def _train(
         error = OverflowError("values are no longer finite: the rewards are too large")
     stopped = None
     if error is not None:
-        what = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
-        stopped = f"{one_line(what, 1_000)} in episode {done + len(history)} of {done + episodes}"
+        under_way = min(done + played.episodes + (not played.running), done + episodes)  # counted from 1
+        where = f"in episode {under_way:,} of {done + episodes:,}"
+        what = one_line(f"{type(error).__name__}: {error}", 1_000)
+        stopped = f"interrupted {where}" if isinstance(error, KeyboardInterrupt) else f"{where}: {what}"
     if session.ledger is not None:
         session.ledger.freeze()
     run = Run(
@@ -194,6 +216,6 @@ def _train(
         diverged = not np.isfinite(run.tables).all()
         use = "its history can be read" if diverged else "it can be explained, saved and resumed"
         raise TrainingStopped(
-            f"training stopped, {stopped}. The run so far is this error's .run: {use}", run
+            f"training stopped {stopped}. The run so far is in the exception's attribute `run`: {use}", run
         ) from error
     return run

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -140,6 +141,9 @@ def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, set
         ("Taxi-v4 --step-size much", "--step-size takes a number or \"visit-count\", not 'much'"),
         ("Taxi-v4 --exploration linear(1,2)", "--exploration 'linear(1,2)': write e.g. \"linear(1, 0.1, 250)\""),
         ("Taxi-v4 --exploration sometimes", "--exploration takes a number"),
+        ("Taxi-v4 --exploration linear(1,0.1,inf)", "the number of episodes, inf, must be a whole number"),
+        ("Taxi-v4 --exploration linear(1,0.1,nan)", "the number of episodes, nan, must be a whole number"),
+        ("Taxi-v4 --exploration linear(1,0.1,2.5)", "the number of episodes, 2.5, must be a whole number"),
         ("Taxi-v4 --option rainy", "--option takes name=value, not 'rainy'"),
         ("chain --option rainy=true", "--option is for Gymnasium environments; chain has no options"),
         ("Taxi-v4 --engine compiled --option fickle_passenger=true", "fickle_passenger=True"),
@@ -229,9 +233,54 @@ def moody():
 def test_a_failing_environment_is_reported_and_the_run_so_far_is_saved(whatfor, moody, tmp_path):
     code, out, errors = whatfor("train", moody, "--option", "mood=fails", "--out", tmp_path / "run")
     assert (code, out) == (2, "")
-    assert "OSError: the cable came out" in errors
-    assert f"saved to {tmp_path / 'run'}" in errors
+    saved = f"The run so far was saved to {tmp_path / 'run'}"
+    assert errors == f"whatfor: training stopped in episode 5 of 5,000: OSError: the cable came out. {saved}\n"
     assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 1]
+
+
+def test_the_return_of_one_episode_is_not_a_mean_of_episodes(whatfor, tmp_path):
+    _, output, _ = whatfor("train", "chain", "--episodes", "1", "--out", tmp_path / "run")
+    assert "mean return of the last episode: " in output
+
+
+def test_the_environment_of_a_module_is_played_again_with_its_module(whatfor, tmp_path, monkeypatch):
+    """A run names its environment and not its module: code named in a file is never imported."""
+    source = """
+        import gymnasium as gym
+        from gymnasium.envs.toy_text import FrozenLakeEnv
+
+        gym.register("Ponds-v0", entry_point=FrozenLakeEnv, max_episode_steps=50)
+    """
+    (tmp_path / "ponds.py").write_text(textwrap.dedent(source))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code, output, errors = whatfor("train", "ponds:Ponds-v0", "--episodes", "20", "--out", "run")
+    assert (code, errors) == (0, "")
+    assert "add --module ponds\n" in output
+    del gym.registry["Ponds-v0"], sys.modules["ponds"]  # as in another process
+    asking = ("explain", "run", "--state", "0", "--question", "simulation")
+    code, _, errors = whatfor(*asking)
+    assert code == 2
+    assert "(in the shell: add --module NAME)" in errors
+    code, output, errors = whatfor(*asking, "--module", "ponds")
+    assert (code, errors) == (0, "")
+    assert output.startswith("Played 1,000 times")
+    code, _, errors = whatfor(*asking, "--module", "pond")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "--module pond: there is no module 'pond'" in errors
+    del gym.registry["Ponds-v0"], sys.modules["ponds"]
+
+
+def test_concepts_for_a_tabular_run_are_refused(whatfor, run_folder):
+    code, _, errors = whatfor("explain", run_folder, "--state", "0", "--cells", "os:getcwd")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "is for runs of deep agents" in errors
+
+
+def test_help_begins_with_what_it_is_for(whatfor):
+    _, output, _ = whatfor("--help")
+    assert "Ask a reinforcement-learning agent what its actions are for." in output
+    assert "whatfor --version" in output
 
 
 def test_ctrl_c_saves_the_run_so_far(whatfor, moody, tmp_path):
@@ -239,7 +288,7 @@ def test_ctrl_c_saves_the_run_so_far(whatfor, moody, tmp_path):
         warnings.simplefilter("always")
         code, out, errors = whatfor("train", moody, "--option", "mood=bored", "--out", tmp_path / "run")
     assert code == 0
-    assert errors == "whatfor: training was interrupted in episode 5 of 5000; the run so far is returned\n"
+    assert errors == "whatfor: training was interrupted in episode 5 of 5,000; the run so far is returned\n"
     assert f"saved to {tmp_path / 'run'}" in out
     assert wf.load(tmp_path / "run").history.lengths.tolist() == [7, 7, 7, 7, 2]
 

@@ -55,6 +55,8 @@ def test_every_question(whatfor, taxi, flags):
         (("--before", "row 4"), "--before needs --event"),
         (("--question", "chance"), "--question chance needs --event"),
         (("--question", "change"), "--question change needs --since"),
+        (("--question", "changes"), "Did you mean 'change'?"),
+        (("--question", "None"), "there is no question 'None'; the questions are intention, contrast, "),
         (
             ("--event", "row 4", "--question", "parts"),
             "--event selects the question chance; it cannot be combined with --question parts",
@@ -63,7 +65,8 @@ def test_every_question(whatfor, taxi, flags):
         (("--horizon", "3"), "--horizon is for --question timeline, not for intention"),
         (("--question", "timeline", "--horizon", "0"), "horizon is 0; ask for at least one step"),
         (("--as-of", "10", "--since", "20"), "--since 20 is later than --as-of 10"),
-        (("--since", "9999"), "this ledger has 2000 episodes"),
+        (("--since", "9999"), "--since is 9,999; the run has 2,000 episodes"),
+        (("--as-of", "9999"), "--as-of is 9,999; the run has 2,000 episodes"),
         (("--instead", "fly"), "there is no action 'fly'; the actions are south, north, east, west, pick up, drop off"),
     ],
 )

@@ -89,7 +89,7 @@ def test_scrubbing_training_time(site: str, opened: Any, taxi: Run) -> None:
     points = page.evaluate("document.getElementById('time').max")
     page.locator("#time").fill("4")
     settled(page)
-    episodes = int(re.findall(r"episode ([\d,]+)", page.locator("#when").inner_text())[0].replace(",", ""))
+    episodes = int(re.findall(r"after ([\d,]+) episode", page.locator("#when").inner_text())[0].replace(",", ""))
     before = taxi.as_of(episodes)
     assert int(points) == 9
     tries = before.tries_at(START)
@@ -306,7 +306,7 @@ def test_any_time_of_training_can_be_asked_live(live: str, opened: Any, taxi: Ru
     until(page, "location.hash.includes('as_of=777')")
     settled(page)
     assert lead(page, "intention") == taxi.as_of(777).intention(START).sentences()[0]
-    assert "episode 777" in page.locator("#when").inner_text()
+    assert "after 777 episodes" in page.locator("#when").inner_text()
 
 
 def test_the_focus_stays(live: str, opened: Any, taxi: Run) -> None:

@@ -339,7 +339,7 @@ def test_from_the_command_line(taxi: Run, tmp_path: Path) -> None:
     state = str(taxi.labels.index(START))
     assert data_in((tmp_path / "x.html").read_text())["answers"][f"state?state={state}"]["words"] == START
     done = subprocess.run([*command[:-1], str(tmp_path / "x.txt")], capture_output=True, text=True, check=False)
-    assert (done.returncode, "choose one of .html" in done.stderr) == (2, True)
+    assert (done.returncode, "must end in .html" in done.stderr) == (2, True)
 
 
 def test_jsonable_returns_no_numpy_objects() -> None:

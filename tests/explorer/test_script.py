@@ -56,3 +56,8 @@ def test_comments_for_the_type_checker_are_left_out_and_no_code() -> None:
         pattern = r"^(?:export )?((?:async )?(?:function|const|let|class) \w+.*)$"
         for definition in re.findall(pattern, read(module), re.MULTILINE):
             assert definition in page.script()
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    plurals = re.compile(r"\$\{thousands\([^}]*\)\} (?:\w+ )?(?:episodes|updates|states|steps)\b")
+    assert [found for module in page.MODULES for found in plurals.findall(read(module))] == []

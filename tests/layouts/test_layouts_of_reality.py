@@ -94,7 +94,7 @@ def test_worlds_without_a_map_are_compared_by_bars():
 
 
 def test_options_of_other_layouts_are_rejected(taxi):
-    with pytest.raises(ValueError, match="the layout of intention takes no show="):
+    with pytest.raises(ValueError, match="intention has only one picture: leave out show="):
         layout_of(taxi.intention(START), show="parts")
     with pytest.raises(ValueError, match="show='endings': the layout of contrast takes visits, parts"):
         layout_of(taxi.contrast(START), show="endings")

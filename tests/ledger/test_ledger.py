@@ -145,7 +145,7 @@ def test_a_step_size_of_zero_is_a_target_only():
 def test_impossible_ledgers_are_refused():
     with pytest.raises(ValueError, match="n_states is 0; it must be a whole number of at least 1"):
         wf.Ledger(n_states=0, n_actions=1)
-    with pytest.raises(ValueError, match="more cells than a ledger can name"):
+    with pytest.raises(ValueError, match="more than a ledger can number"):
         wf.Ledger(n_states=2**31, n_actions=2)
     with pytest.raises(ValueError, match=r"pass a number, \(2, 1\) or \(1, 2, 1\)"):
         wf.Ledger(n_states=2, n_actions=1, initial=[1.0, 2.0, 3.0])

@@ -61,7 +61,7 @@ def test_panels_of_different_quantities_have_a_scale_each():
 
 
 def test_wrong_arguments_are_rejected_before_drawing(tmp_path):
-    with pytest.raises(ValueError, match=r"choose one of \.gif"):
+    with pytest.raises(ValueError, match=r"must end in \.gif"):
         wf.animate([], tmp_path / "film.mp4")
     with pytest.raises(ValueError, match="there is no folder"):
         wf.animate([], tmp_path / "nowhere" / "film.gif")

@@ -15,6 +15,7 @@ import pytest
 from gymnasium import spaces
 
 import whatfor as wf
+from whatfor.question import layout_of
 from whatfor.training import watch
 
 STEP = {"step_size": 0.5, "discount": 0.9}
@@ -109,12 +110,22 @@ def test_an_environment_that_fails_leaves_the_run_so_far(mood, learner, replay, 
     assert_usable(run, tmp_path)
 
 
+@pytest.mark.parametrize(("result", "said"), [((0, 0.0, False, {}), "4"), (None, "NoneType")])
+def test_a_step_must_return_5_values(result, said):
+    class Old(Moody):
+        def step(self, action):
+            return result
+
+    with pytest.raises(wf.TrainingStopped, match=rf"must return 5 values \(observation, .*\), not {said}"):
+        wf.train(Old(), episodes=2, seed=0)
+
+
 def test_an_environment_that_fails_at_once_leaves_an_empty_run(tmp_path):
     class Broken(Moody):
         def reset(self, *, seed=None, options=None):
             raise RuntimeError("no power")
 
-    with pytest.raises(wf.TrainingStopped, match="RuntimeError: no power in episode 0 of 10") as stopped:
+    with pytest.raises(wf.TrainingStopped, match="stopped in episode 1 of 10: RuntimeError: no power") as stopped:
         wf.train(Broken(), episodes=10, seed=0)
     assert (len(stopped.value.run.history), len(stopped.value.run.ledger)) == (0, 0)
     stopped.value.run.save(tmp_path / "run")
@@ -192,7 +203,7 @@ def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
     ("learner", "settings", "message"),
     [
         (wf.LambdaReturns(lambda_=1.5), {}, r"lambda_ is 1.5; it must lie in \[0, 1\]"),
-        (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5 in episode 0; .*\[0, 1\]"),
+        (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5; it is a probability and must lie in \[0, 1\]"),
         (
             wf.QLearning(exploration=wf.linear(1, -1, episodes=10)),
             {"episodes": 20},
@@ -230,7 +241,11 @@ def test_invalid_settings_are_refused(learner, settings, message):
     ("world", "settings", "message"),
     [
         (lambda: "CartPole-v1", {}, r"observations are continuous .*bins=10.*bounds=\[\(low, high\), ...\]"),
-        (lambda: "CartPole-v1", {"bins": (4, 4)}, "bins has length 2, but observations have 4 dimensions"),
+        (
+            lambda: "CartPole-v1",
+            {"bins": (4, 4)},
+            "bins has length 2, but observations have 4 dimensions: pass 4 numbers, or one for all",
+        ),
         (lambda: "CartPole-v1", {"bins": 3}, r"observation\[1\] has no finite bounds.*bounds="),
         (lambda: "MountainCar-v0", {"bins": (3, 3, 3)}, "bins has length 3, but observations have 2 dimensions"),
         (lambda: "MountainCar-v0", {"bins": 0}, "bins"),
@@ -238,7 +253,7 @@ def test_invalid_settings_are_refused(learner, settings, message):
         (
             lambda: "MountainCar-v0",
             {"bins": 3, "bounds": [(0, 1)]},
-            "bounds has length 1, but observations have 2 dimensions",
+            r"bounds has length 1, but observations have 2 dimensions: pass 2 \(low, high\) pairs",
         ),
         (lambda: "MountainCar-v0", {"bins": 3, "bounds": [(1, 0), (0, 1)]}, "low must be less than high"),
         (
@@ -280,8 +295,8 @@ def test_bins_may_be_a_numpy_number():
         ({"state": -1}, "state -1 is out of range"),
         ({"action": 2}, "action 2 is out of range: this ledger has actions 0 to 1"),
         ({"action": -1}, "action -1 is out of range"),
-        ({"next_state": 3}, "state 3 is out of range"),
-        ({"next_action": 2}, "action 2 is out of range"),
+        ({"next_state": 3}, "next_state 3 is out of range"),
+        ({"next_action": 2}, "next_action 2 is out of range"),
         ({"next_action": None}, "next_action is missing"),
         ({"table": 1}, "table 1 is out of range: this ledger has 1; pass n_tables="),
         ({"state": 0.5}, "0.5|integer"),
@@ -292,7 +307,7 @@ def test_bins_may_be_a_numpy_number():
         ({"step_size": math.nan}, r"step_size is nan; it must lie in \[0, 1\]"),
         ({"discount": 1.01}, r"discount is 1.01; it must lie in \[0, 1\]"),
         ({"lambda_": 2.0}, r"lambda_ is 2.0; it must lie in \[0, 1\]"),
-        ({"ending": "won"}, "next_state=None"),
+        ({"ending": "won"}, "next_state=None.*record it like any other step"),
         ({"origin": 3}, "order='replayed'"),
         ({"next_state": None, "ending": "won", "origin": 3}, "order='replayed'"),
     ],
@@ -353,12 +368,70 @@ def test_a_time_limit_is_terminal_only_on_request():
 # -- resuming with other settings ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["seed", "bins", "bounds", "max_steps", "replay"])
-def test_settings_of_a_run_cannot_be_changed_on_resuming(name):
-    run = wf.train("FrozenLake-v1", episodes=2, seed=0)
-    values = {"seed": 1, "bins": 3, "bounds": [(0, 1)], "max_steps": 5, "replay": wf.Replay()}
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", 1),
+        ("bins", 3),
+        ("bounds", [(0, 1)]),
+        ("max_steps", 5),
+        ("replay", wf.Replay()),
+        ("time_limit", "nonsense"),
+        ("time_limit", "bootstrap"),
+        ("engine", "python"),
+        ("record", True),
+    ],
+)
+def test_settings_of_a_run_cannot_be_changed_on_resuming(name, value):
+    run = wf.train("FrozenLake-v1", episodes=2, seed=0, record=False)
     with pytest.raises(ValueError, match=f"{name}= was set when this run was started"):
-        wf.train(run, episodes=2, **{name: values[name]})
+        wf.train(run, episodes=2, **{name: value})
+
+
+class Custom:
+    """A learner that is not built in; it learns nothing."""
+
+    exploration, discount, n_tables, order, supports_replay = 0.1, 0.9, 1, "forwards", False
+
+    def start(self, n_states, n_actions, *, ledger, generator):
+        inner = wf.QLearning(step_size=0.0).start(n_states, n_actions, ledger=ledger, generator=generator)
+
+        class Agent:
+            tables = inner.tables
+
+            def __getattr__(self, name):
+                return getattr(inner, name)
+
+        return Agent()
+
+
+def test_a_run_that_cannot_be_resumed_says_why():
+    run = wf.train("FrozenLake-v1", episodes=20, seed=0)
+    with pytest.raises(ValueError, match=r"it is an earlier time of another run \(as_of\); resume that run"):
+        wf.train(run.as_of(10), episodes=3)
+    with pytest.raises(ValueError, match="'q' is not a learner: pass"):
+        wf.train(run, "q", episodes=3)
+    with pytest.raises(ValueError, match="Custom is not one of the built-in learners; train a new run"):
+        wf.train(wf.train("FrozenLake-v1", Custom(), episodes=2, seed=0), episodes=3)
+    with pytest.raises(ValueError, match="it was built from a custom training loop; continue that loop"):
+        wf.train(wf.Run(labels=run.labels, values=run.values, ledger=run.ledger), episodes=3)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_run_of_two_discounts_is_not_played_with_one(record, tmp_path):
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.95), episodes=20, seed=0, record=record)
+    more = wf.train(run, wf.Sarsa(discount=0.5), episodes=20)
+    more.save(tmp_path / "run")
+    for resumed in (more, wf.load(tmp_path / "run")):
+        assert repr(resumed).startswith("Run(QLearning, then Sarsa, 40 episodes")
+        assert [one["until"] for one in resumed.settings["earlier_learners"]] == [20]
+        with pytest.raises(ValueError, match=r"several discounts \(0.5, 0.95\)"):
+            resumed.simulation(0, rollouts=5)
+    assert run.simulation(0, rollouts=5).discount == 0.95
+    if record:
+        assert more.as_of(20).simulation(0, rollouts=5).discount == 0.95
+    again = wf.train(more, episodes=5)
+    assert again.settings["learner"]["name"] == "Sarsa"
 
 
 def test_exploration_may_change_on_resuming(tmp_path):
@@ -439,6 +512,9 @@ def test_another_learner_or_world_is_refused_or_adds_up():
     assert refused | adds_up == set(results), results
     assert refused >= {"double q", "counted", "monte carlo", "sarsa with replay", "as many pairs"}
     assert refused >= {name for name in results if "world" in name}
+    assert "and this learner in this environment has 6,000: resume it with" in results["double q"][1]
+    assert "it has 1 table and is recorded forwards, and this learner has 1 table" in results["monte carlo"][1]
+    assert "16 states and 4 actions: pass the environment of the run as env=" in results["smaller world"][1]
 
 
 def test_questions_with_unknown_names_list_the_choices():
@@ -447,8 +523,33 @@ def test_questions_with_unknown_names_list_the_choices():
         run.intention(500)
     with pytest.raises(ValueError, match="no action 'fly'; the actions are south, north"):
         run.intention(0, "fly")
-    with pytest.raises(ValueError, match="episodes is 0; play at least one"):
+    with pytest.raises(ValueError, match="episodes is 0; it must be a whole number of at least 1"):
         run.evaluate(0)
+    for since in ("x", 1.5, True):
+        with pytest.raises(ValueError, match=f"since is {since!r}; it must be a whole number"):
+            run.change(0, since=since)
+    with pytest.raises(ValueError, match=r"parts must be a dictionary of names and functions .*not \[1\]"):
+        run.parts(0, parts=[1])
+    for play in (run.simulation, run.comparison, run.episode):
+        with pytest.raises(ValueError, match=r"enter must be a function .*, not 3"):
+            play(0, enter=3)
+    for rollouts in (0, 1):
+        for play in (run.simulation, run.comparison):
+            with pytest.raises(ValueError, match=f"rollouts is {rollouts}; it must be a whole number of at least 2"):
+                play(0, rollouts=rollouts)
     unrecorded = wf.train("Taxi-v4", episodes=2, seed=0, record=False)
     with pytest.raises(ValueError, match=r"needs the ledger.*record=True"):
         unrecorded.intention(0)
+    with pytest.raises(ValueError, match=r"'\(0, 0, 0\)' has 3 numbers; a state has 4"):
+        run.intention("(0, 0, 0)")
+    with pytest.raises(ValueError, match="player is a number from 0 to 31"):
+        wf.worlds.blackjack().labels.index("player 99, dealer 2, no usable ace")
+    with pytest.raises(
+        ValueError, match=r"needs 7[0-9.]+ GiB, and the limit is 8 GiB\. To allow it, set WHATFOR_MAX_BYTES="
+    ):
+        run.timeline(0, horizon=16_000_000)
+    with pytest.raises(ValueError, match="intention has only one picture: leave out show="):
+        layout_of(run.intention(0), show="parts")
+    nowhere = wf.Run(labels=run.labels, values=run.values, settings=run.settings | {"learner": {"name": "mine"}})
+    with pytest.raises(ValueError, match="the discount of this run is unknown: pass ledger= to Run, or settings="):
+        nowhere.simulation(0)

@@ -49,7 +49,7 @@ def test_training_is_not_resumed_in_a_world_with_other_endings(learner, tmp_path
     """attack 2: the heap was corrupted by endings that the ledger has no names for."""
     run = wf.train(Plain(), learner, episodes=50, seed=0)
     before, lines = run.tables.copy(), len(run.ledger)
-    message = f"the run's episodes end with endings that have no names, those of this world with {LAKE}: pass env= a world with the same endings"
+    message = f"the run's episodes end with endings that have no names, and those of this environment with {LAKE}: pass one with the same endings"
     with pytest.raises(ValueError, match=message):
         wf.train(run, episodes=3_000, env=gym.make("FrozenLake-v1"))
     run.save(tmp_path / "run")
@@ -70,7 +70,7 @@ def test_the_attack_ends_with_an_error_message():
         except ValueError as error:
             print(error)
     """
-    assert "those of this world with 'fell into a hole'" in in_child(script)
+    assert "and those of this environment with 'fell into a hole'" in in_child(script)
 
 
 def test_endings_in_another_order_are_other_endings():
@@ -80,7 +80,7 @@ def test_endings_in_another_order_are_other_endings():
         for order in (names, names[::-1])
     ]
     run = wf.train(worlds[0], episodes=20, seed=0)
-    with pytest.raises(ValueError, match="end with 'won', 'lost', those of this world with 'lost', 'won'"):
+    with pytest.raises(ValueError, match="end with 'won', 'lost', and those of this environment with 'lost', 'won'"):
         wf.train(run, episodes=5, env=worlds[1])
     assert len(wf.train(run, episodes=5, env=worlds[0]).history) == 25
 

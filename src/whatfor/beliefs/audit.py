@@ -237,9 +237,7 @@ class Audit(Beliefs):
     ) -> NDArray[np.float64]:
         """(horizon + 1, S, A) Expected visits by steps ahead; the last slice sums all later steps."""
         ledger, cells, horizon = self.ledger, self._cells(state, action), whole("horizon", horizon, 0)
-        check_limit(
-            "bytes", 16 * ledger.n_cells * (horizon + 1), f"a horizon of {horizon:,} steps (a shorter one needs less)"
-        )
+        check_limit("bytes", 16 * ledger.n_cells * (horizon + 1), f"a horizon of {horizon:,} steps")
         left, visits = np.zeros((ledger.n_cells, horizon + 1)), np.zeros((ledger.n_cells, horizon + 1))
         left[cells, 0] = 1.0 / len(cells)
         scan_by_depth(self.lines_at(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), visits)

@@ -17,7 +17,7 @@ from whatfor.caching import Cache
 from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
-from whatfor.worlds.adapter import Enter, NoTwin
+from whatfor.worlds.adapter import Enter, NoTwin, check_enter
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
 from whatfor.worlds.making import copies, make_env
 from whatfor.worlds.play import TablePlayer, play
@@ -61,8 +61,8 @@ class SimulatedBeliefs(Beliefs):
         enter: Enter | None = None,
         reprice: Reprice | None = None,
     ) -> None:
-        if whole("rollouts", rollouts) < 1:
-            raise ValueError(f"rollouts is {rollouts}; play at least one")
+        whole("rollouts", rollouts, 1)
+        check_enter(enter)
         check_limit("rollouts", rollouts, "this simulation")
         if max_steps is not None:
             check_limit("steps", whole("max_steps", max_steps, 1), "a rollout of max_steps")

@@ -42,8 +42,8 @@ def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
     names = [*concepts, *saved.endings]
     if names and cells is None:
         raise ValueError(
-            f"its concepts ({', '.join(names)}) are functions, which are not saved: pass them again, "
-            "wf.load(path, cells={...}) with the same names and the endings' conditions among them; in a shell, --cells module:NAME"
+            f"the concepts and endings of this run ({', '.join(names)}) are Python functions and are not saved: pass them again, "
+            "in one dictionary with the same names: wf.load(path, cells={...}); in the shell: --cells module:NAME"
         )
     if names and not isinstance(cells, Mapping):
         raise ValueError(f"cells={cells!r}; give the dictionary of concepts and endings that the run was trained with")

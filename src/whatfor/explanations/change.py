@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whatfor.checks import whole
 from whatfor.explanation import MIN_SHOWN
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
@@ -187,6 +188,8 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
 
     By default, each side answers for its own best action.
     """
+    if not hasattr(since, "as_of"):  # not a run
+        since = whole("since", since)
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
     if before.labels != run.labels:
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")

@@ -16,7 +16,7 @@ from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
-from whatfor.text import amount
+from whatfor.text import amount, shortened
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -65,6 +65,11 @@ class Parts(Explanation):
         parts: Mapping[str, Part] | None = None,
     ) -> Parts:
         """Compute it from the ledger: the weight of every update times what each part contributed to its reward."""
+        if parts is not None and not isinstance(parts, Mapping):
+            raise ValueError(
+                f"parts must be a dictionary of names and functions (or arrays), e.g. "
+                f'parts={{"fuel": lambda state, action, reward: min(reward, 0)}}, not {shortened(repr(parts))}'
+            )
         row, weights, lines = (
             audit.account(state, action, method="scan"),
             audit.weights(state, action),

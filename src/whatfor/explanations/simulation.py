@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
+from whatfor.checks import whole
 from whatfor.explanation import Explanation
 from whatfor.explanations.phrases import counted
 from whatfor.history import Evaluation
@@ -54,8 +55,7 @@ class Simulation(Explanation):
     @classmethod
     def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
         """Play the rollouts and summarize them."""
-        if beliefs.n < 2:
-            raise ValueError(f"rollouts is {beliefs.n}; at least 2 are needed for an interval")
+        whole("rollouts", beliefs.n, 2)  # fewer have no interval
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)

@@ -15,6 +15,7 @@ from whatfor.caching import Cache
 from whatfor.explanation import Badge, Explanation
 from whatfor.explorer.episodes import greedy, key_of, latest, new, new_episodes, past, starts, state_in, title_of
 from whatfor.jsonable import jsonable
+from whatfor.learners.named import learner_names
 from whatfor.maps import picture_of, places_of
 from whatfor.question import QUESTIONS, Parameter, Question, layout_of, question_of, why_not
 from whatfor.runs import Run
@@ -83,12 +84,12 @@ class Desk:
 
     def _about(self, _: Mapping[str, str]) -> dict[str, Any]:
         run, ledger = self.run, self.run.ledger
-        learner, world = run.settings.get("learner", {}), run.settings.get("world", {})
+        world = run.settings.get("world", {})
         return {
             "name": self.name
             or str(world.get("id") or run.settings.get("environment", {}).get("id") or run.labels.kind or "a run"),
-            "learner": str(learner.get("name", "custom loop")),
-            "episodes": len(run.history) or (0 if ledger is None else ledger.n_episodes),
+            "learner": learner_names(run.settings),
+            "episodes": run.n_episodes or 0,  # the page leaves 0 out
             "updates": 0 if ledger is None else len(ledger),
             "states": run.labels.n_states,
             "actions": list(run.labels.actions),

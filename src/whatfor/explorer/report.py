@@ -41,7 +41,7 @@ def report(
 ) -> Path:
     """Write a report of a run: its greedy episodes from as many starts, or from the states you name, with answers about each state.
 
-    ``budget`` is the size of the file in megabytes. Answers are added in the order of their worth until it is spent; the page lists
+    ``budget`` is the size of the file in megabytes. Answers are added in the order of their importance until it is spent; the page lists
     what is left out. ``on_progress`` is called with what is being done and the share of the work that is done.
 
     >>> from tempfile import TemporaryDirectory
@@ -92,7 +92,7 @@ def build_payload(
 
 
 class _Plan:
-    """What a report asks, in the order of its worth."""
+    """What a report asks, the most important first."""
 
     def __init__(self, collector: Collector, starts: Sequence[str]) -> None:
         self.collector, self.desk, self.run = collector, collector.desk, collector.desk.run
@@ -193,7 +193,9 @@ class _Plan:
             lines.append(f"Belief and reality: for {len(self.played):,} of these situations.")
         if earlier := about["checkpoints"][:-1]:
             times = ", ".join(f"{episodes:,}" for episodes in earlier)
-            lines.append(f"Earlier times: after {times} episodes, with the best action at that time.")
+            lines.append(
+                f"Earlier times: after {times} {'episode' if earlier == [1] else 'episodes'}, with the best action at that time."
+            )
         lines.append(
             f"Numbers are rounded to {DIGITS} digits. Maps leave out numbers below 1/{1 / MIN_KEPT_SHARE:,.0f} of the largest."
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from itertools import groupby
 from typing import Any
 
 from whatfor.learners.double_q import DoubleQLearning
@@ -16,6 +18,17 @@ from whatfor.learners.tabular import Tabular
 LEARNERS: dict[str, type[Tabular]] = {
     kind.__name__: kind for kind in (QLearning, Sarsa, DoubleQLearning, MonteCarlo, LambdaReturns)
 }
+
+
+def learner_names(settings: Mapping[str, Any]) -> str:
+    """The names of the learners that trained a run, in order.
+
+    >>> learner_names({"learner": {"name": "Sarsa"}, "earlier_learners": [{"name": "QLearning", "until": 300}]})
+    'QLearning, then Sarsa'
+    """
+    learners = (*settings.get("earlier_learners", ()), settings.get("learner", {}))
+    names = [str(one.get("name", "custom loop")) for one in learners]
+    return ", then ".join(name for name, _ in groupby(names))
 
 
 def learner_from(data: dict[str, Any]) -> Tabular:

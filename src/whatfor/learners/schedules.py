@@ -101,29 +101,33 @@ def visit_count(power: float = 1.0) -> VisitCount:
 
 def explorations(exploration: float | Schedule, first: int, episodes: int) -> NDArray[np.float64]:
     """(episodes,) The exploration probability of each episode from ``first`` on, checked."""
-    schedule: Schedule = exploration if callable(exploration) else lambda _: exploration
-    constant_from = getattr(
-        schedule, "constant_from", None if callable(exploration) else 0
-    )  # a constant part is evaluated once
+    # a constant part is evaluated once
+    constant_from = getattr(exploration, "constant_from", None if callable(exploration) else 0)
     changing = episodes if constant_from is None else min(max(constant_from - first, 0), episodes)
     chances = np.empty(episodes)
-    chances[:changing] = [_chance(schedule, first + i) for i in range(changing)]
+    chances[:changing] = [_chance(exploration, first + i) for i in range(changing)]
     if changing < episodes:
-        chances[changing:] = _chance(schedule, first + changing)
+        chances[changing:] = _chance(exploration, first + changing)
     wrong = np.flatnonzero(~((chances >= 0.0) & (chances <= 1.0)))
     if len(wrong):
         raise ValueError(
-            f"exploration is {chances[wrong[0]]} in episode {first + wrong[0]}; it is a probability and must lie in [0, 1]"
+            f"exploration is {chances[wrong[0]]}{_when(exploration, first + wrong[0])}; it is a probability and must lie in [0, 1]"
         )
     return chances
 
 
-def _chance(schedule: Schedule, episode: int) -> float:
-    """The value of a schedule; its range is checked for all episodes together."""
-    chance: object = schedule(episode)
+def _chance(exploration: float | Schedule, episode: int) -> float:
+    """The exploration in an episode; its range is checked for all episodes together."""
+    chance: object = exploration(episode) if callable(exploration) else exploration
     if isinstance(chance, bool) or not isinstance(chance, numbers.Real):
-        raise ValueError(f"exploration is {chance!r} in episode {episode}; it is a probability and must lie in [0, 1]")
+        raise ValueError(
+            f"exploration is {chance!r}{_when(exploration, episode)}; it is a probability and must lie in [0, 1]"
+        )
     return float(chance)
+
+
+def _when(exploration: float | Schedule, episode: int) -> str:
+    return f" in episode {episode}" if callable(exploration) else ""
 
 
 def to_json(value: Any) -> Any:

@@ -156,13 +156,17 @@ class Ledger(Columns):
             )
         return table
 
-    def _cell(self, table: int, state: int, action: int) -> int:
+    def _cell(self, table: int, state: int, action: int, after: str = "") -> int:
+        """The cell of a pair; ``after``: the prefix of its arguments' names."""
         if type(state) is not int or type(action) is not int or type(table) is not int:
-            state, action, table = whole("state", state), whole("action", action), whole("table", table)
+            state, action = whole(f"{after}state", state), whole(f"{after}action", action)
+            table = whole("table", table)
         if not 0 <= state < self.n_states:
-            raise ValueError(f"state {state} is out of range: this ledger has states 0 to {self.n_states - 1}")
+            raise ValueError(f"{after}state {state} is out of range: this ledger has states 0 to {self.n_states - 1}")
         if not 0 <= action < self.n_actions:
-            raise ValueError(f"action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}")
+            raise ValueError(
+                f"{after}action {action} is out of range: this ledger has actions 0 to {self.n_actions - 1}"
+            )
         if not 0 <= table < self.n_tables:
             self._table("table", table)
         return (table * self.n_states + state) * self.n_actions + action
@@ -192,13 +196,13 @@ class Ledger(Columns):
         if ending is not None or timed_out:
             raise ValueError(
                 "an episode that ended has no next state to bootstrap from: pass next_state=None with ending= or timed_out=. "
-                "To bootstrap through a time limit, record it as any other step, then call ledger.new_episode()"
+                "To bootstrap through a time limit, record it like any other step, then call ledger.new_episode()"
             )
         if next_action is None:
             if lambda_ == 1.0:
                 return NO_BOOTSTRAP
             raise ValueError("next_action is missing: pass the action that the target bootstrapped from")
-        return self._cell(table, next_state, next_action)
+        return self._cell(table, next_state, next_action, "next_")
 
     def ending_code(self, ending: str | int | None) -> int:
         """The code of an ending, given by name or by code; a new name gets a new code."""

@@ -16,7 +16,7 @@ from whatfor.labels import ENDINGS
 from whatfor.ledger.episodes import origins_of, starts_of
 from whatfor.ledger.store import Store
 from whatfor.limits import check_limit
-from whatfor.text import check_plain
+from whatfor.text import check_plain, count
 
 Starts = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -53,14 +53,14 @@ class Columns:
         order: str = "forwards",
     ) -> None:
         n_states, n_actions, n_tables = (
-            whole(name, count, 1)
-            for name, count in (("n_states", n_states), ("n_actions", n_actions), ("n_tables", n_tables))
+            whole(name, size, 1)
+            for name, size in (("n_states", n_states), ("n_actions", n_actions), ("n_tables", n_tables))
         )
         if order not in ("forwards", "backwards", "replayed"):
             raise ValueError(f"order is 'forwards', 'backwards' or 'replayed', not {order!r}")
         if n_states * n_actions * n_tables > np.iinfo(np.int32).max:
             raise ValueError(
-                f"{n_states} states x {n_actions} actions x {n_tables} tables are more cells than a ledger can name (2**31 - 1)"
+                f"{count(n_states, 'state')} x {count(n_actions, 'action')} x {count(n_tables, 'table')} are more than a ledger can number (2**31 - 1)"
             )
         check_limit("states", n_states, "this ledger")
         for name in endings:
@@ -78,7 +78,8 @@ class Columns:
 
     def __repr__(self) -> str:
         tables = f", {self.n_tables} tables" if self.n_tables > 1 else ""
-        return f"Ledger({len(self):,} updates, {self.n_states:,} states, {self.n_actions} actions{tables})"
+        updates, states = count(len(self), "update"), count(self.n_states, "state")
+        return f"Ledger({updates}, {states}, {count(self.n_actions, 'action')}{tables})"
 
     def __len__(self) -> int:
         return self._store.used if self._length is None else self._length
@@ -234,7 +235,9 @@ class Columns:
         """The ledger after the first ``episodes`` episodes."""
         starts, episodes = self.episode_starts, whole("episodes", episodes)
         if not 0 <= episodes <= len(starts):
-            raise ValueError(f"this ledger has {len(starts)} episodes; pass 0 to {len(starts)}, not {episodes}")
+            raise ValueError(
+                f"the run has {count(len(starts), 'episode')}; pass 0 to {len(starts):,}, not {episodes:,}"
+            )
         return self if episodes == len(starts) else self[: starts[episodes]]
 
     @overload

@@ -21,7 +21,7 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str] = PICTURE_S
     """Check that a file with one of these suffixes can be written, and return its path."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        raise ValueError(f"{target} ends in {target.suffix!r}; choose one of {', '.join(suffixes)}")
+        raise ValueError(f"{target} must end in {' or '.join(suffixes)}")
     if not target.parent.is_dir():
         raise ValueError(f"there is no folder {target.parent}; create it first: mkdir -p {target.parent}")
     if target.is_dir():

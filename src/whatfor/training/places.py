@@ -71,7 +71,7 @@ def place_of(
     except NoTwin as why:
         if engine == "compiled":
             raise ValueError(
-                f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto'"
+                f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto' (in the shell: --engine python)"
             ) from None
         return Place(labels, None, env, "python", str(why), recipe, longest)
     return Place(known.labels, known, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
@@ -136,16 +136,16 @@ def remake_env(recipe: dict[str, Any]) -> Any:
         wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
         if wrong:
             raise ValueError(
-                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: pass env="
+                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: pass env= (in Python; not possible in the shell)"
             )
         try:
             return _env_from(recipe)
         except Exception as error:  # any class: the options come from a file
             raise ValueError(
-                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium, or pass env="
+                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium (in the shell: add --module NAME), or pass env= in Python"
             ) from error
     raise ValueError(
-        f"the world of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env="
+        f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env= (in Python; not possible in the shell)"
     )
 
 
@@ -159,25 +159,25 @@ def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
 def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
     """How to create an environment again, as JSON; ``fresh``: without a search for changed settings."""
     spec = env.spec
-    seen: dict[str, Any] = {
+    binning: dict[str, Any] = {
         "bins": None if bins is None else np.asarray(bins, dtype=int).tolist(),
         "bounds": None if bounds is None else [[float(low), float(high)] for low, high in bounds],
     }
     if spec is None:
-        return {"kind": "object", "why": f"{type(env.unwrapped).__name__} is not registered with Gymnasium", **seen}
+        return {"kind": "object", "why": f"{type(env.unwrapped).__name__} is not registered with Gymnasium", **binning}
     if spec.additional_wrappers:
-        return {"kind": "object", "why": f"it is wrapped in {spec.additional_wrappers[0].name}", **seen}
+        return {"kind": "object", "why": f"it is wrapped in {spec.additional_wrappers[0].name}", **binning}
     options = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
     try:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError):
-        return {"kind": "object", "why": "it was created with options that cannot be saved", **seen}
+        return {"kind": "object", "why": "it was created with options that cannot be saved", **binning}
     recipe = {
         "kind": "gymnasium",
         "id": spec.id,
         "options": options,
         "max_steps": spec.max_episode_steps,
-        **seen,
+        **binning,
     }
     found = None if fresh else _changed_part(env, recipe)
     return (

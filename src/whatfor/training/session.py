@@ -16,6 +16,7 @@ from whatfor.learners.replay import Replay
 from whatfor.learners.rule import BREAKS, EXPERIENCES, LAMBDA_RETURNS, LINES, STORED, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
+from whatfor.text import count
 from whatfor.training.loop import Plan, Progress, play_compiled, play_python
 from whatfor.training.watch import Interrupted, Watch
 from whatfor.worlds.steppers import EnvStepper, Stepper, WorldStepper
@@ -195,8 +196,8 @@ def check_endings(ledger: Ledger, labels: Labels) -> None:
     known = ledger.endings[len(ENDINGS) :]
     if known[: len(names)] != names:
         raise ValueError(
-            f"the run's episodes end with {_listed(known)}, those of this world with {_listed(names)}: "
-            "pass env= a world with the same endings, or train a new run in this one"
+            f"the run's episodes end with {_listed(known)}, and those of this environment with {_listed(names)}: "
+            "pass one with the same endings as env=, or train a new run in this one"
         )
 
 
@@ -211,7 +212,8 @@ def check_snapshot(
     cells, stored = rule.n_tables * rule.n_states * rule.n_actions, len(arrays["pair"])
     if len(arrays["values"]) != cells:
         raise ValueError(
-            f"the run has {len(arrays['values'])} values, this learner in this world {cells}: it cannot be resumed with them"
+            f"the run has {count(len(arrays['values']), 'value')}, and this learner in this environment has {cells:,}: "
+            "resume it with a learner with as many tables, in the environment of the run"
         )
     if rule.power > 0.0 and len(arrays["tries"]) != cells:
         raise ValueError("the run did not count its updates, so it cannot be resumed with visit_count()")
@@ -220,7 +222,8 @@ def check_snapshot(
         raise ValueError(f"the run has {stored} stored experiences, which this learner cannot use")
     if ledger is not None and (ledger.n_tables, ledger.order) != (rule.n_tables, order):
         raise ValueError(
-            f"the run's ledger is of another kind of learner ({ledger.n_tables} tables, {ledger.order}; now {rule.n_tables}, {order})"
+            f"the run's ledger is of another kind of learner: it has {count(ledger.n_tables, 'table')} and is recorded {ledger.order}, "
+            f"and this learner has {count(rule.n_tables, 'table')} and records {order}. Resume it with the kind of learner that it was trained with"
         )
     counters = arrays["counters"]
     if counters[STORED] != stored or (

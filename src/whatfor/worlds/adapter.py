@@ -23,6 +23,15 @@ Cells = tuple[tuple[int, ...], ...]
 Places = Cells | tuple[Cells, ...] | None
 
 
+def check_enter(enter: Any) -> Enter | None:
+    """Validate ``enter=``, a function or None."""
+    if enter is not None and not callable(enter):
+        raise ValueError(
+            f"enter must be a function (env, state, rng) that puts the environment into a state, not {enter!r}"
+        )
+    return enter  # type: ignore[no-any-return]
+
+
 class NoTwin(ValueError):
     """A Gymnasium environment has no compiled twin; the message says why."""
 

@@ -98,7 +98,7 @@ def cartpole_labels(edges: Sequence[NDArray[np.float64]]) -> Labels:
 def twin(core: CartPoleEnv, labels: Labels, limit: int | None) -> World:
     """Its compiled twin; ``NoTwin`` for other integrators."""
     if core.kinematics_integrator != "euler":
-        raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled twin uses 'euler'")
+        raise NoTwin(f"its integrator is {core.kinematics_integrator!r}; the compiled version uses 'euler'")
     if labels.observed != "bins":
         raise NoTwin("its bins are observed as several numbers (multidiscrete=True)")
     return cart_world(core, labels, limit, {})

@@ -144,7 +144,7 @@ def twin(env: gym.Env[Any, Any]) -> World:
             if hasattr(core, "P")
             else ""
         )
-        raise NoTwin(f"{type(core).__name__} is not one of the environments with a compiled twin{more}")
+        raise NoTwin(f"{type(core).__name__} is not one of the environments with a compiled version{more}")
     return known.twin(core, labels_of(env), time_limit(env))
 
 
@@ -168,5 +168,6 @@ def enter_observation_of(env: Any) -> Enter:
 def _no_enter(core: Any) -> str:
     return (
         f"whatfor does not know how to put {type(core).__name__} into a given state: pass "
-        "enter=, a function (env, state, rng) that puts the environment into the state with this index after a reset"
+        "enter=, a function (env, state, rng) that puts the environment into the state with this index after a reset "
+        "(in Python; the shell has no flag for it)"
     )

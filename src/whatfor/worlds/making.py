@@ -94,7 +94,9 @@ def binned(
     counts = [whole("bins", n) for n in np.ravel(np.asarray(bins, dtype=object))]
     counts *= size if np.ndim(bins) == 0 else 1
     if len(counts) != size:
-        raise ValueError(f"bins has length {len(counts)}, but observations have {count(size, 'dimension')}")
+        raise ValueError(
+            f"bins has length {len(counts)}, but observations have {count(size, 'dimension')}: pass {count(size, 'number')}, or one for all"
+        )
     if min(counts) < 1:
         raise ValueError(f"bins is {bins}; each dimension needs at least one bin")
     low, high = np.ravel(space.low).copy(), np.ravel(space.high).copy()
@@ -104,7 +106,9 @@ def binned(
                 f"bounds must be a (low, high) pair for each dimension, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
             )
         if len(bounds) != size:
-            raise ValueError(f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}")
+            raise ValueError(
+                f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}: pass {size} (low, high) pairs"
+            )
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
     endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
     if endless:
@@ -116,7 +120,7 @@ def binned(
     check_limit("states", math.prod(counts), f"bins={bins}")
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
-        env = Clipped(env, lambda seen: np.clip(seen, clipped.low, clipped.high), clipped)
+        env = Clipped(env, lambda observation: np.clip(observation, clipped.low, clipped.high), clipped)
     return DiscretizeObservation(env, tuple(counts))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from math import isfinite
 from typing import Any, Protocol
 
@@ -97,7 +97,14 @@ class EnvStepper:
         """Next state, reward, the code of the ending (0: not ended), and whether it was truncated."""
         if type(action) is not int or not 0 <= action < self.n_actions:
             action = self.labels.action(action)
-        observation, reward, terminated, truncated, _ = self.env.step(action)
+        outcome = self.env.step(action)
+        try:
+            observation, reward, terminated, truncated, _ = outcome
+        except (TypeError, ValueError):
+            raise ValueError(
+                "step() of the environment must return 5 values (observation, reward, terminated, truncated, info), "
+                f"not {len(outcome) if isinstance(outcome, Sized) else type(outcome).__name__}"
+            ) from None
         if type(reward) is int:
             reward = float(reward)
         elif type(reward) is not float or not isfinite(reward):

@@ -2,7 +2,7 @@
 // The answers: an article for each question, with its parameters, pictures and downloads.
 /** @import { Answer, Layout, Parameter, StripEpisode } from "./types" */
 import { leaves, palette, scaleOf } from "./colours.js";
-import { amount, byId, html, keepFocus, messageOf, svgElement, svgText, thousands } from "./dom.js";
+import { amount, byId, count, html, keepFocus, messageOf, svgElement, svgText, thousands } from "./dom.js";
 import { download, draw, quantityOf, toFile, toPng } from "./draw.js";
 import { askAbout, replay } from "./episode.js";
 import { current, page, parameterKey, show, shownState } from "./state.js";
@@ -147,7 +147,8 @@ function contentOf(question, answer) {
   answer.pictures.forEach((layout, i) => content.push(figureOf(question, layout, i)));
   if (sentences.length) content.push(html("div", { className: "lines" }, ...sentences.map(lineOf)));
   if (left_out) {
-    content.push(html("p", { className: "small" }, `${thousands(left_out)} lighter updates are not listed here.`));
+    const more = `Not listed here: ${count(left_out, "lighter update")}.`;
+    content.push(html("p", { className: "small" }, more));
   }
   const json = html("button", { type: "button" }, "JSON");
   json.setAttribute("aria-label", `download the answer as JSON: ${titleOf(question)}`);

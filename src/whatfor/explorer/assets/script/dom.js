@@ -128,6 +128,9 @@ export function shortOrEmpty(number, signed) {
 /** @param {number} number */
 export const thousands = (number) => number.toLocaleString("en");
 
+/** A number with its noun in the singular or plural. @param {number} number @param {string} noun */
+export const count = (number, noun) => `${thousands(number)} ${noun}${number === 1 ? "" : "s"}`;
+
 /**
  * Words shortened to a width in pixels, in the middle: names often differ at the end only.
  * @param {string} words

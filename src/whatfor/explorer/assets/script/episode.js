@@ -1,6 +1,6 @@
 // @ts-check
 // The episode: its board, its steps, and playing it.
-import { amount, byId, html, inputById, keepFocus, messageOf, thousands } from "./dom.js";
+import { amount, byId, count, html, inputById, keepFocus, messageOf } from "./dom.js";
 import { draw } from "./draw.js";
 import { current, nextTurn, page, setBusy, show, shownState, showProblem } from "./state.js";
 import { ask, keyOf } from "./store.js";
@@ -64,8 +64,8 @@ function stepText() {
   if (!episode?.steps.length) return "";
   const step = episode.steps[current.step];
   if (!step || step.state !== current.state) return "off the episode";
-  const rest = thousands(episode.length - episode.steps.length);
-  const ending = episode.ending === null ? `; ${rest} more steps are not shown` : `; then: ${episode.ending}`;
+  const rest = count(episode.length - episode.steps.length, "more step");
+  const ending = episode.ending === null ? `; not shown: ${rest}` : `; then: ${episode.ending}`;
   const isLast = current.step === episode.steps.length - 1;
   const later = current.as_of !== null && episode.key.startsWith("greedy:") ? " (as it plays now)" : "";
   const place = `step ${current.step + 1} of ${episode.steps.length}`;

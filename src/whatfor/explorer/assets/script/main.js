@@ -3,7 +3,7 @@
 /** @import { Change, Choices, Link } from "./types" */
 import { errorMessage, showAnswers } from "./answers.js";
 import { darkMode } from "./colours.js";
-import { byId, html, inputById, messageOf, thousands } from "./dom.js";
+import { byId, count, html, inputById, messageOf } from "./dom.js";
 import { goTo, openEpisode, replay, showEpisode, stopPlaying, togglePlaying } from "./episode.js";
 import { showQuestion } from "./question.js";
 import {
@@ -215,9 +215,9 @@ function showAbout() {
   byId("name").textContent = about.name;
   const facts = [
     about.learner,
-    about.episodes && `${thousands(about.episodes)} episodes`,
-    about.updates && `${thousands(about.updates)} updates`,
-    `${thousands(about.states)} states`,
+    about.episodes && count(about.episodes, "episode"),
+    about.updates && count(about.updates, "update"),
+    count(about.states, "state"),
     about.trust?.sentences.join(" "),
   ];
   byId("about").textContent = facts.filter(Boolean).join(" · ");

@@ -1,7 +1,7 @@
 // @ts-check
 // The question: the state, its actions, and the time of training.
 import { palette } from "./colours.js";
-import { amount, byId, html, inputById, keepFocus, svgElement, svgText, thousands } from "./dom.js";
+import { amount, byId, count, html, inputById, keepFocus, svgElement, svgText, thousands } from "./dom.js";
 import { current, page, show, shownState } from "./state.js";
 
 export function showQuestion() {
@@ -15,7 +15,7 @@ export function showQuestion() {
   const last = points.at(-1);
   if (last === undefined) return;
   const as_of = current.as_of ?? last;
-  byId("when").textContent = `episode ${thousands(as_of)}${as_of === last ? " (end of training)" : ""}`;
+  byId("when").textContent = `after ${count(as_of, "episode")}${as_of === last ? " (end of training)" : ""}`;
   const distances = points.map((one) => Math.abs(one - as_of));
   inputById("time").value = String(distances.indexOf(Math.min(...distances)));
   byId("time").setAttribute("aria-valuetext", byId("when").textContent ?? "");

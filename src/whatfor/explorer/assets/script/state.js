@@ -1,7 +1,7 @@
 // @ts-check
 // What is asked now, and how links and typed words say it.
 /** @import { About, Change, Current, Episode, Link, StateAnswer } from "./types" */
-import { byId, thousands } from "./dom.js";
+import { byId, count, thousands } from "./dom.js";
 import { abortRequests, isReport, Missing, reportStates } from "./store.js";
 
 /** What is asked now. @type {Current} */
@@ -118,7 +118,7 @@ export function parseTime(typed) {
   const [at, points] = [Number(typed), page.about.checkpoints];
   if (isReport() && !points.includes(at)) {
     const others = points.length ? `; choose one of ${points.map(thousands).join(", ")}` : "";
-    throw new Missing(`the agent after ${thousands(at)} episodes is not in this report${others}`);
+    throw new Missing(`the agent after ${count(at, "episode")} is not in this report${others}`);
   }
   return at;
 }
