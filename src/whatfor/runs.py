@@ -94,8 +94,8 @@ class Run(QuestionMethods):
 
     @cached_property
     def audit(self) -> Audit:
-        """The audit of the ledger against the learner's own tables."""
-        return Audit(self._need_ledger("this question"), values=self.tables)
+        """The audit of the ledger against the learner's own tables, if they were kept."""
+        return Audit(self._need_ledger("this question"), values=self.tables if self.origin.own_values else None)
 
     @property
     def policy(self) -> NDArray[np.float64]:
