@@ -1,14 +1,16 @@
 """Exact beliefs against other ways to compute them, and the limits of learned ones."""
 
+import json
+
 import gymnasium as gym
 import numpy as np
 import pytest
 
 import whatfor as wf
 from taxi_runs import train_taxi
-from whatfor.beliefs import Beliefs, Row, value_iteration
+from whatfor.beliefs import Beliefs, Row, Situation, value_iteration
 from whatfor.labels import Axis
-from whatfor.question import QUESTIONS
+from whatfor.question import QUESTIONS, layout_of
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds import blackjack, chain, table
 from whatfor.worlds.gymnasium import twin
@@ -248,12 +250,46 @@ def test_what_a_policy_leads_to_is_not_called_what_it_expects(source):
     """No residual and no badge: the numbers are not the agent's."""
     run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=300, seed=0)
     other = run.believing(source("FrozenLake-v1", run.policy, discount=0.9))
-    why = other.intention(14)
-    assert why.residual is None
-    assert why.badge() is None
-    assert "expects" not in str(why)
-    assert "playing its policy after" in str(why)
+    for name in ("intention", "outcomes", "contrast", "comparison"):
+        why = other.ask(name, 14)
+        assert not why.learned
+        assert why.residual is None
+        assert "expect" not in str(why)
+        assert "estimated return" not in str(why)
+        assert "expects" not in json.dumps(layout_of(why).to_json())
+    assert "playing its policy after" in str(other.intention(14))
+    assert other.intention(14).badge() is None
     assert sum(other.outcomes(14).chances.values()) == pytest.approx(1.0)
+    contrast = other.contrast(14)
+    assert contrast.gap == pytest.approx(contrast.parts.sum(), abs=1e-12), "the gap is that of the source"
+    assert contrast.gap != pytest.approx(run.contrast(14).gap, abs=0.1), "not that of the agent's table"
+    assert other.comparison(14).measures[0].believed == other.beliefs.value(14, other.best(14))
+    with pytest.raises(ValueError, match="does not know what it was at an earlier time"):
+        other.change(14, since=100)
+    with pytest.raises(ValueError, match="the difference would not be a change"):
+        other.change(14, since=run)
+    again = other.change(14, since=other)
+    assert "expect" not in str(again)
+    assert again.tied
+
+
+def test_a_gap_between_rollouts_has_a_standard_error():
+    """Rollouts of two actions are independent: the variances add up."""
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=300, seed=0)
+    beliefs = [wf.SimulatedBeliefs("FrozenLake-v1", run.policy, discount=0.9, rollouts=200, seed=n) for n in range(40)]
+    gaps = [one.value(14, 1) - one.value(14, 2) for one in beliefs]
+    error = beliefs[0].gap_error(Situation(14), 1, 2)
+    assert error == pytest.approx(np.std(gaps), rel=0.35)
+    assert "not significant" in str(run.believing(beliefs[0]).contrast(14))
+
+
+def test_a_source_is_judged_by_its_own_updates():
+    """Not by those of the run: the errors of the run's ledger say nothing about another source."""
+    run = wf.train(chain(), wf.QLearning(discount=0.9), episodes=300, seed=0)
+    assert run.comparison(0).verdict in ("agrees", "lags", "differs")
+    assert run.believing(wf.BeliefMap.from_ledger(run.ledger)).comparison(0).verdict == "unjudged"
+    without = wf.Run(labels=run.labels, values=run.values, beliefs=run.audit, settings=run.settings, origin=run.origin)
+    assert without.comparison(0).verdict == run.comparison(0).verdict, "an audit brings its own ledger"
 
 
 def test_beliefs_that_do_not_add_up_are_reported():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from whatfor.beliefs.trust import Trust
 from whatfor.checks import whole
 from whatfor.labels import Labels
 
+if TYPE_CHECKING:
+    from whatfor.beliefs.audit import Audit
+
 #: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
-#: "updates"  the updates behind a value and its sampling error: the audit of a ledger alone
-Capability = Literal["endings", "updates"]
+Capability = Literal["endings"]
 
 
 class Beliefs(ABC):
@@ -51,6 +53,11 @@ class Beliefs(ABC):
     @property
     def tries(self) -> NDArray[np.int64] | None:
         """(S, A) How often each pair was updated; None: not counted."""
+        return None
+
+    @property
+    def evidence(self) -> Audit | None:
+        """The audit of the updates that the rows are read from, which gives their sampling error; None: it is unknown."""
         return None
 
     @property

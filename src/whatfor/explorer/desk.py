@@ -103,7 +103,7 @@ class Desk:
 
     def checkpoints(self) -> list[int]:
         """Numbers of episodes to look back to, closest together early in training; the last one is the present."""
-        if self.run.ledger is None or self.run.ledger.n_episodes < 2:
+        if self.run.ledger is None or self.run.ledger.n_episodes < 2 or self.run.beliefs.evidence is None:
             return []
         last = self.run.ledger.n_episodes
         first = min(10, (last + 1) // 2)
