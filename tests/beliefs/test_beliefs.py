@@ -1,6 +1,7 @@
 """Exact beliefs against other ways to compute them, and the limits of learned ones."""
 
 import json
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -299,6 +300,49 @@ def test_beliefs_that_do_not_add_up_are_reported():
 
     with pytest.raises(AssertionError, match="earnings"):
         check_beliefs(Wrong(), 2, 1)
+
+
+class Counting(Toy):
+    """A source whose rows have an initial share and count tries; it implements ``row`` alone."""
+
+    def row(self, at, action):
+        counted = {"tries": np.array([[3, 0], [2, 1]]), "initial": 1.0}
+        known = super().row(at, action)
+        return replace(known, value=known.value + 1.0, endings={"terminated": 0.25}, endings_unknown=0.75, **counted)
+
+
+def test_what_a_row_says_is_what_the_answers_say():
+    check_beliefs(Counting(), 2, 2)
+    run = wf.Run(labels=wf.Labels.plain(2, 2), values=[[1.5, 1.0], [2.0, 1.0]], beliefs=Counting())
+    assert run.intention(0).tries == run.outcomes(0).tries == 3
+    assert run.tries_at(1).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"endings": None}, 'can has "endings", but row'),
+        ({"endings": {"terminated": 0.5}}, r"endings of row\(0, 0\) and endings_unknown sum to 0.5, not to 1"),
+        ({"endings": {"terminated": 1.5, "timed out": -0.5}}, "negative probability"),
+        ({"initial": 1.0}, "earnings.* and the initial share sum to"),
+        ({"trust": "close"}, "another trust than the source"),
+    ],
+)
+def test_rows_that_break_the_contract_are_reported(changes, message):
+    class Broken(Toy):
+        def row(self, at, action):
+            return replace(super().row(at, action), **changes)
+
+    with pytest.raises(AssertionError, match=message):
+        check_beliefs(Broken(), 2, 2)
+
+
+def test_unknown_capabilities_are_reported():
+    class Boasting(Toy):
+        can = frozenset({"endings", "nonsense"})
+
+    with pytest.raises(AssertionError, match="can has 'nonsense'; there are 'endings'"):
+        check_beliefs(Boasting(), 2, 2)
 
 
 def test_dense_maps_that_would_not_fit_are_refused():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
 Capability = Literal["endings"]
+CAPABILITIES: tuple[str, ...] = get_args(Capability)
 
 
 class Beliefs(ABC):
@@ -31,7 +32,7 @@ class Beliefs(ABC):
     can: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the rows are what the agent learned; False: they follow from a policy and a model or environment.
     learned: ClassVar[bool] = True
-    #: How far estimates can be trusted; None: the rows are not estimates.
+    #: How far estimates can be trusted, as every row says; None: the rows are not estimates.
     trust: Trust | None = None
 
     @abstractmethod
@@ -52,8 +53,8 @@ class Beliefs(ABC):
 
     @property
     def tries(self) -> NDArray[np.int64] | None:
-        """(S, A) How often each pair was updated; None: not counted."""
-        return None
+        """(S, A) How often each pair was updated, as every row says; None: not counted."""
+        return self.row(Situation(0), 0).tries if self.learned else None
 
     @property
     def evidence(self) -> Audit | None:
