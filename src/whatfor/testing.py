@@ -175,5 +175,6 @@ def _check_row(beliefs: Beliefs, row: Row, name: str) -> None:
             f"the endings of {name} and endings_unknown sum to {sum(chances):.6g}, not to 1"
         )
     assert row.trust == beliefs.trust, f"{name} has another trust than the source: set the source's in every row"
-    same = row.tries is beliefs.tries if row.tries is None else np.array_equal(row.tries, beliefs.tries)
+    counted, tries = row.tries, beliefs.tries
+    same = counted is tries if counted is None or tries is None else np.array_equal(counted, tries)
     assert same, f"{name} has other tries than the source: they are of all pairs, the same in every row"

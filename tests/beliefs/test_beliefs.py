@@ -10,7 +10,7 @@ import pytest
 import whatfor as wf
 from taxi_runs import train_taxi
 from whatfor.beliefs import Beliefs, Row, Situation, value_iteration
-from whatfor.labels import Axis
+from whatfor.explorer.report import build_payload
 from whatfor.question import QUESTIONS, layout_of
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds import blackjack, chain, table
@@ -209,35 +209,54 @@ def test_sources_keep_the_contract(source):
 
 
 class Toy(Beliefs):
-    """A source in one file: "go" leads from state 0 to state 1, where "go" earns 1 and ends the episode; "stop" ends it."""
+    """A source in one file: what follows in the chain if the agent repeats its action."""
 
     can = frozenset({"endings"})
 
     def row(self, at, action):
-        visits = np.zeros((2, 2))
+        visits, rewards = np.zeros((3, 2)), np.array([[0.0, 0.0], [2.0, 1.0], [1.0, 2.0]])
         visits[at.index, action] = 1.0
-        if at.index == 0 and action == 0:
-            visits[1, 0] = 0.5
-        earnings = visits * [[0.0, 0.0], [1.0, 0.0]]
+        if at.index == 0:
+            visits[1 + action, action] = 1.0
+        earnings = visits * rewards
         return Row(visits, earnings, value=float(earnings.sum()), endings={"terminated": 1.0})
 
 
-def test_a_custom_source_answers_every_question_that_it_can():
-    check_beliefs(Toy(), 2, 2)
-    labels = wf.Labels((Axis("state", 2),), ("go", "stop"))
-    run = wf.Run(labels=labels, values=[[0.5, 0.0], [1.0, 0.0]], beliefs=Toy())
+@pytest.fixture
+def toy_run():
+    """An agent in the chain without a ledger, answered for by the toy source."""
+    values = [[2.0, 2.0], [2.0, 1.0], [1.0, 2.0]]
+    trained = wf.train(chain(), wf.QLearning(discount=1.0), episodes=5, seed=0, record=False)
+    more = {"settings": trained.settings, "origin": trained.origin}
+    return wf.Run(labels=chain().labels, values=values, beliefs=Toy(), **more)
+
+
+def test_a_custom_source_answers_every_question_that_it_can(toy_run):
+    check_beliefs(Toy(), 3, 2)
+    run = toy_run
     assert run.intention(0).residual == 0.0
-    assert run.contrast(0).gap == 0.5
+    assert run.contrast(1).gap == 1.0
     assert run.outcomes(0).chances == {"terminated": 1.0}
-    other = {"change": {"since": run}, "chance": {"event": "state 1"}}
+    assert run.comparison(0).verdict == "unjudged", "its sampling error is unknown"
+    assert run.comparison(0).distance == 0.0
+    assert run.simulation(0).value == 2.0
+    other = {"change": {"since": run}, "chance": {"event": "the upper node"}}
     for name, question in QUESTIONS.items():
-        if "play" in question.needs:
-            continue  # it has no environment
         if "updates" in question.needs:
             with pytest.raises(ValueError, match=f"^{name} needs the ledger, and this run has none"):
                 run.ask(name, 0, **other.get(name, {}))
         else:
             assert run.ask(name, 0, **other.get(name, {})).sentences()
+
+
+def test_a_custom_source_is_played_and_reported(toy_run, tmp_path):
+    """It has a world and no ledger: its starts are those of the world."""
+    toy_run.report(tmp_path / "page.html")
+    assert toy_run.evaluate(10).mean == 2.0
+    assert [len(toy_run.episode(state)) for state in (None, 1)] == [2, 1]
+    payload = build_payload(toy_run)
+    answered = [name for name, question in QUESTIONS.items() if "updates" not in question.needs and name != "change"]
+    assert all(f"question={name}&state=0" in payload for name in answered), "change has no earlier times to suggest"
 
 
 def test_a_source_that_does_not_know_endings_says_so():
@@ -306,14 +325,14 @@ class Counting(Toy):
     """A source whose rows have an initial share and count tries; it implements ``row`` alone."""
 
     def row(self, at, action):
-        counted = {"tries": np.array([[3, 0], [2, 1]]), "initial": 1.0}
+        counted = {"tries": np.array([[3, 0], [2, 1], [0, 0]]), "initial": 1.0}
         known = super().row(at, action)
         return replace(known, value=known.value + 1.0, endings={"terminated": 0.25}, endings_unknown=0.75, **counted)
 
 
 def test_what_a_row_says_is_what_the_answers_say():
-    check_beliefs(Counting(), 2, 2)
-    run = wf.Run(labels=wf.Labels.plain(2, 2), values=[[1.5, 1.0], [2.0, 1.0]], beliefs=Counting())
+    check_beliefs(Counting(), 3, 2)
+    run = wf.Run(labels=wf.Labels.plain(3, 2), values=[[3.1, 3.0], [3.0, 2.0], [2.0, 3.0]], beliefs=Counting())
     assert run.intention(0).tries == run.outcomes(0).tries == 3
     assert run.tries_at(1).tolist() == [2, 1]
 
@@ -334,7 +353,7 @@ def test_rows_that_break_the_contract_are_reported(changes, message):
             return replace(super().row(at, action), **changes)
 
     with pytest.raises(AssertionError, match=message):
-        check_beliefs(Broken(), 2, 2)
+        check_beliefs(Broken(), 3, 2)
 
 
 def test_unknown_capabilities_are_reported():
@@ -342,7 +361,7 @@ def test_unknown_capabilities_are_reported():
         can = frozenset({"endings", "nonsense"})
 
     with pytest.raises(AssertionError, match="can has 'nonsense'; there are 'endings'"):
-        check_beliefs(Boasting(), 2, 2)
+        check_beliefs(Boasting(), 3, 2)
 
 
 def test_dense_maps_that_would_not_fit_are_refused():

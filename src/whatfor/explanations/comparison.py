@@ -331,8 +331,7 @@ def ask(
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
-    if run.playing.plays_network:
-        return Comparison.of(None, believed, simulated, None, greedy=chosen == run.best(at))
-    audit, policy = run.beliefs.evidence, run.policy
-    exact = run.playing.exact(env, at.index, chosen)
-    return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))
+    exact = run.playing.player.exact(env, at.index, chosen)
+    return Comparison.of(
+        run.beliefs.evidence, believed, simulated, exact, run.policy, greedy=run.would_take(at, chosen)
+    )

@@ -89,7 +89,7 @@ class Intention(Explanation):
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
             course=row.course,
-            discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
+            discounted=row.discounted,
             error=row.error,
             trust=row.trust,
             played_value=None if learned else row.value,
