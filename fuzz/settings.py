@@ -168,7 +168,7 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
     (("network", "normaliser", "mean", "*"), [0.0, 1e300]),
     (("network", "normaliser", "scale", "*"), [0.0, -1.0, 1e-300, 1e300]),
     (("network", "normaliser", "clip"), [0.0, -1.0, 1e-300, "inf", "nan"]),
-    (("network", "trust", "residual"), ["nan", "inf", -1.0, 1e300]),
+    (("network", "trust", "mean_residual"), ["nan", "inf", -1.0, 1e300]),
     (("network", "trust", "correlation"), ["nan", 5.0, -1e300]),
 ]  # fmt: skip
 

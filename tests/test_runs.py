@@ -151,6 +151,8 @@ def test_earlier_intentions():
     assert str(earlier.intention(36)).splitlines()[:-1] == str(stopped.intention(36)).splitlines()[:-1]
     assert earlier.intention(36).residual is None, "the earlier table was not saved"
     assert "own table of that time was not saved" in str(earlier.intention(36))
+    with pytest.raises(ValueError, match="compares the ledger with the learner's own table"):
+        _ = earlier.audit.residual  # the ledger would be compared with itself
     with pytest.raises(ValueError, match="the run has 300 episodes; pass 0 to 300, not 301"):
         run.as_of(301)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ MIN_DISCOUNT = 1e-6
 #: The ending of an episode that was not played to its end.
 CUT = "cut"
 
+Best = Callable[[Situation], int]  # the action to take in a situation
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -66,6 +69,24 @@ def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return chances
 
 
+@dataclass(frozen=True)
+class TableActor:
+    """An agent that acts on its table of values: the state is all that it sees."""
+
+    labels: Labels
+    values: NDArray[np.float64]  # (S, A)
+    whole = True
+
+    def situation(self, state: Any) -> Situation:
+        """The situation of a state: its index."""
+        return Situation(self.labels.index(state))
+
+    def values_at(self, at: Situation) -> NDArray[np.float64]:
+        """(A,) The values of all actions there."""
+        row: NDArray[np.float64] = self.values[at.index]
+        return row
+
+
 class Playing:
     """Plays a greedy policy of a table or a network in its environment."""
 
@@ -88,10 +109,10 @@ class Playing:
         """The agent itself, if it acts on observations; None: it acts on its table of values."""
         return None if self.beliefs is None else self.beliefs.actor
 
-    @property
-    def plays_network(self) -> bool:
-        """Whether the network itself must be played: states do not determine its observations, or the world is unknown."""
-        return self.agent is not None and not (self.agent.whole and "world" in self.settings)
+    @cached_property
+    def actor(self) -> TableActor | ObservationAgent:
+        """What acts: the agent itself, or its table of values."""
+        return TableActor(self.labels, self.values) if self.agent is None else self.agent
 
     @property
     def limit_is_terminal(self) -> bool:
@@ -171,77 +192,119 @@ class Playing:
 
     # -- futures ---------------------------------------------------------------------------
 
+    @cached_property
+    def player(self) -> TablePlay | NetworkPlay:
+        """The table of values; or the network, if states do not determine its observations or the world is unknown."""
+        if self.beliefs is None or self.agent is None or (self.agent.whole and "world" in self.settings):
+            return TablePlay(self)
+        return NetworkPlay(self, self.beliefs, self.agent)
+
     def simulated(
         self, env: Any, rollouts: int, seed: int, enter: Enter | None, *, fewest: int = 2
     ) -> SimulatedBeliefs:
         """Rollouts of the greedy policy; an interval needs 2."""
         whole("rollouts", rollouts, fewest)
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
-        if self.plays_network:
-            assert self.beliefs is not None
-            scale = float(self.settings.get("reward_scale", 1.0))
-            return SimulatedBeliefs(
-                self.environment(env), self.beliefs, **more, reprice=lambda _, rewards: rewards * scale
-            )
-        place = self.place(env)
-        longest = place.max_steps
-        if (
-            not self.limit_is_terminal and self.discount < 1.0
-        ):  # training bootstrapped at the limit, so rollouts go beyond it
-            longest = max(
-                longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3))))
-            )
-        world = place.env if place.world is None or (enter and place.env is not None) else place.world
-        more["reprice"] = self.origin.reprice
-        return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=longest, **more)
-
-    def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
-        """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
-        world, ledger = self.place(env).world, self.ledger
-        if world is None or world.arrays.kind != TABLE:
-            return None
-        if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
-            return None
-        if self.origin.reprice is not None:
-            world = world.repriced(self.origin.reprice)
-        exact = ExactBeliefs(world, greedy_policy(self.values), discount=self.discount)
-        return exact if exact.has_finite_visits(state, action) else None
+        return self.player.simulated(env, **more)
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
         whole("episodes", episodes, 1)
         check_limit("rollouts", episodes, "this evaluation")
-        seed = whole("seed", seed, 0)
-        if self.plays_network:
-            played = self._play_network(env, episodes, seed)
-            return Evaluation.of(np.add.reduceat(played.reward, played.first[:-1]), played.lengths)
-        place = self.place(env)
-        rule = QLearning().rule(self.labels.n_states, self.labels.n_actions, None, recording=False)
+        return self.player.evaluate(episodes, whole("seed", seed, 0), env)
+
+
+class TablePlay:
+    """Plays a table of values in its world."""
+
+    #: Whether every step takes long, so that few are played.
+    slow = False
+
+    def __init__(self, playing: Playing) -> None:
+        self.playing, self.policy = playing, greedy_policy(playing.values)
+
+    def start(self, seed: int) -> Situation:
+        """Where an episode begins."""
+        return Situation(self.playing.place().stepper(seed).reset())
+
+    def simulated(self, env: Any, *, discount: float, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy."""
+        place = self.playing.place(env)
+        longest = place.max_steps
+        if (
+            not self.playing.limit_is_terminal and discount < 1.0
+        ):  # training bootstrapped at the limit, so rollouts go beyond it
+            longest = max(
+                longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(discount, 1e-3))))
+            )
+        world = place.env if place.world is None or (enter and place.env is not None) else place.world
+        more["reprice"] = self.playing.origin.reprice
+        return SimulatedBeliefs(world, self.policy, max_steps=longest, discount=discount, enter=enter, **more)
+
+    def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
+        """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
+        world, ledger = self.playing.place(env).world, self.playing.ledger
+        if world is None or world.arrays.kind != TABLE:
+            return None
+        if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
+            return None
+        if self.playing.origin.reprice is not None:
+            world = world.repriced(self.playing.origin.reprice)
+        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
+        return exact if exact.has_finite_visits(state, action) else None
+
+    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
+        """Returns of the greedy policy over whole episodes."""
+        place, labels = self.playing.place(env), self.playing.labels
+        rule = QLearning().rule(labels.n_states, labels.n_actions, None, recording=False)
         agent = TabularAgent(rule._replace(learning=False), None, np.random.default_rng([seed, 2]))
-        agent.memory.values[:] = self.values.ravel()
+        agent.memory.values[:] = self.playing.values.ravel()
         session = Session(place, QLearning(), agent, place.stepper(seed), None, time_out_ends=True)
         greedy, error = session.play(np.zeros(episodes))
         if error is not None:
             raise error
         return Evaluation.of(greedy.returns, greedy.lengths)
 
-    def _play_network(self, env: Any, episodes: int, seed: int) -> Rollouts:
-        """Play whole episodes with the network."""
-        assert self.agent is not None
-        place, dice = self.environment(env), np.random.default_rng([seed, 2])
+    def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
+        """One greedy episode; ``at=None``: from the start of an episode."""
+        at = self.start(seed) if at is None else at
+        simulated = self.playing.simulated(env, 1, seed, enter, fewest=1)
+        rollouts = simulated.rollouts(at, best(at))
+        return first_episode(rollouts, simulated.labels, limit_is_terminal=self.playing.limit_is_terminal)
+
+
+class NetworkPlay:
+    """Plays a network in an environment, on its observations."""
+
+    slow = True
+
+    def __init__(self, playing: Playing, beliefs: Beliefs, agent: ObservationAgent) -> None:
+        self.playing, self.beliefs, self.agent = playing, beliefs, agent
+
+    def start(self, seed: int) -> Situation:
+        """Where an episode begins."""
+        return self.agent.situation(self.playing.environment().reset(seed=seed)[0])
+
+    def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy."""
+        scale = float(self.playing.settings.get("reward_scale", 1.0))
+        more["reprice"] = lambda _, rewards: rewards * scale
+        return SimulatedBeliefs(self.playing.environment(env), self.beliefs, **more)
+
+    def exact(self, env: Any, state: int, action: int) -> None:
+        """None: the world is unknown."""
+
+    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
+        """Returns of the greedy policy over whole episodes."""
+        place, dice = self.playing.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or MAX_EPISODE_STEPS
-        return AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
+        played = AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
+        return Evaluation.of(np.add.reduceat(played.reward, played.first[:-1]), played.lengths)
 
-    def network_episode(self, at: Situation | None, seed: int, env: Any, enter: Enter | None) -> Episode:
-        """One episode of a network; ``at=None``: from the start of an episode."""
-        assert self.agent is not None
+    def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
+        """One greedy episode; ``at=None``: from the start of an episode."""
         player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=check_enter(enter))
-        return play_episode(player, self.environment(env))
-
-    def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
-        """One greedy episode of a table."""
-        simulated = self.simulated(env, 1, seed, enter, fewest=1)
-        return first_episode(simulated.rollouts(at, action), simulated.labels, limit_is_terminal=self.limit_is_terminal)
+        return play_episode(player, self.playing.environment(env))
 
 
 def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool) -> Episode:

@@ -102,8 +102,8 @@ class Run(QuestionMethods, Counterfactuals):
 
     @cached_property
     def audit(self) -> Audit:
-        """The audit of the ledger against the learner's own tables."""
-        return Audit(self.need_ledger("this question"), values=self.tables)
+        """The audit of the ledger against the learner's own tables, if they were kept."""
+        return Audit(self.need_ledger("this question"), values=self.tables if self.origin.own_values else None)
 
     @property
     def policy(self) -> NDArray[np.float64]:
@@ -124,6 +124,11 @@ class Run(QuestionMethods, Counterfactuals):
         dice = np.random.default_rng([int(self.settings.get("seed", 0)), at.index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
+    def would_take(self, at: Situation, action: int) -> bool:
+        """Whether no action has a higher value there."""
+        values = self.values_at(at)
+        return bool(values[action] == values.max())
+
     @property
     def trust(self) -> Trust | None:
         """How far a network's beliefs can be trusted; None: the beliefs are not estimates."""
@@ -138,12 +143,12 @@ class Run(QuestionMethods, Counterfactuals):
         """The index of a state and, if the agent acts on observations, the observation."""
         if isinstance(state, Situation):
             return state
-        return Situation(self.labels.index(state)) if self.agent is None else self.agent.situation(state)
+        return self.playing.actor.situation(state)
 
     def values_at(self, state: State) -> NDArray[np.float64]:
         """(A,) The agent's values of all actions in a state."""
         at = self.situation(state)
-        values: NDArray[np.float64] = self.values[at.index] if self.agent is None else self.agent.values_at(at)
+        values = self.playing.actor.values_at(at)
         if np.isnan(values).any() or not np.isfinite(values.max()):  # -inf marks an action that is not allowed
             raise ValueError(
                 f"the agent's values in {self.labels.words(at.index)!r} are NaN or infinite: training has diverged, so there is nothing to explain"
@@ -165,11 +170,10 @@ class Run(QuestionMethods, Counterfactuals):
     def episode(self, state: State | None, *, seed: int = 0, env: Any = None, enter: Enter | None = None) -> Episode:
         """Play a greedy episode from a state: the observation and the action at every step.
 
-        For a network, ``state=None`` starts where its environment resets to.
+        ``state=None`` starts where the environment resets to with the seed.
         """
-        if self.playing.plays_network:
-            return self.playing.network_episode(None if state is None else self.situation(state), seed, env, enter)
-        return self.playing.episode(*self.resolve(state), seed, env, enter)
+        at = None if state is None else self.situation(state)
+        return self.playing.player.episode(at, self.best, seed, env, enter)
 
     def believing(self, beliefs: Beliefs) -> Run:
         """The same run with other beliefs."""

@@ -1,14 +1,17 @@
 """Exact beliefs against other ways to compute them, and the limits of learned ones."""
 
+import json
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
 
 import whatfor as wf
 from taxi_runs import train_taxi
-from whatfor.beliefs import Beliefs, Row, value_iteration
-from whatfor.labels import Axis
-from whatfor.question import QUESTIONS
+from whatfor.beliefs import Beliefs, Row, Situation, value_iteration
+from whatfor.explorer.report import build_payload
+from whatfor.question import QUESTIONS, layout_of
 from whatfor.testing import check_beliefs, random_world
 from whatfor.worlds import blackjack, chain, table
 from whatfor.worlds.gymnasium import twin
@@ -206,35 +209,54 @@ def test_sources_keep_the_contract(source):
 
 
 class Toy(Beliefs):
-    """A source in one file: "go" leads from state 0 to state 1, where "go" earns 1 and ends the episode; "stop" ends it."""
+    """A source in one file: what follows in the chain if the agent repeats its action."""
 
     can = frozenset({"endings"})
 
     def row(self, at, action):
-        visits = np.zeros((2, 2))
+        visits, rewards = np.zeros((3, 2)), np.array([[0.0, 0.0], [2.0, 1.0], [1.0, 2.0]])
         visits[at.index, action] = 1.0
-        if at.index == 0 and action == 0:
-            visits[1, 0] = 0.5
-        earnings = visits * [[0.0, 0.0], [1.0, 0.0]]
+        if at.index == 0:
+            visits[1 + action, action] = 1.0
+        earnings = visits * rewards
         return Row(visits, earnings, value=float(earnings.sum()), endings={"terminated": 1.0})
 
 
-def test_a_custom_source_answers_every_question_that_it_can():
-    check_beliefs(Toy(), 2, 2)
-    labels = wf.Labels((Axis("state", 2),), ("go", "stop"))
-    run = wf.Run(labels=labels, values=[[0.5, 0.0], [1.0, 0.0]], beliefs=Toy())
+@pytest.fixture
+def toy_run():
+    """An agent in the chain without a ledger, answered for by the toy source."""
+    values = [[2.0, 2.0], [2.0, 1.0], [1.0, 2.0]]
+    trained = wf.train(chain(), wf.QLearning(discount=1.0), episodes=5, seed=0, record=False)
+    more = {"settings": trained.settings, "origin": trained.origin}
+    return wf.Run(labels=chain().labels, values=values, beliefs=Toy(), **more)
+
+
+def test_a_custom_source_answers_every_question_that_it_can(toy_run):
+    check_beliefs(Toy(), 3, 2)
+    run = toy_run
     assert run.intention(0).residual == 0.0
-    assert run.contrast(0).gap == 0.5
+    assert run.contrast(1).gap == 1.0
     assert run.outcomes(0).chances == {"terminated": 1.0}
-    other = {"change": {"since": run}, "chance": {"event": "state 1"}}
+    assert run.comparison(0).verdict == "unjudged", "its sampling error is unknown"
+    assert run.comparison(0).distance == 0.0
+    assert run.simulation(0).value == 2.0
+    other = {"change": {"since": run}, "chance": {"event": "the upper node"}}
     for name, question in QUESTIONS.items():
-        if "play" in question.needs:
-            continue  # it has no environment
         if "updates" in question.needs:
             with pytest.raises(ValueError, match=f"^{name} needs the ledger, and this run has none"):
                 run.ask(name, 0, **other.get(name, {}))
         else:
             assert run.ask(name, 0, **other.get(name, {})).sentences()
+
+
+def test_a_custom_source_is_played_and_reported(toy_run, tmp_path):
+    """It has a world and no ledger: its starts are those of the world."""
+    toy_run.report(tmp_path / "page.html")
+    assert toy_run.evaluate(10).mean == 2.0
+    assert [len(toy_run.episode(state)) for state in (None, 1)] == [2, 1]
+    payload = build_payload(toy_run)
+    answered = [name for name, question in QUESTIONS.items() if "updates" not in question.needs and name != "change"]
+    assert all(f"question={name}&state=0" in payload for name in answered), "change has no earlier times to suggest"
 
 
 def test_a_source_that_does_not_know_endings_says_so():
@@ -248,12 +270,46 @@ def test_what_a_policy_leads_to_is_not_called_what_it_expects(source):
     """No residual and no badge: the numbers are not the agent's."""
     run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=300, seed=0)
     other = run.believing(source("FrozenLake-v1", run.policy, discount=0.9))
-    why = other.intention(14)
-    assert why.residual is None
-    assert why.badge() is None
-    assert "expects" not in str(why)
-    assert "playing its policy after" in str(why)
+    for name in ("intention", "outcomes", "contrast", "comparison"):
+        why = other.ask(name, 14)
+        assert not why.learned
+        assert why.residual is None
+        assert "expect" not in str(why)
+        assert "estimated return" not in str(why)
+        assert "expects" not in json.dumps(layout_of(why).to_json())
+    assert "playing its policy after" in str(other.intention(14))
+    assert other.intention(14).badge() is None
     assert sum(other.outcomes(14).chances.values()) == pytest.approx(1.0)
+    contrast = other.contrast(14)
+    assert contrast.gap == pytest.approx(contrast.parts.sum(), abs=1e-12), "the gap is that of the source"
+    assert contrast.gap != pytest.approx(run.contrast(14).gap, abs=0.1), "not that of the agent's table"
+    assert other.comparison(14).measures[0].believed == other.beliefs.value(14, other.best(14))
+    with pytest.raises(ValueError, match="does not know what it was at an earlier time"):
+        other.change(14, since=100)
+    with pytest.raises(ValueError, match="the difference would not be a change"):
+        other.change(14, since=run)
+    again = other.change(14, since=other)
+    assert "expect" not in str(again)
+    assert again.tied
+
+
+def test_a_gap_between_rollouts_has_a_standard_error():
+    """Rollouts of two actions are independent: the variances add up."""
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.9), episodes=300, seed=0)
+    beliefs = [wf.SimulatedBeliefs("FrozenLake-v1", run.policy, discount=0.9, rollouts=200, seed=n) for n in range(40)]
+    gaps = [one.value(14, 1) - one.value(14, 2) for one in beliefs]
+    error = beliefs[0].gap_error(Situation(14), 1, 2)
+    assert error == pytest.approx(np.std(gaps), rel=0.35)
+    assert "not significant" in str(run.believing(beliefs[0]).contrast(14))
+
+
+def test_a_source_is_judged_by_its_own_updates():
+    """Not by those of the run: the errors of the run's ledger say nothing about another source."""
+    run = wf.train(chain(), wf.QLearning(discount=0.9), episodes=300, seed=0)
+    assert run.comparison(0).verdict in ("agrees", "lags", "differs")
+    assert run.believing(wf.BeliefMap.from_ledger(run.ledger)).comparison(0).verdict == "unjudged"
+    without = wf.Run(labels=run.labels, values=run.values, beliefs=run.audit, settings=run.settings, origin=run.origin)
+    assert without.comparison(0).verdict == run.comparison(0).verdict, "an audit brings its own ledger"
 
 
 def test_beliefs_that_do_not_add_up_are_reported():
@@ -263,6 +319,49 @@ def test_beliefs_that_do_not_add_up_are_reported():
 
     with pytest.raises(AssertionError, match="earnings"):
         check_beliefs(Wrong(), 2, 1)
+
+
+class Counting(Toy):
+    """A source whose rows have an initial share and count tries; it implements ``row`` alone."""
+
+    def row(self, at, action):
+        counted = {"tries": np.array([[3, 0], [2, 1], [0, 0]]), "initial": 1.0}
+        known = super().row(at, action)
+        return replace(known, value=known.value + 1.0, endings={"terminated": 0.25}, endings_unknown=0.75, **counted)
+
+
+def test_what_a_row_says_is_what_the_answers_say():
+    check_beliefs(Counting(), 3, 2)
+    run = wf.Run(labels=wf.Labels.plain(3, 2), values=[[3.1, 3.0], [3.0, 2.0], [2.0, 3.0]], beliefs=Counting())
+    assert run.intention(0).tries == run.outcomes(0).tries == 3
+    assert run.tries_at(1).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"endings": None}, 'can has "endings", but row'),
+        ({"endings": {"terminated": 0.5}}, r"endings of row\(0, 0\) and endings_unknown sum to 0.5, not to 1"),
+        ({"endings": {"terminated": 1.5, "timed out": -0.5}}, "negative probability"),
+        ({"initial": 1.0}, "earnings.* and the initial share sum to"),
+        ({"trust": "close"}, "another trust than the source"),
+    ],
+)
+def test_rows_that_break_the_contract_are_reported(changes, message):
+    class Broken(Toy):
+        def row(self, at, action):
+            return replace(super().row(at, action), **changes)
+
+    with pytest.raises(AssertionError, match=message):
+        check_beliefs(Broken(), 3, 2)
+
+
+def test_unknown_capabilities_are_reported():
+    class Boasting(Toy):
+        can = frozenset({"endings", "nonsense"})
+
+    with pytest.raises(AssertionError, match="can has 'nonsense'; there are 'endings'"):
+        check_beliefs(Boasting(), 3, 2)
 
 
 def test_dense_maps_that_would_not_fit_are_refused():

@@ -195,7 +195,7 @@ def test_the_error_for_an_environment_whose_state_cannot_be_set_names_the_parame
 def test_sentences_are_hedged_by_grade() -> None:
     run = lake()
     assert run.trust is not None
-    close = replace(run.trust, correlation=0.99, residual=0.001, value_range=1.0, distance=0.1, impossible=0.0)
+    close = replace(run.trust, correlation=0.99, mean_residual=0.001, value_range=1.0, distance=0.1, impossible=0.0)
     texts = {}
     for name, trust in {
         "close": close,
@@ -217,13 +217,13 @@ def test_earnings_that_match_q_do_not_make_up_for_wrong_visits() -> None:
         wf.Labels.plain(2, 1), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]),
         distance=1.36, states=2, updates=5, discount=1.0,
     )  # fmt: skip
-    assert trust.residual == 0.0
+    assert trust.mean_residual == 0.0
     assert trust.correlation == pytest.approx(1.0)
     assert trust.grade == "poor"
 
 
 def test_values_out_of_reach_of_the_rewards_are_reported() -> None:
-    trust = replace(lake().trust, impossible=0.4, distance=0.1, correlation=1.0, residual=0.0)  # type: ignore[type-var]
+    trust = replace(lake().trust, impossible=0.4, distance=0.1, correlation=1.0, mean_residual=0.0)  # type: ignore[type-var]
     assert trust.grade == "poor"
     assert any("40 % of its values cannot be reached by the rewards" in line for line in trust.sentences())
 

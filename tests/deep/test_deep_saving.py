@@ -199,14 +199,14 @@ def test_trust_with_infinite_and_nan_numbers_is_loaded(tmp_path: Path) -> None:
     """Without visited pairs the gap to Q is infinite; with infinite Q-values the correlation is NaN."""
     trust = lake().trust
     assert trust is not None
-    extreme = replace(trust, residual=np.inf, correlation=np.nan, by_visits=np.nan)
+    extreme = replace(trust, mean_residual=np.inf, correlation=np.nan, by_visits=np.nan)
     assert extreme.grade == "poor"
     run = _with_trust(extreme)
     run.save(tmp_path / "run")
     loaded = wf.load(tmp_path / "run").trust
     assert loaded is not None
     assert loaded.to_json() == extreme.to_json()
-    assert (loaded.residual, str(loaded.correlation), str(loaded.by_visits)) == (np.inf, "nan", "nan")
+    assert (loaded.mean_residual, str(loaded.correlation), str(loaded.by_visits)) == (np.inf, "nan", "nan")
 
 
 def test_a_custom_loop_without_visits_is_saved(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_custom_loop_without_visits_is_saved(tmp_path: Path) -> None:
             "belief network cannot be saved: expected `int` >= 0",
         ),
         (
-            lambda run: setattr(run.beliefs, "trust", replace(run.trust, residual=-1.0)),
+            lambda run: setattr(run.beliefs, "trust", replace(run.trust, mean_residual=-1.0)),
             "cannot be saved: .* at `network.trust",
         ),
         (lambda run: run.beliefs.experience.count.fill_(0.5), "cannot be saved: its counts of samples"),

@@ -187,7 +187,7 @@ def test_losses_and_residual_are_logged() -> None:
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, train_freq=1)
     model.set_logger(RecordingLogger(None, []))
     model.learn(200, callback=callback)
-    assert {"belief/residual", "belief/loss_visits", "belief/loss_amounts", "belief/loss_endings"} <= set(records)
+    assert {"belief/mean_residual", "belief/loss_visits", "belief/loss_amounts", "belief/loss_endings"} <= set(records)
     assert all(np.isfinite(records[name]) for name in records if name.startswith("belief/"))
 
 

@@ -70,7 +70,7 @@ class Audit(Beliefs):
 
     # -- the protocol ----------------------------------------------------------------------
 
-    can: ClassVar[frozenset[Capability]] = frozenset({"endings", "updates"})
+    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
 
     def row(self, at: Situation, action: int) -> Row:
         """The expected future by one pass over the ledger; endings by another, without a discount."""
@@ -106,6 +106,11 @@ class Audit(Beliefs):
         table = self.recomputed if self.values is None else self.values
         tables = table.reshape(-1, self.ledger.n_states * self.ledger.n_actions)
         return float(tables[:, self._cells(state, action)[0]].mean())
+
+    @property
+    def evidence(self) -> Audit:
+        """Itself: its rows are read from the updates."""
+        return self
 
     # -- the tables ------------------------------------------------------------------------
 

@@ -77,6 +77,7 @@ class ExactBeliefs(Beliefs):
             unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             endings=self.outcomes(at.index, action),
+            discounted=self.discount < 1.0,
         )
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,13 @@ from whatfor.beliefs.trust import Trust
 from whatfor.checks import whole
 from whatfor.labels import Labels
 
+if TYPE_CHECKING:
+    from whatfor.beliefs.audit import Audit
+
 #: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
-#: "updates"  the updates behind a value and its sampling error: the audit of a ledger alone
-Capability = Literal["endings", "updates"]
+Capability = Literal["endings"]
+CAPABILITIES: tuple[str, ...] = get_args(Capability)
 
 
 class Beliefs(ABC):
@@ -29,7 +32,7 @@ class Beliefs(ABC):
     can: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the rows are what the agent learned; False: they follow from a policy and a model or environment.
     learned: ClassVar[bool] = True
-    #: How far estimates can be trusted; None: the rows are not estimates.
+    #: How far estimates can be trusted, as every row says; None: the rows are not estimates.
     trust: Trust | None = None
 
     @abstractmethod
@@ -50,7 +53,12 @@ class Beliefs(ABC):
 
     @property
     def tries(self) -> NDArray[np.int64] | None:
-        """(S, A) How often each pair was updated; None: not counted."""
+        """(S, A) How often each pair was updated, as every row says; None: not counted."""
+        return self.row(Situation(0), 0).tries if self.learned else None
+
+    @property
+    def evidence(self) -> Audit | None:
+        """The audit of the updates that the rows are read from, which gives their sampling error; None: it is unknown."""
         return None
 
     @property

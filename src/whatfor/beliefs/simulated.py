@@ -116,6 +116,11 @@ class SimulatedBeliefs(Beliefs):
         """(n,) The discounted return of every rollout."""
         return np.asarray(self._earnings_by_rollout(self.rollouts(state, action)).sum(axis=1)).ravel()
 
+    def gap_error(self, at: Situation, one: int, other: int) -> float | None:
+        """The standard error of the gap between two actions' values, whose rollouts are independent."""
+        errors = self.row(at, one).error, self.row(at, other).error
+        return None if errors[0] is None or errors[1] is None else float(np.hypot(errors[0], errors[1]))
+
     def visits_error(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) The standard error of ``visits``; 0 where all rollouts agree, which does not mean certainty."""
         if self.n < 2:

@@ -31,7 +31,7 @@ class Trust(Explanation):
     labels: Labels
     pairs: int  # the number of visited situations and actions that were checked
     correlation: float  # between the sums of earnings and Q
-    residual: float  # mean |sum of earnings - Q|
+    mean_residual: float  # mean |sum of earnings - Q|
     value_range: float  # the largest Q minus the smallest, over those pairs
     #: Mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known.
     distance: float | None
@@ -41,20 +41,21 @@ class Trust(Explanation):
     by_visits: float | None = None  # mean |visits times mean rewards - Q|; None: not checked
     impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
     source: str = "trained alongside"  # or "evaluated": from rollouts after training
+    residual = None  # it is about many values, not about one
 
     @classmethod
     def of(cls, labels: Labels, sums: NDArray[np.float64], values: NDArray[np.float64], **more: Any) -> Self:
         """Compare sums of earnings with the agent's own values of the same pairs."""
         spread = min(float(np.std(sums)), float(np.std(values))) if len(sums) > 1 else 0.0
         correlation = float(np.corrcoef(sums, values)[0, 1]) if spread > 0.0 else 0.0
-        residual = float(np.abs(sums - values).mean()) if len(sums) else np.inf
+        mean_residual = float(np.abs(sums - values).mean()) if len(sums) else np.inf
         value_range = float(np.ptp(values)) if len(values) else 0.0
-        return cls(labels, len(sums), correlation, residual, value_range, **more)
+        return cls(labels, len(sums), correlation, mean_residual, value_range, **more)
 
     @property
     def relative_gap(self) -> float:
         """The mean gap to Q, relative to the range of Q."""
-        return self.residual / self.value_range if self.value_range > 0.0 else np.inf
+        return self.mean_residual / self.value_range if self.value_range > 0.0 else np.inf
 
     @property
     def _relative_by_visits(self) -> float | None:
@@ -97,7 +98,7 @@ class Trust(Explanation):
         else:
             lines = [f"Estimated by a belief network trained alongside the agent ({count(self.updates, 'update')})."]
         over = (
-            f"over {count(self.pairs, 'visited pair')}, earnings are {self.residual:.3g} off Q on average "
+            f"over {count(self.pairs, 'visited pair')}, earnings are {self.mean_residual:.3g} off Q on average "
             f"({self._share_of_range(self.relative_gap)}correlation {self.correlation:.3f})"
         )
         if self.by_visits is not None:
@@ -124,7 +125,7 @@ class Trust(Explanation):
         names = (
             "pairs",
             "correlation",
-            "residual",
+            "mean_residual",
             "value_range",
             "relative_gap",
             "by_visits",

@@ -261,6 +261,7 @@ class BeliefNetwork(Beliefs):
             endings=endings,
             endings_unknown=max(0.0, 1.0 - sum(endings.values())),
             tries=self.tries,
+            discounted=self.discount < 1.0,
             trust=self.trust,
         )
 

@@ -34,7 +34,7 @@ from whatfor.deep.settings import BeliefSettings
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: The updates between two logs of the losses and the residual: a log costs a forward pass.
+#: The updates between two logs of the losses and the mean residual: a log costs a forward pass.
 LOG_INTERVAL = 100
 #: The number of samples of the agent's experience that clusters are made from, and that its beliefs are checked on.
 SAMPLE_SIZE = 2_000
@@ -264,7 +264,7 @@ class BeliefCallback(BaseCallback):
         _, earnings = belief.rows(raw.cpu().numpy(), actions.cpu().numpy())
         with torch.no_grad():
             values = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
-        self.logger.record("belief/residual", float(np.abs(earnings.sum(axis=(1, 2)) - values).mean()))
+        self.logger.record("belief/mean_residual", float(np.abs(earnings.sum(axis=(1, 2)) - values).mean()))
 
     def _rewards(self) -> NDArray[Any]:
         """All rewards in the replay buffer, as Q is trained on them."""

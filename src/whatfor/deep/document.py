@@ -100,7 +100,7 @@ class TrustDocument(Strict, frozen=True):
 
     pairs: Count
     correlation: Correlation | NotFinite
-    residual: Amount | NotFinite
+    mean_residual: Amount | NotFinite
     value_range: Amount | NotFinite
     distance: Amount | NotFinite | None
     states: Count

@@ -61,12 +61,14 @@ class Change(Difference):
         lines = [f"In {here!r}, {self._choices(now, then)}."]
         texts = self.before.expectation().text, self.after.expectation().text
         if all(texts) and texts[0] != texts[1]:
-            expected = "expects" if self.another_run else "expected"
-            lines += [f"{capital(then)}, it {expected} {texts[0]}.", f"{capital(now)}, it expects {texts[1]}."]
+            before, after = ("it expects" if self.another_run else "it expected"), "it expects"
+            if not self.learned:
+                before = after = "playing its policy leads it"
+            lines += [f"{capital(then)}, {before} {texts[0]}.", f"{capital(now)}, {after} {texts[1]}."]
         lines.append(self._values(now, then))
         if self.different:
             for lead, numbers in (
-                (f"{capital(now)}, it expects more visits of", self.gained),
+                (f"{capital(now)}, {'it expects' if self.learned else 'there are'} more visits of", self.gained),
                 ("and fewer of", self.lost),
             ):
                 most = [part for part in self._map(numbers)[:MAX_CHANGES] if part["number"] >= MIN_SHOWN]
@@ -103,19 +105,23 @@ class Change(Difference):
         """What it chooses now and chose before; an action that it would not take is not called its choice."""
         actions, doing = self.labels.actions, self.labels.action_phrase(self.after.action)
         if not self.after.is_best:
-            return f"if it {doing}, it expects {self._futures(then)}"
+            expects = "it expects" if self.learned else "playing its policy leads to"
+            return f"if it {doing}, {expects} {self._futures(then)}"
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
         if before != self.after.action:
             return f"it {doing} {now}; {then}, its choice {'is' if self.another_run else 'was'} {actions[before]!r}"
-        return f"it {doing} {now} as {then}, {self._reasons()}"
+        return (
+            f"it {doing} {now} as {then}, {self._reasons() if self.learned else 'and is led to ' + self._futures(then)}"
+        )
 
     def _values(self, now: str, then: str) -> str:
         """The estimated returns now and before."""
         before, after = amount(self.before.value), amount(self.after.value)
+        value = "The estimated return" if self.learned else "The return of its policy"
         if self.tied:
-            return f"The estimated return is {after} {now}, the same as {then}{' (discounted as learned)' if self.one.discounted else ''}."
+            return f"{value} is {after} {now}, the same as {then}{' (discounted as learned)' if self.one.discounted else ''}."
         was = "" if self.another_run else "was "
-        return f"The estimated return is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted as learned' if self.one.discounted else ''})."
+        return f"{value} is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted as learned' if self.one.discounted else ''})."
 
     def _futures(self, then: str) -> str:
         """How much the two futures have in common, for an action that is not its choice."""
@@ -160,7 +166,7 @@ def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Lay
 
 def _times(run: Run) -> list[str]:
     """Some earlier times in training, as numbers of episodes."""
-    episodes = 0 if run.ledger is None else run.ledger.n_episodes
+    episodes = 0 if run.ledger is None or run.beliefs.evidence is None else run.ledger.n_episodes
     return [str(time) for time in sorted({episodes // 100, episodes // 10, episodes // 2}) if time > 0]
 
 
@@ -190,9 +196,18 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
     """
     if not hasattr(since, "as_of"):  # not a run
         since = whole("since", since)
+    if isinstance(since, int | np.integer) and run.ledger is not None and run.beliefs.evidence is None:
+        source = type(run.beliefs).__name__
+        raise ValueError(
+            f"{source} does not know what it was at an earlier time: pass since=another run, or ask the run without {source}"
+        )
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
     if before.labels != run.labels:
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
+    if before.beliefs.learned != run.beliefs.learned:
+        raise ValueError(
+            "one run answers from what it learned, the other from playing its policy: the difference would not be a change"
+        )
     now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
     time = int(since) if isinstance(since, int | np.integer) else None
     more: dict[str, Any] = {"another_run": time is None, "since": time}

@@ -117,6 +117,11 @@ class Comparison(Explanation):
         )
 
     @property
+    def learned(self) -> bool:  # type: ignore[override]
+        """Whether the belief is what the agent learned."""
+        return self.believed.learned
+
+    @property
     def verdict(self) -> str:
         """ "unknown", "unjudged", "rarely tried", "too few", "differs", "lags" or "agrees"."""
         if self.tries == 0 and self.believed.trust is None:  # a network has an estimate even then
@@ -146,13 +151,15 @@ class Comparison(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.verdict == "unknown":
             return [f"In {here!r}, it never tried {doing!r}, so it expects nothing."]
-        lines = [f"In {here!r}, what it expects of {doing!r} {self._verdict_text()}"]
+        what = f"what {'it expects' if self.learned else 'these beliefs say'} of {doing!r}"
+        lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
-        apart = f"Relative L1 distance between its expected visits and the {actual} ones: {percent(self.distance)}"
-        lines.append(f"{apart}. Largest differences (expected minus {actual}):" if self.places else f"{apart}.")
+        visits, less = ("its expected visits", "expected") if self.learned else ("these visits", "these")
+        apart = f"Relative L1 distance between {visits} and the {actual} ones: {percent(self.distance)}"
+        lines.append(f"{apart}. Largest differences ({less} minus {actual}):" if self.places else f"{apart}.")
         for state, action, measure in self.places:
             noise = " (within sampling error)" if self._conclusive and not measure.differs else ""
             lines.append(f"  {measure.difference:+.3f}  {self._pair(state, action)}{noise}")
@@ -324,8 +331,7 @@ def ask(
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
-    if run.playing.plays_network:
-        return Comparison.of(None, believed, simulated, None, greedy=chosen == run.best(at))
-    audit, policy = run.audit if "updates" in run.beliefs.can else None, run.policy
-    exact = run.playing.exact(env, at.index, chosen)
-    return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))
+    exact = run.playing.player.exact(env, at.index, chosen)
+    return Comparison.of(
+        run.beliefs.evidence, believed, simulated, exact, run.policy, greedy=run.would_take(at, chosen)
+    )

@@ -64,6 +64,8 @@ class Contrast(Difference):
                     f"In {here!r}, it has learned too little about {name!r} to compare the two: "
                     f"{percent(1.0 - which.now)} of the weight is still on the initial value."
                 ]
+        if not self.learned:
+            return [*self._played(here, names), *([] if self.tied else self._reasons()), self._adds_up()]
         if self.tied:
             equal = (
                 amount(self.one.value)
@@ -78,6 +80,17 @@ class Contrast(Difference):
             lines += self._leads_nowhere(which)
         lines += [] if self.tied else self._reasons()
         return [*lines, self._adds_up()] if self.one.trust is None else lines + self._hedges(self.one.trust)
+
+    def _played(self, here: str, names: list[str]) -> list[str]:
+        """What playing its policy leads to after both actions, by a source that did not learn with it."""
+        more = "the same as" if self.tied else f"{amount(self.gap)} more than"
+        note = " (discounted)" if self.one.discounted else ""
+        returned = f"playing its policy after {names[0]!r} gives a return of {amount(self.one.value)}{note}"
+        lines = [f"In {here!r}, {returned}, {more} after {names[1]!r}."]
+        if self.unsettled and not self.tied:
+            lines.append(f"That is {not_significant(self.gap, self.noise)}.")
+        futures = zip(names, (self.one.expectation().text, self.other.expectation().text), strict=True)
+        return lines + [f"After {name!r}, that leads it {text}." for name, text in futures if text]
 
     def _adds_up(self) -> str:
         """Whether the parts sum to the gap between the agent's own values."""
@@ -193,7 +206,7 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     """Maps of what the agent expects of each action, of only one, and of both."""
     one, two = (why.labels.actions[which.action] for which in (why.chosen, why.instead))
     title = (
-        f"{one} or {two}: the same estimated return"
+        f"{one} or {two}: the same {'estimated return' if why.learned else 'return'}"
         if why.tied
         else f"{one} and not {two}: {amount(why.gap, signed=True)}"
     )

@@ -28,7 +28,7 @@ class Difference(Explanation):
     state: int
     one: Intention
     other: Intention
-    gap: float  # the first value minus the second, each from the agent's own table
+    gap: float  # the first value minus the second, each the agent's own or the return of playing its policy
     gained: NDArray[np.float64]  # (S, A) visits that only the first expects
     lost: NDArray[np.float64]  # (S, A) visits that only the second expects
     shared: NDArray[np.float64]  # (S, A) visits that both expect
@@ -142,9 +142,10 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     if show == "parts":
         signed: dict[str, Any] = {"quantity": "difference of earnings", "diverging": True, "unknown": of_both}
         return lay_out(why.parts, title=title, caption=caption, **signed)
+    expects = "expects" if why.learned else "leads to"
     maps = (
-        lay_out(why.one.visits, title=f"{one} expects", unknown=of_one),
-        lay_out(why.other.visits, title=f"{two} expects", unknown=of_other),
+        lay_out(why.one.visits, title=f"{one} {expects}", unknown=of_one),
+        lay_out(why.other.visits, title=f"{two} {expects}", unknown=of_other),
         lay_out(why.gained, title=f"only {one}", unknown=of_one),
         lay_out(why.lost, title=f"only {two}", unknown=of_other),
         lay_out(why.shared, title="both", unknown=of_both),

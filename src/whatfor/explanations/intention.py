@@ -57,7 +57,7 @@ class Intention(Explanation):
     discounted: bool = True  # whether any discount is below 1
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
-    learned: bool = True  # False: what playing its policy leads to, not what it learned
+    played_value: float | None = None  # the return of playing its policy; None: the row is what it learned
 
     @classmethod
     def of(
@@ -89,16 +89,21 @@ class Intention(Explanation):
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
             course=row.course,
-            discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
+            discounted=row.discounted,
             error=row.error,
             trust=row.trust,
-            learned=learned,
+            played_value=None if learned else row.value,
         )
 
     @property
+    def learned(self) -> bool:  # type: ignore[override]
+        """False: what playing its policy leads to, not what it learned."""
+        return self.played_value is None
+
+    @property
     def value(self) -> float:
-        """The agent's own value of the action."""
-        return float(self.values[self.action])
+        """The agent's own value of the action, or the return of playing its policy."""
+        return float(self.values[self.action]) if self.played_value is None else self.played_value
 
     @property
     def tries(self) -> int | None:
@@ -121,7 +126,7 @@ class Intention(Explanation):
     @property
     def is_best(self) -> bool:
         """Whether no other action has a higher value, up to a tie."""
-        return bool(self.value >= self.values.max() - self.tie)
+        return bool(self.values[self.action] >= self.values.max() - self.tie)
 
     @property
     def tie(self) -> float:
@@ -178,7 +183,7 @@ class Intention(Explanation):
         lines += (
             [*self._most_expected(), f"The rewards on the way{note}:", *earned] if earned else self._most_expected()
         )
-        return [*lines, f"Playing its policy gives a return of {amount(float(self.earnings.sum()))}{note}."]
+        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{note}."]
 
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""
@@ -307,7 +312,7 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     return map_of(
         why.labels,
         why.visits,
-        title=f"{why.labels.actions[why.action]}: estimated return {amount(why.value)}",
+        title=f"{why.labels.actions[why.action]}: {'estimated return' if why.learned else 'return'} {amount(why.value)}",
         caption=why.caption(),
         unknown=why.no_experience,
         state=why.state,

@@ -25,7 +25,7 @@ MAX_BARS = 10
 
 @dataclass(frozen=True)
 class Outcomes(Explanation):
-    """The chance of every ending, as the agent believes it, and the share that is unknown."""
+    """The chance of every ending, as the agent or another source believes it, and the share that is unknown."""
 
     labels: Labels
     state: int
@@ -36,6 +36,7 @@ class Outcomes(Explanation):
     unaccounted: float  # |sum of chances + unknown - 1|
     residual: float | None = None  # of a network's intention
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    learned: bool = True  # False: what playing its policy leads to, not what it learned
 
     @classmethod
     def of(
@@ -46,7 +47,8 @@ class Outcomes(Explanation):
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         residual = None if estimate is None else estimate.residual
-        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, beliefs.trust)
+        quality = residual, beliefs.trust, beliefs.learned
+        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, *quality)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -62,7 +64,8 @@ class Outcomes(Explanation):
             why = rest if self.trust is not None else "it still rests on initial values"
             lines = [f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {why}."]
             return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
-        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
+        ends = "it expects the episode to end" if self.learned else "playing its policy ends the episode"
+        lines = [f"In {here!r}, after {doing!r}, {ends} like this{self._experience()}:"]
         lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
             lines.append(f"  {percent(self.unknown):>7}  unknown: {rest}")
@@ -99,8 +102,9 @@ def layout(why: Outcomes) -> Bars:
         others = sum(chance for _, chance in chances[MAX_BARS:])
         chances = [*chances[:MAX_BARS], (f"{len(chances) - MAX_BARS:,} other endings", others)]
     names = (*(name for name, _ in chances), "unknown")
+    ends = "how it expects the episode to end" if why.learned else "how playing its policy ends the episode"
     return Bars(
-        title=f"{why.labels.actions[why.action]}: how it expects the episode to end",
+        title=f"{why.labels.actions[why.action]}: {ends}",
         caption=why.labels.words(why.state),
         names=names,
         series=(Series("chance", (*(chance for _, chance in chances), why.unknown)),),

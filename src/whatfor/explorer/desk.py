@@ -44,7 +44,7 @@ class Desk:
     ) -> None:
         _ = run.beliefs  # fails here, not in every request, where there are none
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
-        self.rollouts = FEW_ROLLOUTS if run.playing.plays_network else ROLLOUTS
+        self.rollouts = FEW_ROLLOUTS if run.playing.player.slow else ROLLOUTS
         self._earlier = Cache[int, Run](MAX_EARLIER)
         self._own_starts = starts
         #: By request: the method that answers it, and its parameters.
@@ -104,7 +104,7 @@ class Desk:
 
     def checkpoints(self) -> list[int]:
         """Numbers of episodes to look back to, closest together early in training; the last one is the present."""
-        if self.run.ledger is None or self.run.ledger.n_episodes < 2:
+        if self.run.ledger is None or self.run.ledger.n_episodes < 2 or self.run.beliefs.evidence is None:
             return []
         last = self.run.ledger.n_episodes
         first = min(10, (last + 1) // 2)
@@ -189,7 +189,7 @@ class Desk:
             return greedy(self._run_at(parameters), key, self.enter)
         if kind in ("past", "new") and key.isascii() and key.isdecimal():
             return past(self.run, int(key)) if kind == "past" else new(self.run, int(key))
-        raise ValueError('an episode is "greedy:STATE", "past:NUMBER", or of a network "new:SEED"')
+        raise ValueError('an episode is "greedy:STATE", "past:NUMBER" or "new:SEED"')
 
     @cached_property
     def starts(self) -> list[str]:
@@ -230,9 +230,9 @@ class Desk:
 
     @cached_property
     def _has_own_starts(self) -> bool:
-        """Whether a network can be played from its environment's own starts, where it cannot be put into a state."""
+        """Whether it can be played from its environment's own starts, where it cannot be put into a state and has no past."""
         try:
-            return self.run.playing.plays_network and bool(self.run.episode(None).steps)
+            return self.run.ledger is None and bool(self.run.episode(None).steps)
         except Exception:  # it cannot be created, or fails
             return False
 

@@ -40,7 +40,7 @@ def key_of(run: Run, state: Any) -> str:
 
 def _acts_on_more(run: Run) -> bool:
     """Whether an agent acts on more than its state."""
-    return run.agent is not None and not run.agent.whole
+    return not run.playing.actor.whole
 
 
 def state_in(run: Run, key: str) -> Any:
@@ -66,8 +66,7 @@ def _first_states(run: Run, limit: int, seed: int) -> Iterator[str]:
     """Where episodes began, the latest first."""
     ledger = run.ledger
     if ledger is None or not len(ledger):
-        env = run.playing.environment()
-        yield from (key_of(run, env.reset(seed=seed + at)[0]) for at in range(limit))
+        yield from (key_of(run, run.playing.player.start(seed + at)) for at in range(limit))
     elif ledger.order == "replayed":  # updates are not in the order of experience
         episodes, steps = ledger.episodes_and_steps()
         first = np.flatnonzero(steps == 0)
@@ -101,7 +100,7 @@ def greedy(run: Run, key: str, enter: Enter | None = None) -> dict[str, Any]:
 
 
 def new(run: Run, seed: int) -> dict[str, Any]:
-    """A greedy episode of a network from a start of its environment."""
+    """A greedy episode from a start of its environment."""
     return _from_play(run, f"new:{seed}", f"a new episode (seed {seed})", run.episode(None, seed=seed))
 
 

@@ -106,7 +106,7 @@ class _Plan:
             raise ValueError("the starts of this run are unknown: name states with states=, or --states in the shell")
         self.states = list(self.on_episodes)[:MAX_STATES]
         self.actions = [str(action) for action in range(len(self.about["actions"]))]
-        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.plays_network else self.states
+        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else self.states
         self.played = {*played} & {*self.states} - ({*self.desk.starts} - {*self.desk.playable})
 
     def collect(self) -> None:
@@ -189,7 +189,7 @@ class _Plan:
         lines.append(
             f"Questions: {every} for every action; the others for the best action and the action on the episode."
         )
-        if self.run.playing.plays_network and "comparison" not in about["unavailable"]:
+        if self.run.playing.player.slow and "comparison" not in about["unavailable"]:
             lines.append(f"Belief and reality: for {len(self.played):,} of these situations.")
         if earlier := about["checkpoints"][:-1]:
             times = ", ".join(f"{episodes:,}" for episodes in earlier)

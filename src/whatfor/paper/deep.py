@@ -186,7 +186,7 @@ def trust_checks(ours: Run, papers: Run | None) -> tuple[Check, ...]:
     """The trust in beliefs over the visited states, beside those of the paper's head."""
     trusts = _trusts(ours, papers)
     trust, (correlation, gap, apart) = trusts[0], CLOSE
-    gaps = [f"{percent(one.relative_gap)} ({one.residual:.3g})" for one in trusts]
+    gaps = [f"{percent(one.relative_gap)} ({one.mean_residual:.3g})" for one in trusts]
     checks = [
         Check("earnings and Q over the visited states: mean difference, as a share of Q's range", f"consistent; here at most {percent(gap)}", with_papers_head(gaps), trust.relative_gap <= gap),
         Check("correlation of earnings and Q", f"consistent; here at least {correlation:g}", with_papers_head([f"{one.correlation:.3f}" for one in trusts]),
@@ -204,7 +204,7 @@ def trust_sentences(ours: Run, papers: Run | None) -> str:
     """The same numbers in sentences."""
     names = ("Its belief", "The paper's head for the same agent")
     return " ".join(
-        f"{name}: earnings {trust.residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
+        f"{name}: earnings {trust.mean_residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
         f"visits off the exact ones by {_distance_text(trust)}."
         for name, trust in zip(names, _trusts(ours, papers), strict=False)
     )
