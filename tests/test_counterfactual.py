@@ -30,7 +30,7 @@ def test_a_corridor_by_hand():
     assert why.most_influential() == [(0, pytest.approx(1.3))]
     assert why.weights @ why.rewards == pytest.approx(1.3), "the account"
     assert run.without([0]).values[0, 0] == 0.0
-    assert "One episode has no spread" in str(why)
+    assert "too few episodes to estimate a standard error" in str(why)
 
 
 def test_an_episode_is_more_than_its_updates():

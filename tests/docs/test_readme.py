@@ -41,7 +41,7 @@ def test_shell_commands_run(whatfor, tmp_path, monkeypatch):
         code, told, wrong = whatfor(*shlex.split(command))
         assert (code, wrong) == (0, ""), command
         if "--instead east" in command:
-            assert "rather than 'east'" in told
+            assert "over 'east'" in told
 
 
 def test_files_it_links_to_exist():

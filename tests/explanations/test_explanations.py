@@ -61,7 +61,7 @@ def test_the_worse_action_has_no_reasons(taxi):
     contrast = taxi.contrast(START, "north", "south")
     assert contrast.gap < 0
     assert contrast.reasons == []
-    assert "it moves south rather than 'north' because" in str(contrast)
+    assert "it chooses 'south' over 'north' because" in str(contrast)
 
 
 def test_sentences_compare_the_better_action_with_the_worse_one(taxi):

@@ -142,7 +142,7 @@ def test_nothing_is_played_from_where_episodes_end():
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [({"rollouts": 0}, "at least one"), ({"max_steps": 0}, "at least 1"), ({"discount": 2.0}, "must lie in")],
+    [({"rollouts": 0}, "at least 1"), ({"max_steps": 0}, "at least 1"), ({"discount": 2.0}, "must lie in")],
 )
 def test_wrong_settings_are_rejected(setting, message):
     with pytest.raises(ValueError, match=message):

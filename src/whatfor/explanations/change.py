@@ -42,18 +42,13 @@ class Change(Difference):
         """What it expected before."""
         return self.other
 
-    @property
-    def same_action(self) -> bool:
-        """Whether both are about the same action."""
-        return self.one.action == self.other.action
-
     def sentences(self) -> list[str]:
         """The answer in words."""
         here = self.labels.words(self.state)
         now, then = ("now", self._then())
         if self.another_run:
             now, then = self.after.premise or "here", self.before.premise or "in the other run"
-        not_tried = "was never tried in the other run" if self.another_run else "had not been tried then"
+        not_tried = f"was never tried {then}" if self.another_run else f"had not been tried {then}"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
             if which.tries == 0 and which.trust is None:
                 name = self.labels.actions[which.action]
@@ -130,12 +125,19 @@ class Change(Difference):
         return f"partly the same as {then}" if (self.in_common or 0.0) >= 0.5 else f"a different future than {then}"
 
     def _reasons(self) -> str:
-        """How much the two futures have in common, as reasons for a choice."""
-        if min(self.one.now, self.other.now) < 0.5:
-            return "having learned too little to have reasons"
+        """How much the two futures have in common, beside a choice that is the same."""
+        if _knows_little(self.one):
+            return "having learned too little to expect much"
+        if _knows_little(self.other):
+            return (
+                "which has learned too little to expect much"
+                if self.another_run
+                else "when it had learned too little to expect much"
+            )
         if not self.different:
-            return "for the same reasons"
-        return "for partly different reasons" if (self.in_common or 0.0) >= 0.5 else "for different reasons"
+            return "expecting the same future"
+        partly = (self.in_common or 0.0) >= 0.5
+        return f"expecting a {'partly ' * partly}different future"
 
     @property
     def in_common(self) -> float | None:
@@ -154,6 +156,11 @@ class Change(Difference):
             "flips": [{"state": state, "before": before, "after": after} for state, before, after in self.flips],
             **self._numbers(),
         }
+
+
+def _knows_little(which: Intention) -> bool:
+    """Whether most of an expectation rests on initial values."""
+    return which.trust is None and max(1.0 - which.now, which.endings_unknown) >= 0.5
 
 
 def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:

@@ -88,7 +88,7 @@ class Contrast(Difference):
         returned = f"playing its policy after {names[0]!r} gives a return of {amount(self.one.value)}{note}"
         lines = [f"In {here!r}, {returned}, {more} after {names[1]!r}."]
         if self.unsettled and not self.tied:
-            lines.append(f"That is {not_significant(self.gap, self.noise)}.")
+            lines.append(f"This difference is {not_significant(self.gap, self.noise)}.")
         futures = zip(names, (self.one.expectation().text, self.other.expectation().text), strict=True)
         return lines + [f"After {name!r}, that leads it {text}." for name, text in futures if text]
 
@@ -121,8 +121,10 @@ class Contrast(Difference):
         texts = [self.one.expectation().text, self.other.expectation().text]
         if texts[0] == texts[1]:
             texts = [self.one.action_sequence(), self.other.action_sequence()]
-        lines = [f"  {name}: {text}." for name, text in zip(names, texts, strict=True) if text]
-        return ["It expects different futures after them" + (":" if lines else "."), *lines]
+        if not any(texts):
+            return ["It expects different futures after them."]
+        lines = [f"  {name}: {text or 'unknown'}." for name, text in zip(names, texts, strict=True)]
+        return ["It expects different futures after them:", *lines]
 
     def _decided(self, here: str) -> list[str]:
         """Which action is better, and what the agent expects of each."""
@@ -138,9 +140,10 @@ class Contrast(Difference):
                 f"{self.labels.actions[better.action]!r} is better than {name!r}{then}."
             ]
             return lines + self._worse_action(better, worse)
-        decides = "" if hedge else self._single_cost()
+        decides = "" if hedge or self.unsettled else self._single_cost()
         expected = expectation_clause(why._replace(reason=why.reason and not decides), hedge)
-        lines = [f"In {here!r}, it {self.labels.action_phrase(better.action)} rather than {name!r}{decides}{expected}."]
+        chosen = self.labels.actions[better.action]
+        lines = [f"In {here!r}, it chooses {chosen!r} over {name!r}{decides}{expected}."]
         return lines + self._worse_action(better, worse)
 
     def _worse_action(self, better: Intention, worse: Intention) -> list[str]:
@@ -149,12 +152,12 @@ class Contrast(Difference):
         value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
         lines = [value + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
-            lines.append(f"That is {not_significant(self.gap, self.noise)}.")
+            lines.append(f"This difference is {not_significant(self.gap, self.noise)}.")
         for which in (better, worse):
-            if which.endings_unknown >= 0.5:
-                lines.append(
-                    f"It has learned little about how {self.labels.actions[which.action]!r} ends ({percent(which.endings_unknown)} unknown)."
-                )
+            if which.endings_unknown >= 0.5 and "unknown" not in which.expectation().text:
+                after = self.labels.actions[which.action]
+                unknown = percent(which.endings_unknown)
+                lines.append(f"It has learned little about how episodes end after {after!r} ({unknown} unknown).")
             if which.tries is not None and 1.0 - which.now >= 0.05:
                 only = "only " if which.tries < FEW_UPDATES else ""
                 lines.append(
@@ -164,9 +167,11 @@ class Contrast(Difference):
         return lines
 
     def _single_cost(self) -> str:
-        """A single cost that the better action avoids, larger than the sum of its |earnings|; empty: there is none."""
+        """A single cost that the better action avoids, about as large as the gap; empty: there is none."""
         state, action, saved = next(iter(self.reasons), (0, 0, 0.0))
         if saved <= self.one.magnitude or self.one.earnings[state, action] > 0.0:
+            return ""
+        if not 0.5 * self.gap <= saved <= 1.5 * self.gap:  # others decide as well
             return ""
         return f" because that saves it {amount(saved)} at {self._pair(state, action)!r}"
 

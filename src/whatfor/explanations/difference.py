@@ -102,11 +102,22 @@ class Difference(Explanation):
 
     @property
     def different(self) -> bool:
-        """Whether the two futures differ beyond the first step."""
+        """Whether the two futures differ beyond the first step, or in how they end."""
+        if self._endings_apart > MAX_SAME_FUTURE:
+            return True
         apart = self.gained.sum() + self.lost.sum()
         if self.one.action != self.other.action:
             apart -= 2.0 * min(self.one.now, self.other.now)
         return bool(apart > MAX_SAME_FUTURE * (self.one.visits.sum() + self.other.visits.sum()))
+
+    @property
+    def _endings_apart(self) -> float:
+        """The total variation distance between the endings of both; 0 if a source does not know them."""
+        one, other = self.one.chances, self.other.chances
+        if one is None or other is None:
+            return 0.0
+        unknown = abs(self.one.endings_unknown - self.other.endings_unknown)
+        return 0.5 * (unknown + sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {*one, *other}))
 
     def _numbers(self) -> dict[str, Any]:
         """The numbers common to all differences."""

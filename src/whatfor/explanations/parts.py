@@ -98,7 +98,8 @@ class Parts(Explanation):
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} consists of:"]
-        rows = [(total, name) for name, total in sorted(self.totals.items(), key=lambda item: -abs(item[1]))]
+        totals = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
+        rows = [(total, name) for name, total in totals if abs(total) > ROUNDING * max(1.0, self.scale)]
         if abs(self.rest) > ROUNDING * max(1.0, self.scale):
             rows.append((self.rest, "covered by no part"))
         if self.initial_share:
@@ -136,11 +137,11 @@ def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
             f"there are {len(rewards):,} different rewards; name the parts: "
             'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
         )
-    return {
-        f"reward {float(paid):+}".removesuffix(".0"): np.where(lines.reward == paid, paid, 0.0)
-        for paid in rewards
-        if paid
-    }
+    paid = [float(reward) for reward in rewards if reward]
+    names = [f"reward {amount(reward, signed=True)}" for reward in paid]
+    if len({*names}) < len(names):  # four digits do not tell them apart
+        names = [f"reward {reward:+}" for reward in paid]
+    return {name: np.where(lines.reward == reward, reward, 0.0) for name, reward in zip(names, paid, strict=True)}
 
 
 def _amounts(

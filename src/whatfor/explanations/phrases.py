@@ -92,11 +92,11 @@ def not_significant(gap: float, noise: float | None) -> str:
     """Whether a gap is within two standard errors, in words; empty if it is not, or if they are unknown.
 
     >>> not_significant(0.024, 0.013), not_significant(-1.0, 0.013), not_significant(1.0, None)
-    ('not significant: two standard errors of the difference are 0.026', '', '')
+    ('not significant: less than two standard errors (0.026)', '', '')
     """
     if noise is None or abs(gap) >= 2.0 * noise:
         return ""
-    return f"not significant: two standard errors of the difference are {2.0 * noise:.2g}"
+    return f"not significant: less than two standard errors ({2.0 * noise:.2g})"
 
 
 def all_unknown(chance: float, unknown: float) -> bool:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.deletion import MAX_REPLAYED, Deletion
-from whatfor.beliefs.noise import ahead, effective, sampling_error
+from whatfor.beliefs.noise import ahead, effective, effective_episodes, sampling_error
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.phrases import signed_lines
+from whatfor.explanations.phrases import MIN_STATED_SHARE, signed_lines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
 from whatfor.question import Action, State, question
@@ -27,6 +27,8 @@ MAX_EPISODES = 5
 MAX_BARS, MAX_POINTS = 10, 300
 #: The number of updates that a page lists, and of episodes that it shows.
 MAX_UPDATES, MAX_STRIP = 200, 60
+#: With fewer effective episodes, a standard error is not stated.
+MIN_SPREAD_EPISODES = 2.0
 #: A deletion, a luck or a standard error below this share of the magnitude is rounding.
 ROUNDING_SHARE = 1e-9
 
@@ -50,7 +52,8 @@ class Provenance(Explanation):
     episodes: NDArray[np.int64]  # (n,) the episode of each update
     steps: NDArray[np.int64]  # (n,)
     initial_share: float  # the part of the value that still rests on initial values
-    effective: float  # the effective number of updates: (sum of weights)^2 / sum of squares
+    effective: float  # the effective number of experiences: (sum of weights)^2 / sum of squares
+    effective_episodes: float  # the same of episodes
     standard_error: float  # from the spread of the updates; too small for rarely tried actions
     stale: float  # the share of the weight that bootstraps from actions the agent would no longer take
     luck: float  # the part of the value from rewards above or below their mean
@@ -80,6 +83,7 @@ class Provenance(Explanation):
             steps=steps,
             initial_share=initial_share,
             effective=effective(audit.ledger, used, weights[used]),
+            effective_episodes=effective_episodes(audit.ledger, used, weights[used]),
             standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.recomputed.ravel())[0],
             stale=_stale(audit, weights),
             luck=float(weights @ (lines.reward - mean[pairs])),
@@ -126,8 +130,8 @@ class Provenance(Explanation):
         episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
             f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {episodes} "
-            f"(effective number of updates, including those of later states: {round(self.effective):,}).",
-            f"{self._spread_text()}; {self._stale_text()}; {self._luck_text()}.",
+            f"(effective number: {max(1, round(self.effective_episodes)):,}).",
+            "; ".join(text for text in (self._spread_text(), self._stale_text(), self._luck_text()) if text) + ".",
         ]
         most_influential = self.most_influential()
         if not most_influential:
@@ -147,20 +151,22 @@ class Provenance(Explanation):
         )
 
     def _spread_text(self) -> str:
-        if len(np.unique(self.episodes[self.weights > 0.0])) == 1 or round(self.effective) <= 1:
-            return "One episode has no spread, so the standard error is unknown"
+        if self.effective_episodes < MIN_SPREAD_EPISODES:
+            return "It rests on too few episodes to estimate a standard error"
         if self.standard_error <= self._rounding:
-            return "All updates agree"
-        return f"The spread of the updates implies a standard error of {self.standard_error:.2g}"
+            return "All its targets agree"
+        return f"The spread of its targets implies a standard error of {self.standard_error:.2g}"
 
     def _stale_text(self) -> str:
-        return f"{percent(self.stale)} of the weight comes from targets bootstrapped from actions that are no longer greedy"
+        if self.stale < MIN_STATED_SHARE:
+            return ""
+        return f"{percent(self.stale)} of the weight passes through actions that are not greedy now"
 
     def _luck_text(self) -> str:
         if abs(self.luck) <= self._rounding:
-            return "reward noise contributes nothing"
+            return ""
         within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
-        return f"reward noise contributes {amount(self.luck, signed=True)} to the value{within}"
+        return f"rewards above or below their mean contribute {amount(self.luck, signed=True)}{within}"
 
     @property
     def magnitude(self) -> float:
@@ -177,7 +183,16 @@ class Provenance(Explanation):
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
         order = np.argsort(-self.weights, kind="stable")[: np.count_nonzero(self.weights)]
-        names = ("effective", "standard_error", "stale", "luck", "initial_share", "value", "residual")
+        names = (
+            "effective",
+            "effective_episodes",
+            "standard_error",
+            "stale",
+            "luck",
+            "initial_share",
+            "value",
+            "residual",
+        )
         return {
             "question": "provenance",
             "state": self.state,
