@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
-Cells = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
+CellsFlag = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
@@ -127,7 +127,7 @@ def train(
     print_safely(f"saved to {out}")
 
 
-def explain(run: RunFolder, /, asked: Any, cells: Cells = None, json: bool = False) -> None:
+def explain(run: RunFolder, /, asked: Any, cells: CellsFlag = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
@@ -144,7 +144,7 @@ def explain(run: RunFolder, /, asked: Any, cells: Cells = None, json: bool = Fal
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
-def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: Cells = None) -> None:
+def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: CellsFlag = None) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
@@ -181,7 +181,7 @@ def report(
     episodes: int = 20,
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="STATE")] = (),
     budget: float = 3.0,
-    cells: Cells = None,
+    cells: CellsFlag = None,
 ) -> None:
     """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
 
@@ -218,7 +218,7 @@ def explore(
     host: str = "127.0.0.1",
     port: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = None,
     browser: bool = True,
-    cells: Cells = None,
+    cells: CellsFlag = None,
 ) -> None:
     """Serve a live page about a saved agent: any state, at any time in training.
 

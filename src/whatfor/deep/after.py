@@ -34,7 +34,7 @@ CHUNK = 1_024
 SAMPLE_SIZE = 2_000
 
 
-class _Rollouts(NamedTuple):
+class _Steps(NamedTuple):
     """The steps of a policy."""
 
     observations: NDArray[Any]  # (n, ...)
@@ -110,7 +110,7 @@ def _make_belief(model: Any, partition: Partition, q_values: QValues, settings: 
     return belief
 
 
-def _train(belief: BeliefNetwork, rollouts: _Rollouts, updates: int, rng: np.random.Generator) -> None:
+def _train(belief: BeliefNetwork, rollouts: _Steps, updates: int, rng: np.random.Generator) -> None:
     """Train on batches of the steps, with a decaying learning rate."""
     settings, steps, following = belief.settings, len(rollouts.actions), rollouts.next_observations
     q_values = np.concatenate([belief.q_values(following[at : at + CHUNK]) for at in range(0, steps, CHUNK)])
@@ -141,7 +141,7 @@ def _rate(settings: BeliefSettings, remaining: float) -> float:
 
 def _roll_out(
     env: Any, q_values: QValues, steps: int, exploration: float, rng: np.random.Generator, limit_terminates: bool
-) -> _Rollouts:
+) -> _Steps:
     """Steps of the policy, with some exploration so that other actions are learned too."""
     rows = []
     n_actions = int(env.action_space.n)
@@ -154,7 +154,7 @@ def _roll_out(
         rows.append((observation, action, float(reward), following, done))
         observation = env.reset()[0] if terminated or truncated else following
     observations, actions, rewards, next_observations, dones = zip(*rows, strict=True)
-    return _Rollouts(
+    return _Steps(
         np.stack([np.asarray(x) for x in observations]),
         np.array(actions, np.int64),
         np.array(rewards, np.float32),

@@ -81,7 +81,7 @@ def build_payload(
     keys = [key_of(run, state_in(run, state) if isinstance(state, str) else state) for state in states] or None
     desk = Desk(run, name=name, episodes=episodes, starts=keys, enter=enter)
     collector = Collector(desk, round(budget * 1e6), on_progress)
-    plan = _Plan(collector, desk.starts if keys else [])
+    plan = _ReportPlan(collector, desk.starts if keys else [])
     plan.collect()
     while True:
         payload = pack({"limits": plan.limits(budget), "answers": collector.answers})
@@ -91,7 +91,7 @@ def build_payload(
         collector.drop(excess)
 
 
-class _Plan:
+class _ReportPlan:
     """What a report asks, in the order of its worth."""
 
     def __init__(self, collector: Collector, starts: Sequence[str]) -> None:

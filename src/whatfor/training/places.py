@@ -25,12 +25,12 @@ from whatfor.worlds.world import World
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
 
 Engine = Literal["auto", "python", "compiled"]
-Bins = int | Sequence[int] | None
-Bounds = Sequence[tuple[float, float]] | None
+BinCounts = int | Sequence[int] | None
+Ranges = Sequence[tuple[float, float]] | None
 
 
 def place_of(
-    world: Any, *, bins: Bins = None, bounds: Bounds = None, max_steps: int | None = None, engine: Engine = "auto"
+    world: Any, *, bins: BinCounts = None, bounds: Ranges = None, max_steps: int | None = None, engine: Engine = "auto"
 ) -> Place:
     """The place for a world or an environment, with the engine chosen."""
     if engine not in ("auto", "python", "compiled"):
@@ -156,7 +156,7 @@ def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
     return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
 
 
-def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
+def recipe_of(env: Any, bins: BinCounts, bounds: Ranges, *, fresh: bool = False) -> dict[str, Any]:
     """How to create an environment again, as JSON; ``fresh``: without a search for changed settings."""
     spec = env.spec
     seen: dict[str, Any] = {
