@@ -22,6 +22,7 @@ from whatfor.explanations.phrases import (
     signed_lines,
 )
 from whatfor.labels import Labels
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
@@ -305,12 +306,14 @@ class Intention(Explanation):
 def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     """A map of the expected visits."""
     return map_of(
-        why.labels,
-        why.visits,
-        title=f"{why.labels.actions[why.action]}: estimated return {amount(why.value)}",
-        caption=why.caption(),
-        unknown=why.no_experience,
-        state=why.state,
+        Map(
+            why.labels,
+            why.visits,
+            title=f"{why.labels.actions[why.action]}: estimated return {amount(why.value)}",
+            caption=why.caption(),
+            unknown=why.no_experience,
+            state=why.state,
+        ),
         facets=facets,
     )
 
