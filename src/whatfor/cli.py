@@ -23,7 +23,6 @@ RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
 CellsFlag = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
-OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
 
 def train(
@@ -73,6 +72,7 @@ def train(
     from whatfor.checks import number
     from whatfor.folder import holds_run
     from whatfor.pictures.files import check_writable
+    from whatfor.worlds.known import OWN_WORLDS
 
     if holds_run(Path(out)) and not replace:  # checked before training
         raise ValueError(f"{out} already contains a run; choose another folder, or add --replace")
@@ -94,7 +94,7 @@ def train(
     if env in OWN_WORLDS:
         if option:
             raise ValueError(f"--option is for Gymnasium environments; {env} has no options")
-        world = getattr(wf.worlds, env)()
+        world = OWN_WORLDS[env]()
     else:
         world = environment_in(env, option)
     if len(bounds) % 2:

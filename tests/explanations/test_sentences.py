@@ -161,11 +161,11 @@ def test_nouns_agree_with_their_numbers():
 def test_how_it_changed(taxi):
     """Another action is reported; for the same action, whether the reasons are the same."""
     early = taxi.change(START, since=300)
-    assert not early.same_action
+    assert early.after.action != early.before.action
     assert "it moves south now; after 300 episodes, its choice was 'east'." in str(early)
     assert "reasons" not in str(early)
     late = taxi.change(START, since=4_900)
-    assert late.same_action
+    assert late.after.action == late.before.action
     assert late.in_common > 0.99
     assert "it moves south now as after 4,900 episodes, for the same reasons." in str(late)
     assert "expects more visits of" not in str(late)
@@ -182,7 +182,7 @@ def test_the_same_action_for_other_reasons():
         ledger.record(0, 0, 0.0, 1, later, step_size=1.0, discount=0.9)
         runs.append(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
     change = runs[1].change(0, since=runs[0])
-    assert change.same_action
+    assert change.after.action == change.before.action
     assert change.different
     assert change.in_common == pytest.approx(1 / 1.9)
     assert "it takes 'action 0' here as in the other run, for partly different reasons." in str(change)

@@ -38,11 +38,6 @@ class Change(Difference):
         """What it expected before."""
         return self.other
 
-    @property
-    def same_action(self) -> bool:
-        """Whether both are about the same action."""
-        return self.one.action == self.other.action
-
     def sentences(self) -> list[str]:
         """The answer in words."""
         here = self.labels.words(self.state)
