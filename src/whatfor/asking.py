@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, get_args, g
 import tyro
 
 import whatfor.explanations  # noqa: F401 - registers the questions
-from whatfor.question import QUESTIONS, Parameter, Question, question_of
+from whatfor.question import QUESTIONS, Parameter, Question, first_question, question_of
 
 if TYPE_CHECKING:
     from whatfor.explanation import Explanation
@@ -31,7 +31,7 @@ def flags_type(*, drawn: bool = False) -> Any:
     fields: list[Any] = [
         ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
         _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
-        _optional("question", Literal[tuple(QUESTIONS)], "The question; by default the intention."),
+        _optional("question", Literal[tuple(QUESTIONS)], f"The question; by default {first_question().name}."),
     ]
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
@@ -86,7 +86,7 @@ def answer(run: Run, asked: Any) -> Explanation:
             raise ValueError(
                 f"--{flag} selects the question {name}; it cannot be combined with --question {asked.question}"
             )
-    question = QUESTIONS[next(iter(implied), asked.question or "intention")]
+    question = QUESTIONS[next(iter(implied), asked.question or first_question().name)]
     parameters: dict[str, Any] = {}
     for flag, value in given.items():
         takers = {taker.name: (taker, parameter) for taker, parameter in flags[flag]}
@@ -99,8 +99,6 @@ def answer(run: Run, asked: Any) -> Explanation:
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
-    if asked.as_of is not None and (since := parameters.get("since")) is not None and since > asked.as_of:
-        raise ValueError(f"--since {since} is later than --as-of {asked.as_of}; give an earlier episode")
     return question.ask(run, asked.state, asked.action, **parameters)
 
 
@@ -113,4 +111,4 @@ def _missing_flag(parameter: Parameter) -> str:
 def is_plain_intention(asked: Any) -> bool:
     """Whether the flags ask for the intention in a state and nothing else."""
     given = (value for name, value in vars(asked).items() if name not in ("state", "question", "as_of"))
-    return asked.question in (None, "intention") and all(value is None for value in given)
+    return asked.question in (None, first_question().name) and all(value is None for value in given)

@@ -62,8 +62,8 @@ def test_every_question(whatfor, taxi, flags):
         (("--event", "the moon"), "the moon"),
         (("--horizon", "3"), "--horizon is for --question timeline, not for intention"),
         (("--question", "timeline", "--horizon", "0"), "horizon is 0; ask for at least one step"),
-        (("--as-of", "10", "--since", "20"), "--since 20 is later than --as-of 10"),
-        (("--since", "9999"), "this ledger has 2000 episodes"),
+        (("--as-of", "10", "--since", "20"), "since=20 is later than the time asked about, after 10 episodes"),
+        (("--since", "9999"), "since=9999 is later than the time asked about, after 2,000 episodes"),
         (("--instead", "fly"), "there is no action 'fly'; the actions are south, north, east, west, pick up, drop off"),
     ],
 )

@@ -147,6 +147,7 @@ def _times(run: Run) -> list[str]:
         ),
     ),
     shows=("parts",),
+    clickable=("parts",),
     place=80,
 )
 def ask(run: Run, state: State, action: Action | None = None, *, since: int | Run) -> Change:
@@ -154,6 +155,9 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
 
     By default, each side answers for its own best action.
     """
+    if isinstance(since, int | np.integer) and run.ledger is not None and since > run.ledger.n_episodes:
+        end = f"the time asked about, after {count(run.ledger.n_episodes, 'episode')}"
+        raise ValueError(f"since={since} is later than {end}: give an earlier episode")
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
     if before.labels != run.labels:
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")

@@ -309,6 +309,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     needs=["play"],
     parameters=(ROLLOUTS,),
     shows=("difference", "endings"),
+    clickable=("difference",),
     place=55,
 )
 def ask(

@@ -318,7 +318,16 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     )
 
 
-@question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
+@question(
+    "intention",
+    "what it expects",
+    answer=Intention,
+    layout=layout,
+    clickable=("",),
+    first=True,
+    every_action=True,
+    place=10,
+)
 def ask(run: Run, state: State, action: Action | None = None) -> Intention:
     """What the agent expects after an action; by default, after its best."""
     return run.expects(*run.resolve(state, action))

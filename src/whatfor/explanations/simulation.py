@@ -155,6 +155,7 @@ ROLLOUTS = Parameter("rollouts", "the number of episodes to play", "number")
     layout=layout,
     needs=["play"],
     parameters=(ROLLOUTS,),
+    clickable=("",),
     place=90,
 )
 def ask(
