@@ -73,20 +73,20 @@ def _optional(name: str, kind: Any, help: str, metavar: str = "") -> tuple[str, 
     return name, flag, field(default=None)
 
 
-def answer(run: Run, asked: Any) -> Explanation:
+def answer(run: Run, request: Any) -> Explanation:
     """The answer to the question that the flags select; some flags select their question without --question."""
     flags = shared_flags()
-    given = {flag: value for flag in flags if (value := getattr(asked, flag)) is not None}
+    given = {flag: value for flag in flags if (value := getattr(request, flag)) is not None}
     implied = {question.name: flag for flag in given for question, one in flags[flag] if one.selects}
     if len(implied) > 1:
         one, other = list(implied.values())[:2]
         raise ValueError(f"--{one} and --{other} select different questions; give one of them")
     for name, flag in implied.items():
-        if asked.question not in (None, name):
+        if request.question not in (None, name):
             raise ValueError(
-                f"--{flag} selects the question {name}; it cannot be combined with --question {asked.question}"
+                f"--{flag} selects the question {name}; it cannot be combined with --question {request.question}"
             )
-    question = QUESTIONS[next(iter(implied), asked.question or first_question().name)]
+    question = QUESTIONS[next(iter(implied), request.question or first_question().name)]
     parameters: dict[str, Any] = {}
     for flag, value in given.items():
         takers = {taker.name: (taker, parameter) for taker, parameter in flags[flag]}
@@ -99,7 +99,7 @@ def answer(run: Run, asked: Any) -> Explanation:
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
-    return question.ask(run, asked.state, asked.action, **parameters)
+    return question.ask(run, request.state, request.action, **parameters)
 
 
 def _missing_flag(parameter: Parameter) -> str:
@@ -108,7 +108,7 @@ def _missing_flag(parameter: Parameter) -> str:
     return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
 
 
-def is_plain_intention(asked: Any) -> bool:
+def is_plain_intention(request: Any) -> bool:
     """Whether the flags ask for the intention in a state and nothing else."""
-    given = (value for name, value in vars(asked).items() if name not in ("state", "question", "as_of"))
-    return asked.question in (None, first_question().name) and all(value is None for value in given)
+    given = (value for name, value in vars(request).items() if name not in ("state", "question", "as_of"))
+    return request.question in (None, first_question().name) and all(value is None for value in given)

@@ -127,12 +127,12 @@ def train(
     print_safely(f"saved to {out}")
 
 
-def explain(run: RunFolder, /, asked: Any, cells: CellsFlag = None, json: bool = False) -> None:
+def explain(run: RunFolder, /, request: Any, cells: CellsFlag = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
         run: The folder of a saved run.
-        asked: The question.
+        request: The question.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
         json: Print JSON instead of sentences.
     """
@@ -140,17 +140,17 @@ def explain(run: RunFolder, /, asked: Any, cells: CellsFlag = None, json: bool =
 
     from whatfor.asking import answer
 
-    explanation = answer(_load(run, asked.as_of, cells), asked)
+    explanation = answer(_load(run, request.as_of, cells), request)
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
-def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: CellsFlag = None) -> None:
+def draw(run: RunFolder, /, out: OutFile, request: Any, cells: CellsFlag = None) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
-        asked: The question.
+        request: The question.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
     """
     import whatfor as wf
@@ -159,17 +159,17 @@ def draw(run: RunFolder, /, out: OutFile, asked: Any, cells: CellsFlag = None) -
     from whatfor.question import layout_of
 
     path = check_path(out, (*PICTURE_SUFFIXES, *ANIMATION_SUFFIXES))  # checked before the work starts
-    loaded = _load(run, asked.as_of, cells)
+    loaded = _load(run, request.as_of, cells)
     if path.suffix.lower() in ANIMATION_SUFFIXES:
-        if not is_plain_intention(asked):
+        if not is_plain_intention(request):
             raise ValueError(
                 "a .gif shows the intentions along a greedy episode; leave out --action and other questions"
             )
-        wf.animate([loaded.intention(*step) for step in loaded.episode(asked.state)], path)
+        wf.animate([loaded.intention(*step) for step in loaded.episode(request.state)], path)
     else:
-        explanation = answer(loaded, asked)
-        check_show(explanation, asked.show)
-        options = {} if asked.show is None else {"show": asked.show}
+        explanation = answer(loaded, request)
+        check_show(explanation, request.show)
+        options = {} if request.show is None else {"show": request.show}
         save(wf.draw(layout_of(explanation, **options)), path)
     print_safely(f"drawn to {path}")
 
@@ -331,7 +331,7 @@ def _command() -> None:
     if completion or name in ("explain", "draw"):  # other commands start faster without the questions
         from whatfor.asking import flags_type
 
-        explain.__annotations__["asked"], draw.__annotations__["asked"] = flags_type(), flags_type(drawn=True)
+        explain.__annotations__["request"], draw.__annotations__["request"] = flags_type(), flags_type(drawn=True)
     commands: dict[str, Callable[..., None]] = {
         **{command.__name__: interruptible(command) for command in (train, explain, draw, report)},
         "explore": explore,  # handles signals itself
