@@ -32,7 +32,7 @@ class Case:
     seed: int = 0
     few_rewards: bool = False
 
-    def made(self) -> World:
+    def make_world(self) -> World:
         world = random_world(self.world, noisy=self.noisy)
         if self.few_rewards:
             table = world.arrays.table
