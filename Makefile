@@ -27,7 +27,7 @@ demo: $(READY)  ## train Taxi, ask why at one state, draw the answer, and write 
 test: $(WHOLE)  ## the tests and doctests, and the coverage; test-long runs the long ones, bench the load test; those of the page need a browser, and are skipped where there is none
 	@mkdir -p out
 	$(BIN)/python -m slipcover $(PYTEST)
-	@$(BIN)/python -c "import json; print('{percent_covered:.0f} % of the lines of src/whatfor are covered'.format(**json.load(open('out/coverage.json'))['summary']))"
+	@$(BIN)/python -c "import json; print('{percent_covered:.0f} % of the lines of src/whatfor outside compiled code are covered'.format(**json.load(open('out/coverage.json'))['summary']))"
 
 test-release: $(WHOLE)  ## before a release: whether the outputs that take minutes were printed by the package as it is
 	$(BIN)/python $(PYTEST) -m release

@@ -80,7 +80,7 @@ def brief(value: Any) -> str:
     return text if len(text) < 60 else f"{text[:40]}... ({len(text)} characters)"
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A place as text, for descriptions."""
     return ".".join(map(str, path)) or "(all)"
 
@@ -91,7 +91,7 @@ def shown(path: Path) -> str:
 def replace(rng: random.Random, document: Any) -> tuple[Any, str]:
     """Another value at a place."""
     path, value = place(rng, document), wrong_value(rng)
-    return put(document, path, value), f"{shown(path)} = {brief(value)}"
+    return put(document, path, value), f"{path_text(path)} = {brief(value)}"
 
 
 def tweak(rng: random.Random, document: Any) -> tuple[Any, str]:
@@ -125,14 +125,14 @@ def tweak(rng: random.Random, document: Any) -> tuple[Any, str]:
         new = rng.choice(
             [list(old.values()), [old], {**old, "unknown": 1}, {str(k).upper(): v for k, v in old.items()}, list(old)]
         )
-    return put(document, path, new), f"{shown(path)}: {brief(old)} -> {brief(new)}"
+    return put(document, path, new), f"{path_text(path)}: {brief(old)} -> {brief(new)}"
 
 
 def drop(rng: random.Random, document: Any) -> tuple[Any, str]:
     """Remove an entry."""
     path = place(rng, document)
     del at(document, path[:-1])[path[-1]]
-    return document, f"{shown(path)} is missing"
+    return document, f"{path_text(path)} is missing"
 
 
 def unknown(rng: random.Random, document: Any) -> tuple[Any, str]:
@@ -140,7 +140,7 @@ def unknown(rng: random.Random, document: Any) -> tuple[Any, str]:
     path = rng.choice([path for path in places(document) if isinstance(at(document, path), dict)])
     key = rng.choice(["unknown", "__class__", "self", "", "kind", "render_mode", "desc", "continuous", "size"])
     at(document, path)[key] = value = wrong_value(rng)
-    return document, f"{shown(path)}.{key} = {brief(value)} besides"
+    return document, f"{path_text(path)}.{key} = {brief(value)} besides"
 
 
 def repeat(rng: random.Random, document: Any) -> tuple[Any, str]:
@@ -151,7 +151,7 @@ def repeat(rng: random.Random, document: Any) -> tuple[Any, str]:
     held = at(document, path)
     times = rng.choice([1, 1, 2, 100, 10_000])
     held.extend([json.loads(json.dumps(rng.choice(held)))] * times)
-    return document, f"an entry of {shown(path)} repeated {times} times"
+    return document, f"an entry of {path_text(path)} repeated {times} times"
 
 
 def swap(rng: random.Random, document: Any) -> tuple[Any, str]:
@@ -160,14 +160,14 @@ def swap(rng: random.Random, document: Any) -> tuple[Any, str]:
     if one[: len(two)] == two[: len(one)]:
         raise Inapplicable
     first, second = at(document, one), at(document, two)
-    return put(put(document, one, second), two, first), f"{shown(one)} and {shown(two)} exchanged"
+    return put(put(document, one, second), two, first), f"{path_text(one)} and {path_text(two)} exchanged"
 
 
 def nest(rng: random.Random, document: Any) -> tuple[Any, str]:
     """Values that are far too deep or too long; inserted into the text afterwards."""
     path = place(rng, document)
     what = rng.choice(["deep list", "deep object", "digits", "exponent", "long text", "long list"])
-    return put(document, path, MARK + what), f"{shown(path)} is a {what}"
+    return put(document, path, MARK + what), f"{path_text(path)} is a {what}"
 
 
 HUGE: dict[str, Callable[[], str]] = {
@@ -238,7 +238,7 @@ def transplant(rng: random.Random, folder: RunFolder, corpus: Corpus) -> str:
         raise Inapplicable
     path = rng.choice(shared)
     folder.files[name] = dumped(put(document, path, at(foreign, path)))
-    return f"{name}: {shown(path)} of {source!r}"
+    return f"{name}: {path_text(path)} of {source!r}"
 
 
 def _reaches(document: Any, path: Path, key: Any) -> bool:

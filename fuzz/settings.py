@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from fuzz.documents import Path, at, brief, decoded, dumped, put, shown
+from fuzz.documents import Path, at, brief, decoded, dumped, path_text, put
 from fuzz.folders import Corpus, Inapplicable, Mutation, RunFolder
 
 LARGE = [1, 2, 10**5, 10**6, 3 * 10**7, 10**9, 10**12, 10**15, 2**31, 2**62]
@@ -197,7 +197,7 @@ def setting(rng: random.Random, folder: RunFolder, _: Corpus) -> str:
     found, values = rng.choice([one for one in reached if one[0][0] == part])
     value = rng.choice(values)
     folder.files["run"] = dumped(put(document, found, value))
-    return f"run: {shown(found)} = {brief(value)}"
+    return f"run: {path_text(found)} = {brief(value)}"
 
 
 MUTATIONS: dict[str, Mutation] = {"json setting": setting}

@@ -58,6 +58,7 @@ def test_a_toy_question_is_answered_in_the_shell(lead, whatfor, run_folder, tmp_
 def test_a_toy_question_is_on_the_page_and_in_a_report(lead):
     desk = Desk(trained())
     about = desk.ask("run", {})["questions"]["lead"]
+    assert (about["clickable"], about["first"]) == ([False], False)
     assert (about["title"], [one["name"] for one in about["parameters"]]) == ("how far it leads", ["times"])
     answer = desk.ask("answer", {"question": "lead", "state": "0", "times": "2"})
     assert answer["answer"]["lead"] == desk.run.ask("lead", 0, times=2).lead
@@ -85,3 +86,21 @@ def test_every_question_is_a_method_and_documented(name):
 def test_every_question_is_in_the_order_of_the_list():
     assert [*QUESTIONS][:2] == ["intention", "contrast"]
     assert [one.place for one in QUESTIONS.values()] == sorted(one.place for one in QUESTIONS.values())
+
+
+def test_one_question_comes_first_and_clickable_pictures_have_the_cells_of_the_map():
+    """The page reads which cells lead to a state from the state's map, so a clickable picture must have its form."""
+    assert [one.name for one in QUESTIONS.values() if one.first] == ["intention"]
+    run = wf.train("FrozenLake-v1", episodes=300, seed=0)
+    desk = Desk(run)
+    rows = desk.ask("state", {"state": "6"})["map"]
+    found = []
+    for name, about in desk.ask("run", {})["questions"].items():
+        needed = {one["name"]: one["suggestions"][0] for one in about["parameters"] if one["required"]}
+        pictures = desk.ask("answer", {"question": name, "state": "6", **needed})["pictures"]
+        assert len(pictures) == len(about["clickable"])
+        for clickable, picture in zip(about["clickable"], pictures, strict=True):
+            if clickable:
+                found.append(name)
+                assert [len(row) for row in picture["numbers"]] == [len(row) for row in rows]
+    assert found == ["intention", "contrast", "comparison", "change", "simulation"]

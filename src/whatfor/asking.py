@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, get_args, get_type_h
 import tyro
 
 import whatfor.explanations  # noqa: F401 - registers the questions
-from whatfor.question import QUESTIONS, Parameter, Question, question_of
+from whatfor.question import QUESTIONS, Parameter, Question, first_question, question_of
 from whatfor.text import count
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def flags_type(*, drawn: bool = False) -> Any:
     fields: list[Any] = [
         ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
         _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
-        _choice("question", QUESTIONS, "The question; by default the intention."),
+        _choice("question", QUESTIONS, f"The question; by default {first_question().name}."),
     ]
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
@@ -98,7 +98,7 @@ def answer(run: Run, flags: Any) -> Explanation:
             raise ValueError(
                 f"--{flag} selects the question {name}; it cannot be combined with --question {flags.question}"
             )
-    question = QUESTIONS[next(iter(implied), flags.question or "intention")]
+    question = QUESTIONS[next(iter(implied), flags.question or first_question().name)]
     parameters: dict[str, Any] = {}
     for flag, value in values.items():
         takers = {taker.name: (taker, parameter) for taker, parameter in takers_of[flag]}
@@ -111,9 +111,6 @@ def answer(run: Run, flags: Any) -> Explanation:
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
-    if flags.as_of is not None and (since := parameters.get("since")) is not None and since > flags.as_of:
-        raise ValueError(f"--since {since:,} is later than --as-of {flags.as_of:,}; give an earlier episode")
-    check_time("since", parameters.get("since"), run)
     return question.ask(run, flags.state, flags.action, **parameters)
 
 
@@ -132,4 +129,4 @@ def _missing_flag(parameter: Parameter) -> str:
 def is_plain_intention(flags: Any) -> bool:
     """Whether the flags ask for the intention in a state and nothing else."""
     given = (value for name, value in vars(flags).items() if name not in ("state", "question", "as_of"))
-    return flags.question in ("", "intention") and not any(value not in (None, "") for value in given)
+    return flags.question in ("", first_question().name) and not any(value not in (None, "") for value in given)

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
-Cells = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
+CellsFlag = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
 Module = Annotated[str | None, tyro.conf.arg(metavar="MODULE", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
-OWN_WORLDS = ("blackjack", "cartpole", "chain")
 
 
 def train(
@@ -76,6 +75,7 @@ def train(
     from whatfor.checks import number
     from whatfor.folder import holds_run
     from whatfor.pictures.files import check_writable
+    from whatfor.worlds.known import OWN_WORLDS
 
     if holds_run(Path(out)) and not replace:  # checked before training
         raise ValueError(f"{out} already contains a run; choose another folder, or add --replace")
@@ -97,7 +97,7 @@ def train(
     if env in OWN_WORLDS:
         if option:
             raise ValueError(f"--option is for Gymnasium environments; {env} has no options")
-        world = getattr(wf.worlds, env)()
+        world = OWN_WORLDS[env]()
     else:
         world = environment_in(env, option)
     if len(bounds) % 2:
@@ -132,7 +132,7 @@ def train(
         print_safely(f"to play its policy, as --question simulation does, add --module {env.partition(':')[0]}")
 
 
-def explain(run: RunFolder, /, flags: Any, cells: Cells = None, module: Module = None, json: bool = False) -> None:
+def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Module = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
     Args:
@@ -150,7 +150,7 @@ def explain(run: RunFolder, /, flags: Any, cells: Cells = None, module: Module =
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
-def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: Cells = None, module: Module = None) -> None:
+def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, module: Module = None) -> None:
     """Draw what a saved agent expects of an action, or another answer; a .gif animates a whole greedy episode.
 
     Args:
@@ -188,7 +188,7 @@ def report(
     episodes: int = 20,
     states: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="STATE")] = (),
     budget: float = 3.0,
-    cells: Cells = None,
+    cells: CellsFlag = None,
     module: Module = None,
 ) -> None:
     """Write an interactive page about a saved agent: one self-contained HTML file that makes no network requests.
@@ -227,7 +227,7 @@ def explore(
     host: str = "127.0.0.1",
     port: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")] = None,
     browser: bool = True,
-    cells: Cells = None,
+    cells: CellsFlag = None,
     module: Module = None,
 ) -> None:
     """Serve a live page about a saved agent: any state, at any time in training.

@@ -93,7 +93,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     max_steps: Positive | UnsetType | None = UNSET
 
 
-World = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
+WorldDocument = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
 
 
 # -- the learner -------------------------------------------------------------------------------
@@ -127,16 +127,16 @@ class OtherSchedule(Strict, frozen=True, tag_field="kind", tag="other"):
     words: Text
 
 
-Schedule = LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
+ScheduleDocument = LinearSchedule | ExponentialSchedule | VisitCountSchedule | OtherSchedule
 
 
 class LearnerDocument(Open, frozen=True):
     """A learner's name, and its parameters if it is built in."""
 
     name: Text
-    step_size: float | Schedule | UnsetType = UNSET
+    step_size: float | ScheduleDocument | UnsetType = UNSET
     discount: Unit | UnsetType = UNSET
-    exploration: float | Schedule | UnsetType = UNSET
+    exploration: float | ScheduleDocument | UnsetType = UNSET
     initial: float | UnsetType = UNSET
     lambda_: Unit | UnsetType = UNSET
     draw: Literal["episode", "step"] | UnsetType = UNSET
@@ -149,7 +149,7 @@ class EarlierLearner(LearnerDocument, frozen=True):
 
 
 class ReplayDocument(Strict, frozen=True):
-    """``learners.replay.ReplayDocument``."""
+    """``learners.replay.Replay``."""
 
     capacity: Positive | None
     batch: Positive
@@ -168,8 +168,8 @@ class RunSettings(Open, frozen=True):
     engine: Literal["python", "compiled"] | UnsetType = UNSET
     engine_reason: Text | UnsetType = UNSET
     max_steps: Positive | UnsetType = UNSET
-    world: World | UnsetType = UNSET
-    environment: World | UnsetType = UNSET
+    world: WorldDocument | UnsetType = UNSET
+    environment: WorldDocument | UnsetType = UNSET
     reward_scale: float | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -215,7 +215,7 @@ class Environment(Strict, frozen=True):
     generator: Generator | None
 
 
-class Snapshot(Strict, frozen=True):
+class SnapshotDocument(Strict, frozen=True):
     """The state of training; its arrays are stored separately."""
 
     agent: TapeDocument
@@ -250,7 +250,7 @@ class RunDocument(Strict, frozen=True):
     own_values: bool  # False: the tables were recomputed from the ledger
     premise: Text | None  # what is different in a counterfactual run
     ledger: LedgerDocument | None
-    snapshot: Snapshot | None
+    snapshot: SnapshotDocument | None
     table: TableDocument | None
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
 

@@ -33,10 +33,9 @@ def replacing(path: Path, part: Path | None = None) -> Iterator[Path]:
     try:
         yield fresh
         os.replace(fresh, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error  # name the requested file
-    finally:
+    except BaseException as error:
         with suppress(OSError):
             fresh.unlink()
+        if not isinstance(error, OSError) or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # name the requested file

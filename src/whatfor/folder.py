@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from whatfor.files import open_regular
+from whatfor.files import open_regular, replacing
 from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
 from whatfor.text import one_line
@@ -153,8 +153,8 @@ def _replace_run(folder: Path, contents: Contents) -> None:
         _write_file(folder / JOURNAL, _to_json(sorted({*names.values(), *before})))
         files = {name: _write_entry(folder / names[name], write) for name, (_, write) in writers.items()}
         switched = _to_json({"format": FORMAT, "files": files})
-        _write_file(folder / MANIFEST_PART, switched)
-        os.replace(folder / MANIFEST_PART, folder / MANIFEST)
+        with replacing(folder / MANIFEST, folder / MANIFEST_PART) as part:
+            _write_file(part, switched)
         _flush_folder(folder)
     except BaseException:
         manifest = folder / MANIFEST

@@ -1,4 +1,4 @@
-"""Conversion to JSON-compatible data: NaN and infinity become null."""
+"""Conversion to JSON-compatible data: what is read by others has null for NaN and infinity, what is loaded again has their names."""
 
 from __future__ import annotations
 
@@ -26,3 +26,12 @@ def jsonable(thing: Any) -> Any:
     if isinstance(thing, np.generic):
         thing = thing.item()
     return jsonable(float(thing)) if isinstance(thing, float | np.floating) else thing
+
+
+def loadable(number: float | None) -> Any:
+    """A number of a document that is loaded again, by ``float``: NaN and infinity become strings, so that none is lost.
+
+    >>> loadable(0.5), loadable(-math.inf), loadable(None)
+    (0.5, '-inf', None)
+    """
+    return number if number is None or math.isfinite(number) else repr(float(number))

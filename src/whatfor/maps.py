@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from whatfor.labels import Labels
-from whatfor.layouts.facets import MAX_GRIDS, by_axes, facets_here
+from whatfor.layouts.facets import by_axes, facets_here, leads_of
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels
 from whatfor.worlds.adapter import Cells, Places, cells_of
@@ -22,49 +19,28 @@ STATES_PER_ROW, MAX_ROW_STATES = 10, 200
 Facets = Literal["all", "here"]
 
 
-def map_of(
-    labels: Labels,
-    numbers: ArrayLike,
-    *,
-    title: str = "",
-    caption: str = "",
-    quantity: str = "expected visits",
-    diverging: bool = False,
-    unknown: ArrayLike | None = None,
-    state: int | None = None,
-    facets: Facets = "all",
-) -> Layout:
+def map_of(given: Map, *, facets: Facets = "all") -> Layout:
     """Lay out a number for every state and action.
 
     Some worlds have their own layout (Taxi's board, Blackjack's hands, CartPole's poles); others are laid out by the
     axes of their labels. Layouts that do not show actions sum over them.
 
-    ``unknown``: (S, A), True without experience; such cells are marked instead of shown as zero. ``diverging``: signed
-    numbers, with zero in the middle of the colours. ``facets="here"``: with three axes or more, only the grids where
-    all axes but the last two are as in ``state``, one for each action.
+    ``facets="here"``: with three axes or more, only the grids where all axes but the last two are as in the map's state,
+    one for each action.
 
     >>> lake = Labels.from_json({**Labels.plain(1, 2).to_json(), "axes": [
     ...     {"name": name, "size": 2, "values": (), "start": 0, "edges": ()} for name in ("row", "column")]})
-    >>> map_of(lake, [[1, 0], [0, 0.5], [0, 0.25], [0, 0]]).numbers
+    >>> map_of(Map(lake, np.array([[1, 0], [0, 0.5], [0, 0.25], [0, 0]]))).numbers
     ((1.0, 0.5), (0.25, 0.0))
     """
-    expected = (labels.n_states, labels.n_actions)
-    array: Any = np.asarray(numbers, dtype=np.float64)
-    mask: Any = None if unknown is None else np.asarray(unknown, dtype=np.bool_)
-    for what, given in (("numbers", array), ("unknown", mask)):
-        if given is not None and given.shape != expected:
-            raise ValueError(f"{what} has shape {given.shape}; a map of these labels has shape {expected}")
-    if not np.isfinite(array).all():
-        raise ValueError("numbers must be finite; mark unknown ones with unknown=")
-    map_ = Map(labels, array, title, caption, quantity, diverging, mask, state)
-    look = look_of(labels)
+    look = look_of(given.labels)
     if facets == "here":
-        return facets_here(map_, labels.axes if look is None else look.axes(labels))
-    return by_axes(map_) if look is None else look.lay_out(map_)
+        return facets_here(given, given.labels.axes if look is None else look.axes(given.labels))
+    return by_axes(given) if look is None else look.lay_out(given)
 
 
 def places_of(labels: Labels, state: int) -> Places:
-    """The states behind the cells of ``map_of(labels, ..., state=state)``; None: that layout has no cells.
+    """The states behind the cells of ``map_of(Map(labels, ..., state=state))``; None: that layout has no cells.
 
     A cell that covers several states has the one that agrees with the given state on the other axes.
 
@@ -75,12 +51,11 @@ def places_of(labels: Labels, state: int) -> Places:
     look = look_of(labels)
     if look is not None:
         return look.places(labels, state)
-    states, leads = np.arange(labels.n_states).reshape(labels.shape), labels.shape[:-2]
-    if len(labels.axes) == 2:
-        return cells_of(states)
-    if len(labels.axes) > 2 and math.prod(leads) <= MAX_GRIDS:
-        return tuple(cells_of(states[lead]) for lead in product(*(range(size) for size in leads)))
-    return None
+    states, leads = np.arange(labels.n_states).reshape(labels.shape), leads_of(labels.axes)
+    if leads is None:
+        return None
+    grids = tuple(cells_of(states[lead]) for lead in leads)
+    return grids if len(labels.axes) > 2 else grids[0]
 
 
 def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:
@@ -91,7 +66,7 @@ def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:
     ((0, 1), ((0, 1, 2),))
     """
     places: Any = places_of(labels, state)
-    layout: Layout = map_of(labels, np.zeros((labels.n_states, labels.n_actions)), state=state)
+    layout: Layout = map_of(Map(labels, np.zeros((labels.n_states, labels.n_actions)), state=state))
     if isinstance(layout, Panels):
         at = next((i for i, panel in enumerate(layout.panels) if isinstance(panel, Grid) and panel.marked), 0)
         panel = layout.panels[at]

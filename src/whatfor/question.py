@@ -60,6 +60,10 @@ class Question:
     needs: frozenset[Need] = frozenset()
     parameters: tuple[Parameter, ...] = ()
     shows: tuple[str, ...] = ()  # its further pictures: the values of ``show=`` that ``layout`` takes
+    clickable: tuple[
+        str, ...
+    ] = ()  # which pictures are a ``map_of`` the state, whose cells lead to other states; "": the first
+    first: bool = False  # what pages open with, and what the command line asks by default
     every_action: bool = False  # whether a report answers it for every action, or only for the best and the one taken
     place: int = 50  # pages and lists are sorted by this
 
@@ -97,6 +101,11 @@ def question(
         return ask_checked
 
     return register
+
+
+def first_question() -> Question:
+    """The question that comes before all others."""
+    return next(one for one in QUESTIONS.values() if one.first)
 
 
 def why_not(run: Run, one: Question) -> str | None:

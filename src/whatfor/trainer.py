@@ -21,7 +21,7 @@ from whatfor.learners.tabular import Tabular
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import one_line
-from whatfor.training.places import Bins, Bounds, Engine, place_of
+from whatfor.training.places import BinCounts, Engine, Ranges, place_of
 from whatfor.training.session import Listener, Session
 
 TimeLimit = Literal["bootstrap", "terminal"]
@@ -49,8 +49,8 @@ def train(
     *,
     episodes: int,
     seed: int | None = None,
-    bins: Bins = None,
-    bounds: Bounds = None,
+    bins: BinCounts = None,
+    bounds: Ranges = None,
     max_steps: int | None = None,
     time_limit: TimeLimit | None = None,
     replay: Replay | None = None,

@@ -14,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
 from whatfor.deep import private
-from whatfor.deep.private import gradient_norm, progress_remaining, scale_gradients, steps_taken
+from whatfor.deep.private import gradient_norm, progress_remaining, scale_gradients, vector_steps
 
 
 def check(name: str, distribution: str, works: bool, meaning: str) -> None:
@@ -51,7 +51,7 @@ class Recorder(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         model: Any = self.model
-        self.steps.append(steps_taken(model))
+        self.steps.append(vector_steps(model))
         self.remaining.append(progress_remaining(model))
 
 

@@ -22,7 +22,7 @@ from whatfor.runs import Run
 
 CLIENTS = 8
 #: What the server may need beyond what it has after its first answer: kept answers, earlier runs, and what answers are made of.
-MOST_MORE_MB = 250.0
+MAX_MORE_MB = 250.0
 
 
 @pytest.mark.load
@@ -42,7 +42,7 @@ def test_eight_clients_at_once(taxi: Run, tmp_path: Path) -> None:
         assert server.wait(10) == 0
     assert found["errors"] == []
     assert found["answers"] > 2 * seconds
-    assert found["more_mb"] < MOST_MORE_MB
+    assert found["more_mb"] < MAX_MORE_MB
     desk = Desk(taxi, name="run")
     for request, body in found["bodies"].items():
         assert body == _plainly(desk, request)

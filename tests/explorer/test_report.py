@@ -296,7 +296,10 @@ def test_a_network_has_a_page(opened: Any, tmp_path: Path) -> None:
     run = callback.run
     run.report(tmp_path / "deep.html", episodes=2)
     data = data_in((tmp_path / "deep.html").read_text())
-    assert any("Belief and reality: for 2 of these situations" in line for line in data["limits"])
+    assert any(
+        '"belief and reality" and "what happens when it plays": for 2 of these situations' in line
+        for line in data["limits"]
+    )
     page = opened((tmp_path / "deep.html").as_uri())
     start = Desk(run, episodes=2).starts[0]
     seen = np.array(json.loads(start))
@@ -403,7 +406,7 @@ def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: 
         in page.locator("#answer-comparison .missing").inner_text()
     )
     limits = data_in((tmp_path / "page.html").read_text())["limits"]
-    assert not any("Belief and reality: for" in line for line in limits)
+    assert not any('"belief and reality"' in line for line in limits)
 
 
 def test_enter_makes_comparisons_possible_in_a_third_party_environment(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Case:
     seed: int = 0
     few_rewards: bool = False
 
-    def made(self) -> World:
+    def make_world(self) -> World:
         world = random_world(self.world, noisy=self.noisy)
         if self.few_rewards:
             table = world.arrays.table
@@ -42,7 +42,7 @@ class Case:
 
     def concepts(self) -> tuple[wf.Concept, wf.Concept]:
         """Two random concepts, of states and ends; they may overlap."""
-        dice, labels = np.random.default_rng([7, self.world]), self.made().labels
+        dice, labels = np.random.default_rng([7, self.world]), self.make_world().labels
         ends = [(), ("terminated",), ("timed out",), ("timed out", "terminated")]
         one, two = (wf.Concept(name, dice.random(labels.n_states) < 0.3, ends[dice.integers(4)]) for name in "xy")
         return one, two
@@ -51,7 +51,7 @@ class Case:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "episodes were truncated")
             return wf.train(
-                self.made(),
+                self.make_world(),
                 self.learner,
                 episodes=self.episodes,
                 seed=self.seed,
@@ -81,9 +81,9 @@ def earnings_sum_to_the_value(case: Case) -> None:
 def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
     """The paper's Theorem 2, if the reward is a function of state and action and initial values are zero."""
     case = replace(case, noisy=False, learner=replace(case.learner, initial=0.0))
-    table = case.made().table
-    rewards = table.reward[table.first[:-1]].reshape(-1, case.made().labels.n_actions)
-    beliefs = wf.BeliefMap(case.made().labels)
+    table = case.make_world().table
+    rewards = table.reward[table.first[:-1]].reshape(-1, case.make_world().labels.n_actions)
+    beliefs = wf.BeliefMap(case.make_world().labels)
     seen = []
 
     def check(ledger, first):
@@ -101,7 +101,7 @@ def visits_times_reward_is_the_value_at_every_iteration(case: Case) -> None:
 
 
 def belief_map_equals_the_audit(case: Case) -> None:
-    beliefs = wf.BeliefMap(case.made().labels)
+    beliefs = wf.BeliefMap(case.make_world().labels)
     run = case.run(listeners=[beliefs])
     for s, a in pairs(run):
         row = run.audit.account(s, a, method="scan")

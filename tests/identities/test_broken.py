@@ -226,7 +226,7 @@ BROKEN = {
     "an experience counts wherever it is replayed": (
         "beliefs/noise.py",
         "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
-        "together = summed_by(ledger.update_episodes(used), errors)",
+        "together = summed_by(np.searchsorted(ledger.episode_starts, used, side='right'), errors)",
         ["errors_are_summed_by_episode"],
     ),
     "under replay an episode starts at the line with the number of its first experience": (

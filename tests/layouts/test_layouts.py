@@ -10,6 +10,7 @@ import whatfor as wf
 from whatfor.axes import Axis
 from whatfor.labels import Labels
 from whatfor.layouts import Bars, Board, Grid, Lines, Panels, Series
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.worlds.blackjack import LABELS as BLACKJACK
 from whatfor.worlds.gymnasium import labels_of
@@ -55,12 +56,12 @@ def plain(*sizes, actions=2):
 @pytest.mark.parametrize("signed", [False, True])
 def test_nothing_is_lost_and_nothing_is_scaled(labels, signed):
     numbers = 40 * (some(labels) - 0.5 * signed)
-    assert sum(numbers_of(map_of(labels, numbers, diverging=signed))) == pytest.approx(numbers.sum())
+    assert sum(numbers_of(map_of(Map(labels, numbers, diverging=signed)))) == pytest.approx(numbers.sum())
 
 
 def test_blackjack_shows_every_possible_hand():
     numbers = some(BLACKJACK)
-    shown = map_of(BLACKJACK, numbers)
+    shown = map_of(Map(BLACKJACK, numbers))
     hands = [BLACKJACK.index((total, card, 0)) for total in range(4, 22) for card in range(1, 11)]
     hands += [BLACKJACK.index((total, card, 1)) for total in range(12, 22) for card in range(1, 11)]
     assert sum(numbers_of(shown)) == pytest.approx(numbers[hands].sum())
@@ -77,7 +78,7 @@ def test_blackjack_shows_every_possible_hand():
 )
 def test_a_hand_is_where_its_sum_and_card_are(total, card, ace, action):
     state = BLACKJACK.index((total, card, ace))
-    shown = map_of(BLACKJACK, at_one(BLACKJACK, state, action), state=state)
+    shown = map_of(Map(BLACKJACK, at_one(BLACKJACK, state, action), state=state))
     grid = shown.panels[2 * ace + action]
     row, column = grid.rows.index(str(total)), grid.columns.index("A" if card == 1 else str(card))
     assert grid.numbers[row][column] == 2.5 == sum(numbers_of(shown))
@@ -90,7 +91,7 @@ def test_a_pole_is_in_the_facet_of_its_cart(bins):
     labels = wf.worlds.cartpole(bins=bins).labels
     state = labels.n_states * 3 // 5
     cart, speed, pole, swing = labels.values(state)
-    shown = map_of(labels, at_one(labels, state, 1), state=state)
+    shown = map_of(Map(labels, at_one(labels, state, 1), state=state))
     assert (len(shown.panels), shown.columns) == (bins[0] * bins[1], bins[1])
     grid = shown.panels[cart * bins[1] + speed]
     assert grid.numbers[pole][swing] == 2.5
@@ -105,7 +106,7 @@ def test_a_pole_is_in_the_facet_of_its_cart(bins):
 def test_many_cart_bins_are_summed_up():
     labels = wf.worlds.cartpole(bins=(7, 7, 4, 3)).labels
     numbers = some(labels)
-    shown = map_of(labels, numbers, state=labels.n_states // 2)
+    shown = map_of(Map(labels, numbers, state=labels.n_states // 2))
     expected = numbers.reshape(*labels.shape, 2).sum(axis=(0, 1))
     assert [grid.title for grid in shown.panels] == list(labels.actions)
     assert np.allclose([grid.numbers for grid in shown.panels], np.moveaxis(expected, -1, 0))
@@ -113,7 +114,7 @@ def test_many_cart_bins_are_summed_up():
 
 def test_facets_here_show_the_present_cart_by_action():
     numbers, state = some(CARTPOLE), 79
-    shown = map_of(CARTPOLE, numbers, state=state, facets="here", caption="now")
+    shown = map_of(Map(CARTPOLE, numbers, state=state, caption="now"), facets="here")
     cart, speed, pole, swing = CARTPOLE.values(state)
     by_axes = numbers.reshape(*CARTPOLE.shape, 2)
     assert shown.column_heads == CARTPOLE.actions
@@ -122,16 +123,16 @@ def test_facets_here_show_the_present_cart_by_action():
         assert grid.marked == (pole, swing)
     assert shown.caption == "now\nonly cart position -0.8 to 0.8; cart speed -0.83 to 0.83", "the fixed axes are named"
     with pytest.raises(ValueError, match="needs a state"):
-        map_of(CARTPOLE, numbers, facets="here")
+        map_of(Map(CARTPOLE, numbers), facets="here")
     with pytest.raises(ValueError, match="three axes"):
-        map_of(LAKE, some(LAKE), state=0, facets="here")
+        map_of(Map(LAKE, some(LAKE), state=0), facets="here")
 
 
 @pytest.mark.parametrize("labels", [LAKE, CLIFF], ids=["lake", "cliff"])
 def test_grid_worlds_are_grids(labels):
     rows, columns = labels.shape
     numbers = some(labels)
-    grid = map_of(labels, numbers, state=columns + 2)
+    grid = map_of(Map(labels, numbers, state=columns + 2))
     assert isinstance(grid, Grid)
     assert np.allclose(grid.numbers, numbers.sum(axis=1).reshape(rows, columns))
     assert (grid.row_axis, grid.column_axis, grid.marked) == ("row", "column", (1, 2))
@@ -139,27 +140,27 @@ def test_grid_worlds_are_grids(labels):
 
 
 def test_other_worlds_are_laid_out_by_their_axes():
-    assert isinstance(map_of(plain(5), some(plain(5))), Bars)
-    assert isinstance(map_of(plain(5, 3), some(plain(5, 3))), Grid)
-    shown = map_of(plain(4, 4, 3, 2), some(plain(4, 4, 3, 2)))
+    assert isinstance(map_of(Map(plain(5), some(plain(5)))), Bars)
+    assert isinstance(map_of(Map(plain(5, 3), some(plain(5, 3)))), Grid)
+    shown = map_of(Map(plain(4, 4, 3, 2), some(plain(4, 4, 3, 2))))
     assert (len(shown.panels), shown.columns) == (16, 4)
     assert shown.panels[6].title == "x0 1, x1 2"
-    assert len(map_of(plain(2, 2, 2, 2, 3), some(plain(2, 2, 2, 2, 3))).panels) == 8
-    assert isinstance(map_of(plain(17, 2, 2), some(plain(17, 2, 2))), Bars), "too many grids to compare"
+    assert len(map_of(Map(plain(2, 2, 2, 2, 3), some(plain(2, 2, 2, 2, 3)))).panels) == 8
+    assert isinstance(map_of(Map(plain(17, 2, 2), some(plain(17, 2, 2)))), Bars), "too many grids to compare"
 
 
 def test_an_axis_name_is_not_repeated_in_its_value():
     """A facet of the axis "fast" is "not fast", not "fast not fast"; other values follow the name of their axis."""
     sides = (Axis("swinging", 2, ("left", "right")), Axis("tip", 3))
     labels = Labels((Axis("fast", 2, ("not fast", "fast")), *sides), ("a",))
-    assert [panel.title for panel in map_of(labels, some(labels)).panels] == ["not fast", "fast"]
+    assert [panel.title for panel in map_of(Map(labels, some(labels))).panels] == ["not fast", "fast"]
     labels = Labels((Axis("speed", 2, ("low", "high")), *sides), ("a",))
-    assert [panel.title for panel in map_of(labels, some(labels)).panels] == ["speed low", "speed high"]
+    assert [panel.title for panel in map_of(Map(labels, some(labels))).panels] == ["speed low", "speed high"]
 
 
 def test_bins_are_labelled_on_the_axes():
     run = wf.train("MountainCar-v0", wf.QLearning(), episodes=2, seed=0, bins=(4, 3))
-    grid = map_of(run.labels, some(run.labels))
+    grid = map_of(Map(run.labels, some(run.labels)))
     assert grid.rows == run.labels.axes[0].values
     assert grid.columns == run.labels.axes[1].values
 
@@ -167,17 +168,17 @@ def test_bins_are_labelled_on_the_axes():
 def test_bars_show_the_largest_numbers_and_the_rest():
     labels = plain(30)
     numbers = some(labels) - 0.3
-    bars = map_of(labels, numbers, quantity="worth")
+    bars = map_of(Map(labels, numbers, quantity="worth"))
     order = np.argsort(-np.abs(numbers), axis=None)
     assert bars.names[0] == f"x0 {order[0] // 2}: a{order[0] % 2}"
     assert np.allclose(bars.series[0].numbers[:-1], numbers.ravel()[order[:12]])
     assert bars.names[-1] == "at 48 other places"
     assert bars.series[0].numbers[-1] == pytest.approx(numbers.ravel()[order[12:]].sum())
-    assert map_of(labels, 0 * numbers).names == ()
+    assert map_of(Map(labels, 0 * numbers)).names == ()
 
 
 def test_a_board_without_a_state_has_no_taxi():
-    board = map_of(TAXI, some(TAXI))
+    board = map_of(Map(TAXI, some(TAXI)))
     assert (board.at, {role for *_, role in board.marks}) == (None, {""})
 
 
@@ -191,7 +192,7 @@ def test_only_states_without_any_experience_are_unknown(labels):
     state = labels.index((13, 4, 0)) if labels is BLACKJACK else labels.n_states // 2
     unknown = np.ones((labels.n_states, labels.n_actions), bool)
     unknown[state, -1] = False
-    shown = map_of(labels, some(labels), unknown=unknown, state=state)
+    shown = map_of(Map(labels, some(labels), unknown=unknown, state=state))
     grids = shown.panels if isinstance(shown, Panels) else [shown]
     known = {(at, grid.marked) for at, grid in enumerate(grids) if grid.marked}
     found = {
@@ -202,7 +203,7 @@ def test_only_states_without_any_experience_are_unknown(labels):
     }
     closed = {(0, divmod(mark.state, labels.shape[-1])) for mark in labels.marks if mark.closed}
     assert found == known | closed
-    without = map_of(labels, some(labels))
+    without = map_of(Map(labels, some(labels)))
     assert all(grid.unknown is None for grid in (without.panels if isinstance(without, Panels) else [without]))
 
 
@@ -216,21 +217,21 @@ def test_a_cell_of_the_board_is_known_only_from_the_same_passenger_and_destinati
     ]:
         unknown = np.ones((500, 6), bool)
         unknown[TAXI.index(experienced), 2] = False
-        board = map_of(TAXI, some(TAXI), unknown=unknown, state=state)
+        board = map_of(Map(TAXI, some(TAXI), unknown=unknown, state=state))
         expected = np.ones((5, 5), bool)
         expected[4, 1] = not knows
         assert np.array_equal(board.unknown, expected), experienced
-        anywhere = map_of(TAXI, some(TAXI), unknown=unknown)
+        anywhere = map_of(Map(TAXI, some(TAXI), unknown=unknown))
         assert (not anywhere.unknown[4][1], sum(map(sum, anywhere.unknown))) == (True, 24)
 
 
 def test_a_wrong_map_is_rejected():
     with pytest.raises(ValueError, match=r"numbers has shape \(3, 2\); a map of these labels has shape \(16, 4\)"):
-        map_of(LAKE, np.zeros((3, 2)))
+        map_of(Map(LAKE, np.zeros((3, 2))))
     with pytest.raises(ValueError, match="unknown has shape"):
-        map_of(LAKE, some(LAKE), unknown=np.zeros(16, bool))
+        map_of(Map(LAKE, some(LAKE), unknown=np.zeros(16, bool)))
     with pytest.raises(ValueError, match="finite"):
-        map_of(LAKE, np.full((16, 4), np.nan))
+        map_of(Map(LAKE, np.full((16, 4), np.nan)))
 
 
 def listed(value):
@@ -243,12 +244,12 @@ def listed(value):
 @pytest.mark.parametrize(
     ("kind", "layout"),
     [
-        ("board", map_of(TAXI, some(TAXI), unknown=np.ones((500, 6)), state=3)),
-        ("grid", map_of(LAKE, some(LAKE), unknown=np.ones((16, 4)), state=3)),
-        ("panels", map_of(BLACKJACK, some(BLACKJACK), state=3)),
+        ("board", map_of(Map(TAXI, some(TAXI), unknown=np.ones((500, 6)), state=3))),
+        ("grid", map_of(Map(LAKE, some(LAKE), unknown=np.ones((16, 4)), state=3))),
+        ("panels", map_of(Map(BLACKJACK, some(BLACKJACK), state=3))),
         ("bars", Bars("t", "c", ("a",), (Series("s", (1.0,), (0.5,), (1.5,)),), "x", (True,))),
         ("lines", Lines("t", "c", (0.0, 1.0), (Series("s", (1.0, 2.0)),), "x", "y")),
-        ("panels", Panels("t", "c", (map_of(CARTPOLE, some(CARTPOLE)),), 1)),
+        ("panels", Panels("t", "c", (map_of(Map(CARTPOLE, some(CARTPOLE))),), 1)),
     ],
     ids=["board", "grid", "blackjack", "bars", "lines", "nested"],
 )
@@ -272,12 +273,12 @@ def test_marks_are_in_the_right_cells_and_final_states_are_not_hatched(world):
     entered = {to for by in env.P.values() for entries in by.values() for _, to, _, ended in entries if not ended}
     closed = set(range(labels.n_states)) - entered
     unknown = np.ones((labels.n_states, labels.n_actions), bool)
-    assert np.all(map_of(labels, some(labels), unknown=unknown).unknown), (
+    assert np.all(map_of(Map(labels, some(labels), unknown=unknown)).unknown), (
         "without any experience, every state is unknown"
     )
     starts = np.flatnonzero(env.initial_state_distrib).tolist()
     unknown[starts] = False
-    grid = map_of(labels, some(labels), unknown=unknown)
+    grid = map_of(Map(labels, some(labels), unknown=unknown))
     assert {int(at) for at in np.flatnonzero(~np.array(grid.unknown))} == closed | {*starts}
     marked = {row * len(grid.columns) + column: name for _, row, column, name in grid.marks}
     assert {at for at, name in marked.items() if name != "start"} == closed

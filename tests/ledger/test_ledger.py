@@ -235,7 +235,7 @@ def test_replay_in_a_custom_loop_records_experiences_and_episodes():
     ledger.record(1, 0, 1.0, None, origin=4, **STEP)
     ledger.record(1, 0, 1.0, None, origin=6, **STEP)
     assert [episodes.tolist() for episodes in ledger.episodes_and_steps()] == [[0, 0, 1], [0, 4, 1]]
-    assert ledger.update_episodes().tolist() == [0, 1, 1]
+    assert ledger.episode_starts.tolist() == [0, 1]
     with pytest.raises(ValueError, match="experiences="):
         ledger.new_episode()
     with pytest.raises(ValueError, match="origin is -5; it must be a whole number from 0"):

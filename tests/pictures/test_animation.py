@@ -7,6 +7,7 @@ from PIL import Image
 import whatfor as wf
 from test_layouts import LAKE, TAXI, some
 from whatfor.layouts import Bars, Lines, Panels, Series
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.pictures import files, frames
 from whatfor.pictures.scale import scale_of
@@ -22,7 +23,7 @@ def frames_of(path):
 def only(state, number):
     numbers = np.zeros((16, 4))
     numbers[state, 0] = number
-    return map_of(LAKE, numbers, title=f"state {state}", state=state)
+    return map_of(Map(LAKE, numbers, title=f"state {state}", state=state))
 
 
 def test_one_frame_per_answer(tmp_path):
@@ -68,7 +69,7 @@ def test_wrong_arguments_are_rejected_before_drawing(tmp_path):
     with pytest.raises(ValueError, match="no frames given"):
         wf.animate([], tmp_path / "film.gif")
     with pytest.raises(ValueError, match="these are Board, Grid"):
-        wf.animate([only(0, 1.0), map_of(TAXI, some(TAXI))], tmp_path / "film.gif")
+        wf.animate([only(0, 1.0), map_of(Map(TAXI, some(TAXI)))], tmp_path / "film.gif")
     with pytest.raises(ValueError, match="more than 0"):
         wf.animate([only(0, 1.0)], tmp_path / "film.gif", seconds_per_frame=0)
     assert list(tmp_path.iterdir()) == []

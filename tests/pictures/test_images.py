@@ -15,6 +15,7 @@ from matplotlib.testing.compare import compare_images
 import whatfor as wf
 from test_layouts import BLACKJACK, LAKE, TAXI
 from whatfor.layouts import Bars, Panels, Series
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.pictures import scale
 
@@ -30,7 +31,7 @@ def board():
         numbers[TAXI.index((row, column, passenger, 0)), 0] = 0.9**step
     for row in range(5):
         unknown[[TAXI.index((row, 4, passenger, 0)) for passenger in range(5)]] = True
-    return map_of(TAXI, numbers, title="a way", unknown=unknown, state=TAXI.index((0, 3, 2, 0)))
+    return map_of(Map(TAXI, numbers, title="a way", unknown=unknown, state=TAXI.index((0, 3, 2, 0))))
 
 
 def signed_grid():
@@ -38,7 +39,7 @@ def signed_grid():
     numbers, unknown = np.zeros((16, 4)), np.zeros((16, 4), bool)
     numbers[:, 0] = np.linspace(-1.0, 2.0, 16)
     unknown[[4, 5]] = True  # one can only be in the first: the other is a hole
-    return map_of(LAKE, numbers, title="parts", quantity="earned", diverging=True, unknown=unknown, state=6)
+    return map_of(Map(LAKE, numbers, title="parts", quantity="earned", diverging=True, unknown=unknown, state=6))
 
 
 def bars():
@@ -54,7 +55,7 @@ def panels():
         one[BLACKJACK.index((total, 7, 0)), 0] = total / 21
         two[BLACKJACK.index((total, 3, 1)), 1] = 0.5 * total / 21
     state = BLACKJACK.index((10, 7, 0))
-    maps = [map_of(BLACKJACK, m, title=name, state=state) for name, m in (("one", one), ("two", two))]
+    maps = [map_of(Map(BLACKJACK, m, title=name, state=state)) for name, m in (("one", one), ("two", two))]
     return Panels("two maps", "player 10, dealer 7", tuple(maps), 2)
 
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 import whatfor as wf
 from test_layouts import BLACKJACK, CARTPOLE, CLIFF, LAKE, TAXI, plain, some
 from whatfor.layouts import Bars, Grid, Lines, Panels, Series
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.pictures.scale import MAPS, Scale, scale_of
 
@@ -55,7 +56,9 @@ def test_every_world_can_be_drawn(labels, signed):
     state = labels.n_states // 3
     unknown = np.arange(labels.n_states * labels.n_actions).reshape(-1, labels.n_actions) % 97 < 20
     caption = labels.words(state)
-    shown = map_of(labels, some(labels) - 0.5 * signed, caption=caption, unknown=unknown, state=state, diverging=signed)
+    shown = map_of(
+        Map(labels, some(labels) - 0.5 * signed, caption=caption, unknown=unknown, state=state, diverging=signed)
+    )
     assert rendered(wf.draw(shown)).axes
 
 
@@ -65,7 +68,7 @@ def test_bars_and_lines_can_be_drawn(layout):
 
 
 def test_drawing_uses_the_axes_it_is_given():
-    board = map_of(TAXI, ONE, state=68)
+    board = map_of(Map(TAXI, ONE, state=68))
     figure = Figure()
     ax = figure.subplots()
     assert wf.draw(board, ax) is figure
@@ -83,7 +86,7 @@ def test_panels_stay_within_the_axes_they_are_given(place):
         right.remove()
         right = figure.add_axes((0.55, 0.1, 0.4, 0.8))
     before, box = set(figure.axes), right.get_position()
-    assert wf.draw(map_of(BLACKJACK, some(BLACKJACK)), right) is figure
+    assert wf.draw(map_of(Map(BLACKJACK, some(BLACKJACK))), right) is figure
     new = [ax for ax in figure.axes if ax not in before]
     assert len(new) == 6, "a header, four grids and one colour bar for all"
     for ax in new:
@@ -94,7 +97,7 @@ def test_panels_stay_within_the_axes_they_are_given(place):
 
 
 def test_small_boards_have_no_numbers_and_large_ones_do():
-    five = Panels("five", "", (map_of(TAXI, ONE, state=3),) * 5, 5)
+    five = Panels("five", "", (map_of(Map(TAXI, ONE, state=3)),) * 5, 5)
     wide, narrow = Figure(figsize=(16, 4), layout="constrained"), Figure(figsize=(8, 4), layout="constrained")
     assert "1.00" in texts(wf.draw(five, wide.subplots()))
     assert "1.00" not in texts(wf.draw(five, narrow.subplots()))
@@ -103,7 +106,7 @@ def test_small_boards_have_no_numbers_and_large_ones_do():
 
 def test_drawing_touches_nothing_global():
     before = dict(matplotlib.rcParams)
-    wf.draw(map_of(BLACKJACK, some(BLACKJACK)))
+    wf.draw(map_of(Map(BLACKJACK, some(BLACKJACK))))
     assert dict(matplotlib.rcParams) == before
     code = "import sys, whatfor as wf\nfrom whatfor.layouts import Bars, Series\nwf.draw(Bars('', '', ('a',), (Series('', (1.0,)),), ''))\nprint('matplotlib.pyplot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
@@ -114,10 +117,10 @@ def test_unknown_cells_are_hatched_and_others_are_not():
     unknown = np.zeros((16, 4), bool)
     unknown[6] = True
     unknown[9, :3] = True
-    (ax, _) = wf.draw(map_of(LAKE, some(LAKE), unknown=unknown)).axes
+    (ax, _) = wf.draw(map_of(Map(LAKE, some(LAKE), unknown=unknown))).axes
     assert hatched(ax) == [(2 - 0.5, 1 - 0.5)]
     assert "hatched: no experience" in ax.get_xlabel()
-    (ax, _) = wf.draw(map_of(LAKE, some(LAKE))).axes
+    (ax, _) = wf.draw(map_of(Map(LAKE, some(LAKE)))).axes
     assert hatched(ax) == []
     assert "hatched" not in ax.get_xlabel()
     figure = wf.draw(BARS)
@@ -126,7 +129,7 @@ def test_unknown_cells_are_hatched_and_others_are_not():
 
 def test_colours_follow_the_numbers():
     numbers = some(LAKE)
-    grid = map_of(LAKE, numbers)
+    grid = map_of(Map(LAKE, numbers))
     (ax, bar) = wf.draw(grid).axes
     (image,) = ax.images
     assert np.array_equal(image.get_array(), grid.numbers)
@@ -137,11 +140,11 @@ def test_colours_follow_the_numbers():
 
 
 def test_signed_numbers_have_zero_in_the_middle_even_if_all_are_positive():
-    (ax, _) = wf.draw(map_of(LAKE, some(LAKE), diverging=True)).axes
+    (ax, _) = wf.draw(map_of(Map(LAKE, some(LAKE), diverging=True))).axes
     norm = ax.images[0].norm
     assert norm.vmin == -norm.vmax
     assert MAPS["signed"](0.5)[:3] == pytest.approx((1, 1, 1), abs=0.01)
-    assert scale_of([map_of(LAKE, some(LAKE) - 0.9)]).norm.vmin < 0, "negative numbers are not clipped"
+    assert scale_of([map_of(Map(LAKE, some(LAKE) - 0.9))]).norm.vmin < 0, "negative numbers are not clipped"
     assert Scale(0.0, 0.0).norm(0.0) == 0.0
 
 
@@ -158,7 +161,8 @@ def test_panels_share_a_scale_and_labels():
     assert [ax.get_ylabel() for ax in figure.axes].count("expected visits") == 1
     assert [ax.get_ylabel() for ax in apart.axes].count("expected visits") == 2, "a colour bar each"
     assert (
-        len(rendered(wf.draw(Panels("", "", (BARS, map_of(BLACKJACK, some(BLACKJACK))), 2, shared=False))).axes) == 10
+        len(rendered(wf.draw(Panels("", "", (BARS, map_of(Map(BLACKJACK, some(BLACKJACK)))), 2, shared=False))).axes)
+        == 10
     )
     other = wf.draw(Panels("two", "", (small, replace(large, rows=("9",))), 2))
     assert [ax.get_ylabel() for ax in other.axes if ax.images] == ["row", "row"]

@@ -32,7 +32,7 @@ class BeliefMap(Beliefs):
     def __init__(self, labels: Labels, *, initial_visits: ArrayLike | None = None) -> None:
         self.labels = labels
         self.initial_visits = initial_visits
-        self._maps: tuple[_Map, ...] = ()
+        self._maps: tuple[_Tables, ...] = ()
         self._n_tables = 1
         self._discounted = False  # whether any of those updates has a discount below 1
         self._n_read = 0  # updates of the ledger that the maps contain
@@ -93,7 +93,7 @@ class BeliefMap(Beliefs):
         """The part of the value that still comes from initial values."""
         return float(self._row(3, state, action)[0, 0])
 
-    def _begin(self, ledger: Ledger) -> tuple[_Map, ...]:
+    def _begin(self, ledger: Ledger) -> tuple[_Tables, ...]:
         self._n_tables = ledger.n_tables
         self._check_shape(ledger)
         pairs = ledger.n_states * ledger.n_actions
@@ -106,7 +106,7 @@ class BeliefMap(Beliefs):
         if self.initial_visits is not None:
             visits.reshape(ledger.n_tables, pairs, pairs)[:] = np.asarray(self.initial_visits, dtype=np.float64)
         values, initial = ledger.initial_tables().reshape(-1, 1), ledger.initial_tables().reshape(-1, 1)
-        return _Map(visits), _Map(np.zeros((ledger.n_cells, pairs))), _Map(values), _Map(initial)
+        return _Tables(visits), _Tables(np.zeros((ledger.n_cells, pairs))), _Tables(values), _Tables(initial)
 
     def _check_shape(self, ledger: Ledger) -> None:
         """Raise ``ValueError`` unless a ledger has the shape of the maps."""
@@ -128,7 +128,7 @@ class BeliefMap(Beliefs):
         return row.reshape(shape)
 
 
-class _Map:
+class _Tables:
     """Tables, and the target of the last update: a λ-return may continue in the updates of the next call."""
 
     def __init__(self, tables: NDArray[np.float64]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -26,7 +27,9 @@ from whatfor.deep.cells import Partition, Predicate, make_partition
 from whatfor.deep.images import encoder_of
 from whatfor.deep.run import TrainingRecord, run_of
 from whatfor.deep.settings import MIN_RATE_SHARE, BeliefSettings
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT
 from whatfor.runs import Run
+from whatfor.worlds.play import play
 
 #: The number of observations whose Q-values are computed at once.
 CHUNK = 1_024
@@ -34,7 +37,7 @@ CHUNK = 1_024
 SAMPLE_SIZE = 2_000
 
 
-class _Rollouts(NamedTuple):
+class _Steps(NamedTuple):
     """The steps of a policy."""
 
     observations: NDArray[Any]  # (n, ...)
@@ -110,7 +113,7 @@ def _make_belief(model: Any, partition: Partition, q_values: QValues, settings: 
     return belief
 
 
-def _train(belief: BeliefNetwork, rollouts: _Rollouts, updates: int, rng: np.random.Generator) -> None:
+def _train(belief: BeliefNetwork, rollouts: _Steps, updates: int, rng: np.random.Generator) -> None:
     """Train on batches of the steps, with a decaying learning rate."""
     settings, steps, following = belief.settings, len(rollouts.actions), rollouts.next_observations
     q_values = np.concatenate([belief.q_values(following[at : at + CHUNK]) for at in range(0, steps, CHUNK)])
@@ -139,25 +142,52 @@ def _rate(settings: BeliefSettings, remaining: float) -> float:
     return rate(remaining) if callable(rate) else rate * max(MIN_RATE_SHARE, remaining)
 
 
+@dataclass
+class _ExploringPlayer:
+    """The policy of an agent, with some exploration so that other actions are learned too."""
+
+    q_values: QValues
+    n_actions: int
+    exploration: float
+    rng: np.random.Generator
+    begun: bool = False
+
+    def begin(self, env: Any) -> tuple[Any, None]:
+        """Reset the environment; only the first time with a seed."""
+        seed = None if self.begun else int(self.rng.integers(2**31))
+        self.begun = True
+        return env.reset(seed=seed)[0], None
+
+    def states(self, observations: Sequence[Any]) -> Sequence[int]:
+        """Not needed: cells are found afterwards."""
+        return [0] * len(observations)
+
+    def actions(self, observations: Sequence[Any]) -> Sequence[int]:
+        """The best action for each observation, or now and then another."""
+        return [self._action(np.asarray(one)) for one in observations]
+
+    def _action(self, observation: NDArray[Any]) -> int:
+        if self.rng.random() < self.exploration:
+            return int(self.rng.integers(self.n_actions))
+        return int(self.q_values(observation[None])[0].argmax())
+
+    def step(self, env: Any, action: int) -> tuple[Any, float, int, bool]:
+        """One step; endings have no names here."""
+        observation, reward, terminated, truncated, _ = env.step(action)
+        return observation, float(reward), TERMINATED if terminated else NOT_ENDED, bool(truncated)
+
+
 def _roll_out(
     env: Any, q_values: QValues, steps: int, exploration: float, rng: np.random.Generator, limit_terminates: bool
-) -> _Rollouts:
-    """Steps of the policy, with some exploration so that other actions are learned too."""
-    rows = []
-    n_actions = int(env.action_space.n)
-    observation, _ = env.reset(seed=int(rng.integers(2**31)))
-    for _ in range(steps):
-        explores = rng.random() < exploration
-        action = int(rng.integers(n_actions)) if explores else int(q_values(np.asarray(observation)[None])[0].argmax())
-        following, reward, terminated, truncated, _ = env.step(action)
-        done = float(terminated or (truncated and limit_terminates))
-        rows.append((observation, action, float(reward), following, done))
-        observation = env.reset()[0] if terminated or truncated else following
-    observations, actions, rewards, next_observations, dones = zip(*rows, strict=True)
-    return _Rollouts(
-        np.stack([np.asarray(x) for x in observations]),
-        np.array(actions, np.int64),
-        np.array(rewards, np.float32),
-        np.stack([np.asarray(x) for x in next_observations]),
-        np.array(dones, np.float32),
+) -> _Steps:
+    """This many steps of the policy, in as many episodes as they take."""
+    player = _ExploringPlayer(q_values, int(env.action_space.n), exploration, rng)
+    played = list(islice(play(player, [env], rollouts=steps, max_steps=steps + 1), steps))
+    ends = (TERMINATED, TIMED_OUT) if limit_terminates else (TERMINATED,)
+    return _Steps(
+        np.stack([np.asarray(one.observation) for one in played]),
+        np.array([one.action for one in played], np.int64),
+        np.array([one.reward for one in played], np.float32),
+        np.stack([np.asarray(one.next_observation) for one in played]),
+        np.array([one.ending in ends for one in played], np.float32),
     )

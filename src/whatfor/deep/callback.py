@@ -28,7 +28,7 @@ from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Partition, Predicate, make_partition
 from whatfor.deep.images import encoder_of
 from whatfor.deep.inputs import concatenate
-from whatfor.deep.private import progress_remaining, steps_taken
+from whatfor.deep.private import progress_remaining, vector_steps
 from whatfor.deep.settings import BeliefSettings
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class BeliefCallback(BaseCallback):
     def _follow_syncs(self, belief: BeliefNetwork) -> None:
         """Sync the target network whenever DQN has synced its own."""
         model = self._dqn
-        syncs = steps_taken(model) // max(model.target_update_interval // model.n_envs, 1)
+        syncs = vector_steps(model) // max(model.target_update_interval // model.n_envs, 1)
         if syncs > self._syncs:
             self._update(belief)  # batches sampled before the sync belong to the target network before it
         for _ in range(min(syncs - self._syncs, 1 if model.tau == 1.0 else syncs - self._syncs)):

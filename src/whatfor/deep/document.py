@@ -6,7 +6,6 @@ hold is the text "nan", "inf" or "-inf".
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Annotated, Any, Literal, get_args
 
@@ -138,12 +137,3 @@ def network_from(data: Any) -> NetworkDocument:
         what, _, where = str(error).partition(" - at `$")
         place = f"network{where}".removesuffix("`")
         raise ValueError(f"{what[:1].lower()}{what[1:]} at `{place}`") from None
-
-
-def as_json(number: float | None) -> Any:
-    """A number as the document holds it.
-
-    >>> as_json(0.5), as_json(float("inf")), as_json(None)
-    (0.5, 'inf', None)
-    """
-    return number if number is None or math.isfinite(number) else repr(float(number))

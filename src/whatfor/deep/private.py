@@ -26,7 +26,7 @@ def scale_gradients(gradients: list[Tensor], factor: Tensor) -> None:
     torch._foreach_mul_(gradients, factor)
 
 
-def steps_taken(model: DQN) -> int:
+def vector_steps(model: DQN) -> int:
     """The number of steps of a DQN's vector of environments, by which it syncs its target network."""
     return model._n_calls
 

@@ -14,9 +14,9 @@ from whatfor.beliefs.trust import Trust
 from whatfor.deep import document as schema
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.checking import check_saved, writing
-from whatfor.deep.document import as_json
 from whatfor.deep.spaces import space_to_document
 from whatfor.deep.tensors import Tensors, as_tensor, is_finite, pack, prefixed
+from whatfor.jsonable import loadable
 from whatfor.runs import Run
 
 
@@ -47,7 +47,7 @@ def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
         updates=belief.updates,
         source=belief.source,
         trust=None if run.trust is None else _trust_document(run.trust),
-        normaliser=None if normaliser is None else schema.NormaliserDocument(as_json(normaliser.clip)),
+        normaliser=None if normaliser is None else schema.NormaliserDocument(loadable(normaliser.clip)),
         agent=None if agent is None else schema.AgentDocument(list(agent.layers), agent.activation),
     )
     with writing("belief network"):
@@ -79,7 +79,7 @@ def _settings_document(belief: BeliefNetwork) -> schema.SettingsDocument:
 
 def _trust_document(trust: Trust) -> schema.TrustDocument:
     numbers = {name: value for name, value in vars(trust).items() if name != "labels"}
-    return schema.TrustDocument(**{name: as_json(x) if isinstance(x, float) else x for name, x in numbers.items()})
+    return schema.TrustDocument(**{name: loadable(x) if isinstance(x, float) else x for name, x in numbers.items()})
 
 
 def _check_finite(run: Run, tensors: Tensors) -> None:

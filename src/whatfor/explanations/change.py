@@ -194,6 +194,7 @@ def _times(run: Run) -> list[str]:
         ),
     ),
     shows=("parts",),
+    clickable=("parts",),
     place=80,
 )
 def ask(run: Run, state: State, action: Action | None = None, *, since: int | Run) -> Change:
@@ -207,6 +208,10 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
         source = type(run.beliefs).__name__
         raise ValueError(
             f"{source} does not know what it was at an earlier time: pass since=another run, or ask the run without {source}"
+        )
+    if isinstance(since, int | np.integer) and run.ledger is not None and since > run.ledger.n_episodes:
+        raise ValueError(
+            f"since is {since:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
         )
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
     if before.labels != run.labels:

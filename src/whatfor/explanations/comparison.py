@@ -20,6 +20,7 @@ from whatfor.explanations.phrases import all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.facets import side_by_side
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
@@ -276,13 +277,13 @@ def layout(
         apart[np.abs(apart) < MIN_DRAWN_DIFFERENCE] = 0.0
         unknown = why.believed.no_experience if untried else None
         quantity = "visits, believed minus actual"
-        return map_of(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state, facets=facets)  # fmt: skip
+        return map_of(Map(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state), facets=facets)  # fmt: skip
     if show == "endings":
         return _endings(why, title, caption)
     maps = {"believed": why.believed.visits, "actual": actual}
     masks = (why.believed.no_experience, None)
     panels = [
-        map_of(why.labels, numbers, title=name, unknown=unknown, state=why.state, facets=facets)
+        map_of(Map(why.labels, numbers, title=name, unknown=unknown, state=why.state), facets=facets)
         for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
     ]
     if isinstance(panels[0], Bars):
@@ -315,6 +316,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     needs=["play"],
     parameters=(ROLLOUTS,),
     shows=("difference", "endings"),
+    clickable=("difference",),
     place=55,
 )
 def ask(

@@ -228,6 +228,7 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     needs=["two actions"],
     parameters=(Parameter("instead", "another action to compare it with", "action", selects=True),),
     shows=("parts",),
+    clickable=("parts",),
     place=20,
 )
 def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
 from whatfor.layouts.facets import side_by_side
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Bars, Layout, Panels
 from whatfor.maps import Facets, map_of
 
@@ -149,11 +149,14 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     caption = why.one.caption()
     of_one, of_other = why.one.no_experience, why.other.no_experience
     of_both = None if of_one is None or of_other is None else of_one & of_other
-    lay_out = partial(map_of, why.labels, state=why.state, facets=facets)
     if show == "parts":
-        signed: dict[str, Any] = {"quantity": "difference of earnings", "diverging": True, "unknown": of_both}
-        return lay_out(why.parts, title=title, caption=caption, **signed)
+        signed = Map(why.labels, why.parts, title, caption, "difference of earnings", True, of_both, why.state)
+        return map_of(signed, facets=facets)
     expects = "expects" if why.learned else "leads to"
+
+    def lay_out(numbers: NDArray[np.float64], *, title: str, unknown: NDArray[np.bool_] | None) -> Layout:
+        return map_of(Map(why.labels, numbers, title, unknown=unknown, state=why.state), facets=facets)
+
     maps = (
         lay_out(why.one.visits, title=f"{one} {expects}", unknown=of_one),
         lay_out(why.other.visits, title=f"{two} {expects}", unknown=of_other),

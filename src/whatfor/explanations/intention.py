@@ -22,6 +22,7 @@ from whatfor.explanations.phrases import (
     signed_lines,
 )
 from whatfor.labels import Labels
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
@@ -310,17 +311,28 @@ class Intention(Explanation):
 def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     """A map of the expected visits."""
     return map_of(
-        why.labels,
-        why.visits,
-        title=f"{why.labels.actions[why.action]}: {'estimated return' if why.learned else 'return'} {amount(why.value)}",
-        caption=why.caption(),
-        unknown=why.no_experience,
-        state=why.state,
+        Map(
+            why.labels,
+            why.visits,
+            title=f"{why.labels.actions[why.action]}: {'estimated return' if why.learned else 'return'} {amount(why.value)}",
+            caption=why.caption(),
+            unknown=why.no_experience,
+            state=why.state,
+        ),
         facets=facets,
     )
 
 
-@question("intention", "what it expects", answer=Intention, layout=layout, every_action=True, place=10)
+@question(
+    "intention",
+    "what it expects",
+    answer=Intention,
+    layout=layout,
+    clickable=("",),
+    first=True,
+    every_action=True,
+    place=10,
+)
 def ask(run: Run, state: State, action: Action | None = None) -> Intention:
     """What the agent expects after an action; by default, after its best."""
     return run.expects(*run.resolve(state, action))

@@ -17,6 +17,7 @@ from whatfor.explanations.phrases import counted
 from whatfor.history import Evaluation
 from whatfor.kernels.recursion import TIMED_OUT
 from whatfor.labels import Labels
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
@@ -132,12 +133,14 @@ def _interval(count: int, of: int) -> Interval:
 def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
     """A map of the mean visits."""
     return map_of(
-        why.labels,
-        why.visits,
-        title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}",
-        caption=why.labels.words(why.state),
-        quantity="mean visits",
-        state=why.state,
+        Map(
+            why.labels,
+            why.visits,
+            title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}",
+            caption=why.labels.words(why.state),
+            quantity="mean visits",
+            state=why.state,
+        ),
         facets=facets,
     )
 
@@ -152,6 +155,7 @@ ROLLOUTS = Parameter("rollouts", "the number of episodes to play", "number")
     layout=layout,
     needs=["play"],
     parameters=(ROLLOUTS,),
+    clickable=("",),
     place=90,
 )
 def ask(

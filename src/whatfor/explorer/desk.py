@@ -17,7 +17,7 @@ from whatfor.explorer.episodes import greedy, key_of, latest, new, new_episodes,
 from whatfor.jsonable import jsonable
 from whatfor.learners.named import learner_names
 from whatfor.maps import picture_of, places_of
-from whatfor.question import QUESTIONS, Parameter, Question, layout_of, question_of, why_not
+from whatfor.question import QUESTIONS, Parameter, Question, first_question, layout_of, question_of, why_not
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
@@ -140,7 +140,14 @@ class Desk:
             }
             for one in question.parameters
         ]
-        return {"title": question.title, "help": question.summary, "parameters": parameters}
+        pictures = ("", *question.shows)
+        return {
+            "title": question.title,
+            "help": question.summary,
+            "parameters": parameters,
+            "clickable": [name in question.clickable for name in pictures],
+            "first": question.first,
+        }
 
     def _refusal(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
@@ -148,7 +155,7 @@ class Desk:
 
     def _answer(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._run_and_state(parameters)
-        name = parameters.get("question", "intention")
+        name = parameters.get("question", first_question().name)
         if name not in QUESTIONS:
             raise ValueError(f"there is no question {name!r}; there are {', '.join(QUESTIONS)}")
         question = QUESTIONS[name]

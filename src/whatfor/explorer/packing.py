@@ -49,7 +49,7 @@ def pack(thing: Any) -> str:
 
 
 @dataclass
-class _Part:
+class _PackedPart:
     """An object or list: pieces of JSON, and the numbers of its own parts."""
 
     pieces: list[str | int]
@@ -61,7 +61,7 @@ class Packer:
     """Finds equal parts, from the smallest up."""
 
     def __init__(self) -> None:
-        self.parts: list[_Part] = []
+        self.parts: list[_PackedPart] = []
         self.numbers: dict[str, int] = {}
         self._new: list[str] = []
 
@@ -106,7 +106,7 @@ class Packer:
         key = "".join(piece if isinstance(piece, str) else f"\0{piece}\0" for piece in pieces)
         if key not in self.numbers:
             self.numbers[key] = len(self.parts)
-            self.parts.append(_Part(pieces, length))
+            self.parts.append(_PackedPart(pieces, length))
             for piece in pieces:
                 if isinstance(piece, int):
                     self.parts[piece].uses += 1

@@ -14,7 +14,7 @@ from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import build_page
 from whatfor.files import replacing
 from whatfor.pictures.files import check_path
-from whatfor.question import QUESTIONS
+from whatfor.question import QUESTIONS, first_question
 from whatfor.runs import Run
 from whatfor.text import count
 from whatfor.worlds.adapter import Enter
@@ -81,7 +81,7 @@ def build_payload(
     keys = [key_of(run, state_in(run, state) if isinstance(state, str) else state) for state in states] or None
     desk = Desk(run, name=name, episodes=episodes, starts=keys, enter=enter)
     collector = Collector(desk, round(budget * 1e6), on_progress)
-    plan = _Plan(collector, desk.starts if keys else [])
+    plan = _ReportPlan(collector, desk.starts if keys else [])
     plan.collect()
     while True:
         payload = pack({"limits": plan.limits(budget), "answers": collector.answers})
@@ -91,7 +91,7 @@ def build_payload(
         collector.drop(excess)
 
 
-class _Plan:
+class _ReportPlan:
     """What a report asks, the most important first."""
 
     def __init__(self, collector: Collector, starts: Sequence[str]) -> None:
@@ -128,7 +128,7 @@ class _Plan:
     def _open(self, key: str) -> None:
         """The state and its first answer, of the best action and of those chosen there: between equal ones, these may be others."""
         for action in self._chosen(key):
-            self.collector.ask("answer", question="intention", state=key, action=action)
+            self.collector.ask("answer", question=first_question().name, state=key, action=action)
 
     def _chosen(self, key: str) -> list[str]:
         return sorted({self._best(key), *self.on_episodes[key]})
@@ -161,7 +161,7 @@ class _Plan:
         """The state and the best action at earlier times."""
         for episodes in map(str, self.about["checkpoints"][:-1]):
             best = str(self.collector.ask("state", state=key, as_of=episodes)["best"])
-            self.collector.ask("answer", question="intention", state=key, action=best, as_of=episodes)
+            self.collector.ask("answer", question=first_question().name, state=key, action=best, as_of=episodes)
 
     def _past_episodes(self) -> list[str]:
         """The most influential episodes behind each value."""
@@ -189,8 +189,13 @@ class _Plan:
         lines.append(
             f"Questions: {every} for every action; the others for the best action and the action on the episode."
         )
-        if self.run.playing.player.slow and "comparison" not in about["unavailable"]:
-            lines.append(f"Belief and reality: for {len(self.played):,} of these situations.")
+        played = [
+            f'"{one.title}"'
+            for one in QUESTIONS.values()
+            if "play" in one.needs and one.name not in about["unavailable"]
+        ]
+        if self.run.playing.player.slow and played:
+            lines.append(f"{' and '.join(played)}: for {len(self.played):,} of these situations.")
         if earlier := about["checkpoints"][:-1]:
             times = ", ".join(f"{episodes:,}" for episodes in earlier)
             lines.append(

@@ -23,11 +23,20 @@ MAX_PAIR_BARS = 12
 def by_axes(shown: Map) -> Layout:
     """The layout of a world that has none of its own."""
     axes = shown.labels.axes
-    if len(axes) == 2:
-        return one_grid(shown)
-    if len(axes) > 2 and math.prod(axis.size for axis in axes[:-2]) <= MAX_GRIDS:
-        return all_facets(shown, axes)
-    return largest(shown)
+    if leads_of(axes) is None:
+        return largest(shown)
+    return one_grid(shown) if len(axes) == 2 else all_facets(shown, axes)
+
+
+def leads_of(axes: Sequence[Axis]) -> list[tuple[int, ...]] | None:
+    """For each grid of a layout by axes, the values of the axes before the last two; None: there are no grids.
+
+    >>> from whatfor.labels import Labels
+    >>> leads_of(Labels.plain(3, 1).axes)
+    """
+    if len(axes) < 2 or math.prod(axis.size for axis in axes[:-2]) > MAX_GRIDS:
+        return None
+    return list(product(*(range(axis.size) for axis in axes[:-2])))
 
 
 def one_grid(shown: Map) -> Grid:

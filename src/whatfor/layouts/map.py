@@ -15,16 +15,27 @@ from whatfor.layouts.shapes import Grid, Mask, Rows, Words
 
 @dataclass(frozen=True)
 class Map:
-    """An (S, A) map that is to be laid out."""
+    """A number for every state and action, to be laid out by ``maps.map_of``."""
 
     labels: Labels
     numbers: NDArray[np.float64]  # (S, A)
-    title: str
-    caption: str
-    quantity: str
-    diverging: bool
-    unknown: NDArray[np.bool_] | None  # (S, A) state-action pairs without experience
-    state: int | None  # the state asked about
+    title: str = ""
+    caption: str = ""
+    quantity: str = "expected visits"
+    diverging: bool = False  # signed numbers, with zero in the middle of the colours
+    unknown: NDArray[np.bool_] | None = None  # (S, A) True without experience: marked instead of drawn as zero
+    state: int | None = None  # the state asked about
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", np.asarray(self.numbers, dtype=np.float64))
+        if self.unknown is not None:
+            object.__setattr__(self, "unknown", np.asarray(self.unknown, dtype=np.bool_))
+        expected = (self.labels.n_states, self.labels.n_actions)
+        for name, given in (("numbers", self.numbers), ("unknown", self.unknown)):
+            if given is not None and given.shape != expected:
+                raise ValueError(f"{name} has shape {given.shape}; a map of these labels has shape {expected}")
+        if not np.isfinite(self.numbers).all():
+            raise ValueError("numbers must be finite; mark unknown ones with unknown=")
 
     @property
     def at(self) -> tuple[int, ...] | None:

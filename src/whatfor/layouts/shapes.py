@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Words = tuple[str, ...]
-Numbers = tuple[float, ...]
-Rows = tuple[Numbers, ...]
+Vector = tuple[float, ...]
+Rows = tuple[Vector, ...]
 Mask = tuple[tuple[bool, ...], ...]
 
 
@@ -63,9 +63,9 @@ class Series:
     """A named row of numbers, with intervals if they are known."""
 
     name: str
-    numbers: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
+    numbers: Vector
+    low: Vector | None = None
+    high: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Lines(_Plain):
 
     title: str
     caption: str
-    x: Numbers
+    x: Vector
     series: tuple[Series, ...]
     x_axis: str
     y_axis: str

@@ -138,11 +138,6 @@ class Columns:
         episode = np.searchsorted(starts, origins, side="right") - 1
         return episode, origins - starts[episode]
 
-    def update_episodes(self, lines: ArrayLike | None = None) -> NDArray[np.int64]:
-        """The episode in which each update was applied; under replay, a later one than that of the experience."""
-        which = np.arange(len(self)) if lines is None else np.asarray(lines)
-        return np.searchsorted(self.episode_starts, which, side="right") - 1
-
     def episode(self, number: int) -> list[Update]:
         """The experiences of one episode in order, each as the first update that learned from it."""
         number = whole("the number of an episode", number)

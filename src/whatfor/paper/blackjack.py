@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whatfor.explanations import Contrast
 from whatfor.layouts import Bars, Layout, Series
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.paper.agents import SEEDS, Agents
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
@@ -134,13 +135,15 @@ def _contrast_figure(id: str, hand: str, claim: str, run: Run, contrast: Contras
 def _signed(contrast: Contrast) -> Layout:
     one, other = (contrast.labels.actions[which.action] for which in (contrast.chosen, contrast.instead))
     return map_of(
-        contrast.labels,
-        contrast.gained - contrast.lost,
-        title=f"Expected only after {one} (above zero), only after {other} (below)",
-        caption=contrast.labels.words(contrast.state),
-        quantity="difference of expected visits",
-        diverging=True,
-        state=contrast.state,
+        Map(
+            contrast.labels,
+            contrast.gained - contrast.lost,
+            title=f"Expected only after {one} (above zero), only after {other} (below)",
+            caption=contrast.labels.words(contrast.state),
+            quantity="difference of expected visits",
+            diverging=True,
+            state=contrast.state,
+        )
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whatfor.explanations import Comparison, Intention
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.paper.agents import MIN_BALANCED_STEPS, Agents, balanced_steps
 from whatfor.paper.figure import Check, Figure, Picture, residual_of
@@ -72,7 +73,7 @@ def believed_and_simulated(
         claim="Only states with the cart in the middle are shown, since it rarely drifts away. Belief and simulation do not match: "
         "the physics is deterministic but chaotic, and the agent, which observes bins, is much less certain about the future.",
         pictures=tuple(
-            Picture.of(f"{id}-{file}", map_of(comparison.labels, numbers, title=title, state=CARTPOLE_STATE, facets="here"), caption)
+            Picture.of(f"{id}-{file}", map_of(Map(comparison.labels, numbers, title=title, state=CARTPOLE_STATE), facets="here"), caption)
             for file, (title, numbers, caption) in shown.items()
         ),
         checks=(

@@ -29,7 +29,7 @@ PresetName = Literal["small", "full"]
 WorldName = Literal["taxi", "cartpole"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 #: Called during training with the name of the agent and the share of its steps that is done.
-OnProgress = Callable[[str, float], None]
+OnTraining = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class DeepAgents:
         self.preset, self.inputs, self.seed, self.trained = preset, inputs, seed, trained
         self.both_heads, self.device = both_heads, device_of(device)
         self.tabular = Agents(trained=trained)
-        self.on_progress: OnProgress = lambda name, share: None
+        self.on_progress: OnTraining = lambda name, share: None
         self.runs: dict[str, Run] = {}  # the runs trained so far, by name
         self._saved: set[tuple[Path, str]] = set()
 

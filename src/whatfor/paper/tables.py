@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.layouts import Layout
+from whatfor.layouts.map import Map
 from whatfor.maps import map_of
 from whatfor.paper.figure import Check, Figure, Picture
 from whatfor.runs import Run
@@ -49,10 +50,10 @@ def _by_action(run: Run, numbers: NDArray[np.float64], title: str) -> list[Layou
     """The layouts of a table: one layout if it shows actions, otherwise one per action."""
     unknown = run.audit.tries == 0
     if run.labels.kind == "blackjack":
-        return [map_of(run.labels, numbers, title=title, quantity="value", diverging=True, unknown=unknown)]
+        return [map_of(Map(run.labels, numbers, title=title, quantity="value", diverging=True, unknown=unknown))]
     shown: list[Layout] = []
     for action, name in enumerate(run.labels.actions):
         only = np.zeros_like(numbers)
         only[:, action] = numbers[:, action]
-        shown.append(map_of(run.labels, only, title=f"{title}: {name}", quantity="value", unknown=unknown))
+        shown.append(map_of(Map(run.labels, only, title=f"{title}: {name}", quantity="value", unknown=unknown)))
     return shown

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(shown: Explanation | Layout, ax: Axes | None = None, **options: Any) -> Figure:
+def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -> Figure:
     """Draw an explanation or a layout, on ``ax`` or on a new figure. Nothing is shown or saved.
 
     ``options`` are those of the explanation's layout: ``facets="here"`` for maps, ``show=`` for the other pictures of an answer
@@ -34,11 +34,11 @@ def draw(shown: Explanation | Layout, ax: Axes | None = None, **options: Any) ->
     from whatfor.pictures.scale import scale_of
     from whatfor.pictures.sizes import figure_size, place_on
 
-    if not isinstance(shown, Explanation | Layout):
-        raise TypeError(f"draw() takes an explanation, e.g. run.intention(state), or a layout, not {shown!r}")
-    if options and not isinstance(shown, Explanation):
+    if not isinstance(answer, Explanation | Layout):
+        raise TypeError(f"draw() takes an explanation, e.g. run.intention(state), or a layout, not {answer!r}")
+    if options and not isinstance(answer, Explanation):
         raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
-    layout = layout_of(shown, **options) if isinstance(shown, Explanation) else shown
+    layout = layout_of(answer, **options) if isinstance(answer, Explanation) else answer
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
             f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"

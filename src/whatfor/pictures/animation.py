@@ -16,7 +16,7 @@ GIF_DPI = 100
 
 
 def animate(
-    shown: Iterable[Explanation | Layout], path: str | os.PathLike[str], *, seconds_per_frame: float = 0.6
+    answers: Iterable[Explanation | Layout], path: str | os.PathLike[str], *, seconds_per_frame: float = 0.6
 ) -> None:
     """Write a GIF with one frame for every explanation or layout, all on one scale.
 
@@ -31,7 +31,7 @@ def animate(
     ['hand.gif']
     """
     target = check_path(path, ANIMATION_SUFFIXES)
-    layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in shown]
+    layouts = [layout_of(one) if isinstance(one, Explanation) else one for one in answers]
     for layout in layouts:
         if not isinstance(layout, Layout):
             raise TypeError(f"animate() takes explanations or layouts, not {layout!r}")

@@ -14,10 +14,9 @@ from whatfor.labels import Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
 from whatfor.text import one_line
 from whatfor.training.session import Place
-from whatfor.worlds import blackjack, cartpole, chain
 from whatfor.worlds.adapter import NoTwin
 from whatfor.worlds.gymnasium import labels_of, time_limit, twin
-from whatfor.worlds.known import has_twin
+from whatfor.worlds.known import OWN_WORLDS, has_twin
 from whatfor.worlds.making import binned, changed_setting, make_env
 from whatfor.worlds.world import World
 
@@ -25,12 +24,12 @@ from whatfor.worlds.world import World
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
 
 Engine = Literal["auto", "python", "compiled"]
-Bins = int | Sequence[int] | None
-Bounds = Sequence[tuple[float, float]] | None
+BinCounts = int | Sequence[int] | None
+Ranges = Sequence[tuple[float, float]] | None
 
 
 def place_of(
-    world: Any, *, bins: Bins = None, bounds: Bounds = None, max_steps: int | None = None, engine: Engine = "auto"
+    world: Any, *, bins: BinCounts = None, bounds: Ranges = None, max_steps: int | None = None, engine: Engine = "auto"
 ) -> Place:
     """The place for a world or an environment, with the engine chosen."""
     if engine not in ("auto", "python", "compiled"):
@@ -116,17 +115,14 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
 
 def remake_place(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
     """The place that a saved run was trained in."""
-    kind = recipe.get("kind")
+    kind, arguments = recipe.get("kind"), {name: value for name, value in recipe.items() if name != "kind"}
     if kind == "table" and table is not None:
-        return place_of(table, max_steps=max_steps, engine=engine)
-    if kind == "blackjack":
-        return place_of(blackjack(), max_steps=max_steps, engine=engine)
-    if kind == "chain":
-        return place_of(chain(), max_steps=max_steps, engine=engine)
-    if kind == "cartpole":
-        bounds = [(float(low), float(high)) for low, high in recipe["bounds"]]
-        return place_of(cartpole(recipe["bins"], bounds, recipe["max_steps"]), max_steps=max_steps, engine=engine)
-    return place_of(remake_env(recipe), max_steps=max_steps, engine=engine)
+        world: Any = table
+    elif kind in OWN_WORLDS:
+        world = OWN_WORLDS[kind](**arguments)
+    else:
+        world = remake_env(recipe)
+    return place_of(world, max_steps=max_steps, engine=engine)
 
 
 def remake_env(recipe: dict[str, Any]) -> Any:
@@ -156,7 +152,7 @@ def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
     return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
 
 
-def recipe_of(env: Any, bins: Bins, bounds: Bounds, *, fresh: bool = False) -> dict[str, Any]:
+def recipe_of(env: Any, bins: BinCounts, bounds: Ranges, *, fresh: bool = False) -> dict[str, Any]:
     """How to create an environment again, as JSON; ``fresh``: without a search for changed settings."""
     spec = env.spec
     binning: dict[str, Any] = {

@@ -20,7 +20,7 @@ from whatfor.layouts.shapes import Panels
 from whatfor.limits import check_limit
 from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
 from whatfor.worlds.bins import edges_of, interval_words
-from whatfor.worlds.entering import enter_bins, enter_shown_state
+from whatfor.worlds.entering import enter_bins, enter_observation
 from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.private import has_sutton_barto_reward
 from whatfor.worlds.stepping import CARTPOLE, Arrays, Cart
@@ -148,7 +148,7 @@ ADAPTER = Adapter(
     bin_labels=lambda edges: cartpole_labels(edges) if len(edges) == len(NAMES) else None,
     twin=twin,
     enter=enter_bins,
-    enter_observation=enter_shown_state,
+    enter_observation=enter_observation,
     kind="cartpole",
     look=Look(dict.fromkeys(NAMES), panels, places, titled_axes),
 )

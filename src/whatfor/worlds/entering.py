@@ -42,6 +42,6 @@ def enter_bins(_: Any, labels: Labels) -> Enter | None:
     )
 
 
-def enter_shown_state(env: Any, state: Any, _: np.random.Generator) -> None:
+def enter_observation(env: Any, state: Any, _: np.random.Generator) -> None:
     """For environments whose ``state`` attribute is the observation: enter this observation."""
     env.unwrapped.state = np.array(state.observation, np.float64)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from whatfor.labels import Labels
 from whatfor.worlds.acrobot import ADAPTER as ACROBOT
 from whatfor.worlds.adapter import Adapter, Look
 from whatfor.worlds.blackjack import ADAPTER as BLACKJACK
+from whatfor.worlds.blackjack import blackjack
 from whatfor.worlds.cartpole import ADAPTER as CARTPOLE
+from whatfor.worlds.cartpole import cartpole
+from whatfor.worlds.chain import chain
 from whatfor.worlds.cliff_walking import ADAPTER as CLIFF_WALKING
 from whatfor.worlds.frozen_lake import ADAPTER as FROZEN_LAKE
 from whatfor.worlds.lunar_lander import ADAPTER as LUNAR_LANDER
 from whatfor.worlds.mountain_car import ADAPTER as MOUNTAIN_CAR
 from whatfor.worlds.taxi import ADAPTER as TAXI
+from whatfor.worlds.world import World
 
 #: To add an environment, write its module and list its adapter here.
 ADAPTERS: dict[str, Adapter] = {
     one.name: one
     for one in (TAXI, FROZEN_LAKE, CLIFF_WALKING, BLACKJACK, CARTPOLE, MOUNTAIN_CAR, ACROBOT, LUNAR_LANDER)
 }
+#: whatfor's own worlds, by the kind in their recipe; the rest of the recipe is their arguments.
+OWN_WORLDS: dict[str, Callable[..., World]] = {"blackjack": blackjack, "cartpole": cartpole, "chain": chain}
 #: By ``Labels.kind``: a loaded run has labels but no environment.
 LOOKS: dict[str, Look] = {one.kind: one.look for one in ADAPTERS.values() if one.look is not None}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from whatfor.worlds.adapter import Adapter
-from whatfor.worlds.entering import enter_bins, enter_shown_state
+from whatfor.worlds.entering import enter_bins, enter_observation
 
 ADAPTER = Adapter(
-    "MountainCarEnv", ("push left", "do not push", "push right"), enter=enter_bins, enter_observation=enter_shown_state
+    "MountainCarEnv", ("push left", "do not push", "push right"), enter=enter_bins, enter_observation=enter_observation
 )

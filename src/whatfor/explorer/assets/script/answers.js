@@ -5,13 +5,17 @@ import { leaves, palette, scaleOf } from "./colours.js";
 import { amount, byId, count, html, keepFocus, messageOf, svgElement, svgText, thousands } from "./dom.js";
 import { download, draw, quantityOf, toFile, toPng } from "./draw.js";
 import { askAbout, replay } from "./episode.js";
-import { current, page, parameterKey, show, shownState } from "./state.js";
+import { current, firstQuestion, page, parameterKey, show, shownState } from "./state.js";
 import { ask, canAsk, isReport, Missing, requestOf } from "./store.js";
 
 /** Answer all questions: the first one, then the others. @param {number} turn */
 export async function showAnswers(turn) {
-  const first = current.instead !== null ? "contrast" : "intention";
-  const all = [first, ...Object.keys(page.about.questions).filter((one) => one !== "intention" && one !== "contrast")];
+  // A question about another action is asked instead of the first one, once that action is chosen.
+  const names = Object.keys(page.about.questions);
+  const about = names.filter((one) => actionsOf(one).length);
+  const chosen = about.filter((one) => actionsOf(one).every((name) => (current[name] ?? null) !== null));
+  const first = chosen.length ? chosen : [firstQuestion()];
+  const all = [...first, ...names.filter((one) => one !== firstQuestion() && !about.includes(one))];
   const questions = all.filter(isAnswered);
   const missing = all.filter((one) => !questions.includes(one));
   const articles = [...questions.map(articleOf), ...(missing.length ? [missingArticle(missing, all)] : [])];
@@ -25,6 +29,10 @@ export async function showAnswers(turn) {
   if (turn !== page.turn) return;
   await Promise.all(later.map((question, i) => showAnswer(question, articles[i + 1], turn)));
 }
+
+/** The parameters of a question that are actions. @param {string} question */
+const actionsOf = (question) =>
+  page.about.questions[question].parameters.filter((one) => one.kind === "action").map((one) => one.name);
 
 /** @param {string} question */
 function requestFor(question) {
@@ -178,8 +186,8 @@ function fileName(question) {
 
 /** @param {string} question @param {Layout} layout @param {number} i */
 function figureOf(question, layout, i) {
-  const isMap = question === "intention" || (question === "contrast" && i === 1);
-  const places = isMap ? shownState().map : null;
+  const { clickable, first: isFirst } = page.about.questions[question];
+  const places = clickable[i] ? shownState().map : null;
   const maxWidth = layout.layout === "board" ? 420 : Math.min(1000, byId("answers").clientWidth);
   const svg = draw(layout, { places, select: places ? askAbout : null, maxWidth });
   const name = fileName(question) + (i ? `-${i + 1}` : "");
@@ -188,7 +196,7 @@ function figureOf(question, layout, i) {
   const { low, high } = scaleOf(layout);
   const quantity = quantityOf(layout) + (low === 0 && high === 0 && layout.layout !== "bars" ? ": 0 everywhere" : "");
   const title = [layout.title, named ? quantity : ""].filter(Boolean).join(" – ");
-  const caption = [title, question === "intention" ? layout.caption : ""].filter(Boolean).join(" – ");
+  const caption = [title, isFirst ? layout.caption : ""].filter(Boolean).join(" – ");
   const time = current.as_of === null ? "" : `, as of episode ${thousands(current.as_of)}`;
   const heads = [title, shownState().words + time];
   const button = (/** @type {string} */ kind, /** @type {() => unknown} */ work) => {

@@ -8,6 +8,7 @@ import { goTo, openEpisode, replay, showEpisode, stopPlaying, togglePlaying } fr
 import { showQuestion } from "./question.js";
 import {
   current,
+  firstQuestion,
   linkToCurrent,
   nextTurn,
   onShow,
@@ -41,7 +42,7 @@ async function showState(turn, before, anew) {
     const last = page.about.checkpoints.at(-1);
     if (current.as_of === last) current.as_of = null; // that is the present
     const { state, action, instead, as_of } = current;
-    const question = "intention";
+    const question = firstQuestion();
     // A server is asked for the first answer at the same time.
     const early = !isReport() && instead === null && /^\d+$/.test(state);
     const first = early ? ask("answer", { question, state, action, as_of }) : null;
@@ -223,7 +224,7 @@ function showAbout() {
   byId("about").textContent = facts.filter(Boolean).join(" · ");
   showContents();
   inputById("state").placeholder = about.example;
-  const options = answeredStates().map((one) => html("option", { value: one.observation ?? one.words }));
+  const options = answeredStates(firstQuestion()).map((one) => html("option", { value: one.observation ?? one.words }));
   byId("states").append(...options);
   byId("training").hidden = !about.checkpoints.length;
   inputById("time").max = String(Math.max(0, about.checkpoints.length - 1));

@@ -18,6 +18,10 @@ export const page = {
 /** The state that is shown; there is one from the first answer on. */
 export const shownState = () => /** @type {StateAnswer} */ (page.state);
 
+/** The question that comes before all others. */
+export const firstQuestion = () =>
+  /** @type {string} */ (Object.keys(page.about.questions).find((one) => page.about.questions[one].first));
+
 /** @typedef {(change: Change, anew?: boolean) => Promise<boolean>} Show */
 /** @type {Show} */
 let handler = async () => false;

@@ -150,10 +150,10 @@ export function reportStates() {
   return requests.map((request) => unpack(answers[request]));
 }
 
-/** Those of them that questions are answered for. */
-export function answeredStates() {
+/** Those of them that a question is answered for. @param {string} question */
+export function answeredStates(question) {
   if (!data) return [];
-  const pattern = /^answer\?action=\d+&question=intention&state=(.*)$/s;
+  const pattern = new RegExp(`^answer\\?action=\\d+&question=${question}&state=(.*)$`, "s");
   const keys = new Set(Object.keys(reportAnswers()).map((request) => pattern.exec(request)?.[1]));
   return reportStates().filter((one) => keys.has(one.key));
 }

@@ -103,6 +103,14 @@ export interface Parameter {
   required: boolean;
   suggestions: string[];
 }
+export interface Question {
+  title: string;
+  help: string;
+  parameters: Parameter[];
+  /** For each picture, whether its cells lead to other states. */
+  clickable: boolean[];
+  first: boolean;
+}
 export interface About {
   name: string;
   learner: string;
@@ -110,7 +118,7 @@ export interface About {
   updates: number;
   states: number;
   actions: string[];
-  questions: Record<string, { title: string; help: string; parameters: Parameter[] }>;
+  questions: Record<string, Question>;
   unavailable: Record<string, string>;
   trust: { sentences: string[] } | null;
   checkpoints: number[];
