@@ -45,27 +45,40 @@ class Axis:
 
 @dataclass(frozen=True)
 class Ending:
-    """A named way for an episode to end, recognised by its last action and reward (None: any)."""
+    """A named way for an episode to end, recognised by its last action, its last reward and its final state (None: any)."""
 
     name: str
     action: int | None = None
     reward: float | None = None
     phrase: str = ""  # what the agent does, with {axis} for values of the last state: "deliver at {destination}"
     bad: bool = False  # whether it is never a goal
+    state: int | None = None  # the state that the episode ends in
 
     def __post_init__(self) -> None:
         check_plain("an ending's name", self.name)
         check_plain(f"the phrase of ending {self.name!r}", self.phrase)
         if self.action is not None:
             whole(f"the action of ending {self.name!r}", self.action)
+        if self.state is not None:
+            whole(f"the state of ending {self.name!r}", self.state, 0)
         if self.reward is not None and not math.isfinite(self.reward):
             raise ValueError(
                 f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
             )
 
-    def fits(self, action: int, reward: float) -> bool:
-        """Whether an episode with this last action and reward ended in this way."""
-        return self.action in (None, action) and (self.reward is None or math.isclose(self.reward, reward))
+    def fits(self, action: int, reward: float, final_state: int | None = None) -> bool:
+        """Whether an episode with this last action, reward and final state ended in this way.
+
+        >>> Ending("fell", reward=0.0, state=5).fits(1, 0.0, 5), Ending("fell", reward=0.0, state=5).fits(1, 0.0)
+        (True, False)
+        """
+        paid = self.reward is None or math.isclose(self.reward, reward)
+        return self.action in (None, action) and paid and self.state in (None, final_state)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it is recognised by an action, a reward or a state: any episode fits an ending without conditions."""
+        return (self.action, self.reward, self.state) != (None, None, None)
 
 
 @dataclass(frozen=True)

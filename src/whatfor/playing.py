@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,8 +32,6 @@ from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import World
 
-#: Rollouts end where the discount of a step is below this.
-MIN_DISCOUNT = 1e-6
 #: The ending of an episode that was not played to its end.
 CUT = "cut"
 
@@ -163,20 +160,15 @@ class Playing:
     def simulated(self, env: Any, rollouts: int, seed: int, enter: Enter | None) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
+        more["beyond_limit"] = not self.limit_is_terminal  # training bootstrapped at the limit
         if self.plays_network:
             assert self.beliefs is not None
             scale = float(self.settings.get("reward_scale", 1.0))
             return SimulatedBeliefs(self.environment(env), self.beliefs, **more, reward_scale=scale)
         place = self.place(env)
-        longest = place.max_steps
-        if (
-            not self.limit_is_terminal and self.discount < 1.0
-        ):  # training bootstrapped at the limit, so rollouts go beyond it
-            longest = max(
-                longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(self.discount, 1e-3))))
-            )
+        limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
         world = place.env if place.world is None or (enter and place.env is not None) else place.world
-        return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=longest, **more)
+        return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=limit, **more)
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
@@ -223,14 +215,17 @@ class Playing:
     def episode(self, at: Situation, action: int, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode of a table."""
         simulated = self.simulated(env, 1, seed, enter)
-        return first_episode(simulated.rollouts(at, action), simulated.labels, limit_is_terminal=self.limit_is_terminal)
+        rollouts, limit = simulated.rollouts(at, action), simulated.limit
+        return first_episode(
+            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
+        )
 
 
-def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool) -> Episode:
-    """The first rollout as an episode; a truncated one is "timed out" with ``limit_is_terminal``, else "cut"."""
+def first_episode(rollouts: Rollouts, labels: Labels, *, limited: bool) -> Episode:
+    """The first rollout as an episode; a truncated one is "timed out" if there is a time limit, else "cut"."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-    names = [ENDINGS[0] if limit_is_terminal else CUT, ENDINGS[1], *labels.ending_names]
+    names = [ENDINGS[0] if limited else CUT, ENDINGS[1], *labels.ending_names]
     steps = [(labels.observation(state), action) for state, action in pairs]
     return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 

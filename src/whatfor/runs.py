@@ -22,6 +22,7 @@ from whatfor.explanations.methods import QuestionMethods
 from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
+from whatfor.ledger.ends import with_names
 from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count
@@ -95,7 +96,7 @@ class Run(QuestionMethods):
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables."""
-        return Audit(self._need_ledger("this question"), values=self.tables)
+        return Audit(with_names(self._need_ledger("this question"), self.labels), values=self.tables)
 
     @property
     def policy(self) -> NDArray[np.float64]:

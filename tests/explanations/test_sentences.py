@@ -152,7 +152,7 @@ def test_nouns_agree_with_their_numbers():
     world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True)
     run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=1, seed=0)
     simulation = str(run.simulation(0, rollouts=2))
-    assert "gives a return of 1 (identical in all rollouts), in 1 step on average." in simulation, "undiscounted"
+    assert "gives a return of 1 (undiscounted, identical in all rollouts), in 1 step on average." in simulation
     assert "was learned in episode 0 (effective number of updates, including those of later states: 1)." in str(
         run.provenance(0)
     )

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
-from whatfor.beliefs.arrivals import absorb_concepts
+from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
 from whatfor.beliefs.course import Course, course
+from whatfor.beliefs.loops import endless_from
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
 from whatfor.beliefs.row import Row
@@ -21,8 +22,9 @@ from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TERMINATED, LedgerLines, ending_place
-from whatfor.labels import Labels
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.ledger import Ledger
+from whatfor.ledger.faults import find_faults
 from whatfor.limits import check_limit
 
 #: Weights below this are dropped by the indexed walk; each account bounds the effect.
@@ -30,6 +32,11 @@ TOLERANCE = 1e-15
 
 #: Updates with less weight than this are left out of courses and standard errors.
 MIN_WEIGHT = 1e-12
+
+#: The expected steps from which on a future is searched for loops.
+MIN_LONG_FUTURE = 20.0
+#: Less probability than this on initial values is not searched for loops.
+MIN_UNKNOWN = 5e-4
 
 Method = Literal["auto", "scan", "walk"]
 
@@ -75,6 +82,8 @@ class Audit(Beliefs):
         """The expected future by one pass over the ledger; endings by another, without a discount."""
         account, course, error = self.reading(at.index, action)
         ends = self.account(at.index, action, discount=1.0)
+        endings = {name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x}
+        never, unknown = self._split_unknown(at, action, ends)
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -82,8 +91,10 @@ class Audit(Beliefs):
             initial=account.initial_share,
             unknown=float(account.initial_weights.sum()),
             now=account.now,
-            endings={name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x},
-            endings_unknown=float(ends.initial_weights.sum()),
+            endings=endings | ({NEVER_ENDS: never} if never else {}),
+            endings_unknown=unknown,
+            latest_endless=self.latest_endless(at, action, ends),
+            faults=self.faults,
             tries=self.tries,
             error=error,
             course=course,
@@ -130,6 +141,20 @@ class Audit(Beliefs):
             raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
         tables = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
         return float(np.abs(tables - self.values).max())
+
+    @cached_property
+    def faults(self) -> tuple[str, ...]:
+        """What seems to be wrong with the recorded ends of episodes, and the line to change; a residual of 0 does not show it.
+
+        >>> from whatfor.ledger import Ledger
+        >>> ledger = Ledger(n_states=3, n_actions=1)
+        >>> for _ in range(20):  # state 2 ends the episode, and is recorded as a next state
+        ...     ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+        ...     ledger.record(1, 0, 1.0, 2, 0, step_size=0.5, discount=0.9)
+        >>> "next_state=None" in Audit(ledger, values=ledger.values()).faults[0]
+        True
+        """
+        return find_faults(self.ledger)
 
     def as_of(self, *, episodes: int | None = None, updates: int | None = None) -> Audit:
         """The audit after the first ``episodes`` or ``updates`` of training.
@@ -197,8 +222,33 @@ class Audit(Beliefs):
         if chances[names[ending_place(TERMINATED)]] > 0.0:
             del chances[names[ending_place(TERMINATED)]]
             chances |= self._by_last_step(at.index, action, labels)
+        chances[NEVER_ENDS], unknown = self._split_unknown(at, action, account)
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
-        return known, float(account.initial_weights.sum())
+        return known, unknown
+
+    def never_ends(self, state: int, action: int) -> float:
+        """The probability to go on without an end: weight that went round in a loop until it arrived at initial values."""
+        return self._split_unknown(state, action, self.account(state, action, discount=1.0))[0]
+
+    def latest_endless(self, at: Situation, action: int, undiscounted: Account | None = None) -> float:
+        """The probability to go on without an end, by the latest updates alone; only long futures are searched."""
+        account = undiscounted or self.account(at, action, discount=1.0)
+        if account.visits.sum() < MIN_LONG_FUTURE:
+            return 0.0
+        return float(self._endless[self._cells(at, action)].mean())
+
+    def _split_unknown(self, at: int | Situation, action: int, account: Account) -> tuple[float, float]:
+        """The undiscounted weight on initial values: what goes on without an end, and what is unknown."""
+        unknown = float(account.initial_weights.sum())
+        if unknown < MIN_UNKNOWN:
+            return 0.0, unknown
+        never = min(unknown, float(self._endless[self._cells(at, action)].mean()))
+        return never, unknown - never
+
+    @cached_property
+    def _endless(self) -> NDArray[np.float64]:
+        """(cells,) The probability to go on without an end from each cell, by its latest updates."""
+        return endless_from(self.ledger.lines, self.ledger.n_cells)
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Endings without a name, described by the state, action and reward of the last step."""
@@ -241,16 +291,15 @@ class Audit(Beliefs):
         by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
         return np.moveaxis(by_table.sum(axis=0), -1, 0)
 
-    def arrivals(
-        self, state: int, action: int, concepts: Sequence[Concept]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """The probability that each concept is the first to be reached, and of every ending before any is reached.
-
-        The third number is the weight on initial values: unknown. All of them sum to 1.
-        """
+    def arrivals(self, state: int, action: int, concepts: Sequence[Concept]) -> Arrivals:
+        """The probability that each concept is the first to be reached, and of every ending before any is reached."""
         lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings)
         account = self._reader.scan([self._cells(state, action)], lines, n_endings=n_endings + len(concepts))[0]
-        return account.endings[n_endings:], account.endings[:n_endings], float(account.initial_weights.sum())
+        unknown, never = float(account.initial_weights.sum()), 0.0
+        if unknown >= MIN_UNKNOWN:
+            endless = endless_from(lines, self.ledger.n_cells)[self._cells(state, action)]
+            never = min(unknown, float(endless.mean()))
+        return Arrivals(account.endings[n_endings:], account.endings[:n_endings], never, unknown - never)
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
         """Several exact accounts by one pass over the ledger."""

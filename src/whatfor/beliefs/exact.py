@@ -14,10 +14,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.checks import number
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table
-from whatfor.labels import ENDINGS, Labels
-
-#: The name in ``outcomes`` for episodes that never end.
-NEVER_ENDS = "never ends"
+from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 
 
 @runtime_checkable

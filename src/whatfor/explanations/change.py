@@ -57,7 +57,7 @@ class Change(Difference):
         if all(texts) and texts[0] != texts[1]:
             expected = "expects" if self.another_run else "expected"
             lines += [f"{then.capitalize()}, it {expected} {texts[0]}.", f"{now.capitalize()}, it expects {texts[1]}."]
-        lines.append(self._values(now, then))
+        lines += [self._values(now, then), *self.after.without_end()]
         if self.different:
             for lead, numbers in (
                 (f"{now.capitalize()} it expects more visits of", self.gained),

@@ -148,6 +148,7 @@ class Comparison(Explanation):
             return [f"In {here!r}, it never tried {doing!r}, so it expects nothing."]
         lines = [f"In {here!r}, what it expects of {doing!r} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
+        lines += [*self.believed.without_end(), *self.simulated.without_end()]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
         actual = "simulated" if self.exact is None else "true"

@@ -159,11 +159,11 @@ class Contrast(Difference):
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Whether an action does not move it, leads back, or leads in circles."""
-        name, back, course = self.labels.actions[which.action], self.back_after(which), which.course
+        name, back = self.labels.actions[which.action], self.back_after(which)
+        if which.without_end():
+            return [f"After {name!r}, it expects to go on without an end."]
         if back == 1:
             return [f"After {name!r}, it expects to stay where it is."]
-        if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
-            return [f"After {name!r}, it expects to go in circles."]
         if back is not None:
             return [f"After {name!r}, it expects to be back here in {back} steps."]
         return []

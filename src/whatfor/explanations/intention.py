@@ -20,8 +20,9 @@ from whatfor.explanations.phrases import (
     expectation_clause,
     experience,
     signed_lines,
+    without_end,
 )
-from whatfor.labels import Labels
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
@@ -51,8 +52,10 @@ class Intention(Explanation):
     unknown: float | None = None  # expected visits to pairs it has not learned about, discounted as learned
     now: float = 1.0  # visits of this very step: 1 minus the weight on the initial value
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
-    chances: dict[str, float] | None = None  # of every ending, undiscounted; None: unknown to this source
+    chances: dict[str, float] | None = None  # of every ending and of "never ends", undiscounted; None: unknown
     endings_unknown: float = 0.0  # probability that still rests on initial values
+    latest_endless: float = 0.0  # the probability to go on without an end, by the latest updates alone
+    faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
@@ -88,6 +91,8 @@ class Intention(Explanation):
             tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
+            latest_endless=row.latest_endless,
+            faults=row.faults,
             course=row.course,
             discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
             error=row.error,
@@ -162,10 +167,15 @@ class Intention(Explanation):
             expects = f"it expects {why.text}" if why.text else "no single future is likely"
             lines = [f"In {here!r}, if it {doing}, {expects}."]
         lines.append(self._compared())
+        lines += [] if "without an end" in why.text else self.without_end()
         lines += experience(self.tries, 1.0 - self.now, self.unknown or 0.0)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
-        return lines + self._earnings_lines()
+        return [*lines, *self._earnings_lines(), *self.faults]
+
+    def without_end(self) -> list[str]:
+        """A sentence if the episode goes on without an end by what it has learned; empty if not."""
+        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0), latest=self.latest_endless)
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""

@@ -134,8 +134,8 @@ def table_world(
     if labels.endings:
         pairs = np.repeat(np.arange(n_pairs), counts)
         for where in np.flatnonzero(terminated).tolist():
-            name = labels.ending(int(pairs[where] % labels.n_actions), float(reward[where]))
-            ending[where] = ending_code(labels, name)
+            action, to = int(pairs[where] % labels.n_actions), int(next_state[where])
+            ending[where] = ending_code(labels, labels.ending(action, float(reward[where]), to))
     summed = np.cumsum(started)
     table = Table(first.astype(np.int64), chance, next_state, reward, ending, summed, guide_to(summed))
     return World(labels, Arrays(TABLE, table, NO_CART), **more)
