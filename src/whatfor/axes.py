@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from whatfor.checks import whole
-from whatfor.text import check_plain
+from whatfor.text import check_plain, normalized
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Axis:
     values: tuple[str, ...] = ()  # a word for each value; empty: the number itself
     start: int = 0  # the observation's smallest value
     edges: tuple[float, ...] = ()  # the size + 1 edges of the bins of a continuous quantity
+    repeats: bool = False  # whether several values may have the same word
 
     def __post_init__(self) -> None:
         for text in (self.name, *self.values):
@@ -29,6 +32,8 @@ class Axis:
             raise ValueError(
                 f"axis {self.name!r} has {self.size} values and {len(self.values)} names; give one name to each"
             )
+        if not self.repeats:
+            check_distinct(f"the values of axis {self.name!r}", self.values)
         if self.edges and not (
             len(self.edges) == self.size + 1
             and all(map(math.isfinite, self.edges))
@@ -38,9 +43,34 @@ class Axis:
                 f"axis {self.name!r} needs {self.size + 1} finite edges in rising order, one more than it has bins"
             )
 
+    @classmethod
+    def by_function(cls, name: str, size: int, word: Callable[[int], str], **more: Any) -> Axis:
+        """An axis whose words come from a function of the value, counted from 0; they may repeat.
+
+        >>> Axis.by_function("floor", 3, lambda at: "cellar" if at == 0 else "upstairs").values
+        ('cellar', 'upstairs', 'upstairs')
+        """
+        return cls(name, size, tuple(word(at) for at in range(whole("size", size, 1))), repeats=True, **more)
+
     def word(self, at: int) -> str:
         """The value in words."""
         return self.values[at] if self.values else str(at + self.start)
+
+
+def check_distinct(what: str, names: Sequence[str]) -> None:
+    """Raise ``ValueError`` if two names mean the same when a text is read: case and spaces do not count.
+
+    >>> check_distinct("the actions", ("left", "Left"))
+    Traceback (most recent call last):
+    ValueError: two of the actions have the same name, 'left' (0 and 1); give each its own name
+    """
+    first: dict[str, int] = {}
+    for at, name in enumerate(names):
+        before = first.setdefault(normalized(name), at)
+        if before != at:
+            raise ValueError(
+                f"two of {what} have the same name, {names[before]!r} ({before} and {at}); give each its own name"
+            )
 
 
 @dataclass(frozen=True)

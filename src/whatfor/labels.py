@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.axes import Axis, Ending, Mark, Milestone
+from whatfor.axes import Axis, Ending, Mark, Milestone, check_distinct
 from whatfor.checks import whole
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
@@ -63,6 +63,7 @@ class Labels:
             raise ValueError(f"there are {len(self.axes):,} axes; the limit is {MAX_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
+        check_distinct("the actions", self.actions)
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")

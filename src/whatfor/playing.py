@@ -30,7 +30,7 @@ from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
-from whatfor.worlds.world import World
+from whatfor.worlds.world import World, with_endings
 
 #: The ending of an episode that was not played to its end.
 CUT = "cut"
@@ -167,8 +167,11 @@ class Playing:
             return SimulatedBeliefs(self.environment(env), self.beliefs, **more, reward_scale=scale)
         place = self.place(env)
         limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
-        world = place.env if place.world is None or (enter and place.env is not None) else place.world
-        return SimulatedBeliefs(world, greedy_policy(self.values), max_steps=limit, **more)
+        enters = enter is not None and place.env is not None
+        world = place.env if place.world is None or enters else with_endings(place.world, self.labels)
+        simulated = SimulatedBeliefs(world, greedy_policy(self.values), max_steps=limit, **more)
+        simulated.labels = replace(simulated.labels, endings=self.labels.endings)
+        return simulated
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
@@ -177,6 +180,7 @@ class Playing:
             return None
         if self.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
+        world = with_endings(world, self.labels)
         exact = ExactBeliefs(world, greedy_policy(self.values), discount=self.discount)
         return exact if exact.has_finite_visits(state, action) else None
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
 from whatfor.beliefs.course import Course, course
-from whatfor.beliefs.loops import endless_from
+from whatfor.beliefs.loops import LoopReader
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
 from whatfor.beliefs.row import Row
@@ -32,11 +32,6 @@ TOLERANCE = 1e-15
 
 #: Updates with less weight than this are left out of courses and standard errors.
 MIN_WEIGHT = 1e-12
-
-#: The expected steps from which on a future is searched for loops.
-MIN_LONG_FUTURE = 20.0
-#: Less probability than this on initial values is not searched for loops.
-MIN_UNKNOWN = 5e-4
 
 Method = Literal["auto", "scan", "walk"]
 
@@ -73,6 +68,7 @@ class Audit(Beliefs):
                 f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
             )
         self._reader = AccountReader(self.ledger, self.tolerance)
+        self._loops = LoopReader(self._reader)
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -83,7 +79,8 @@ class Audit(Beliefs):
         account, course, error = self.reading(at.index, action)
         ends = self.account(at.index, action, discount=1.0)
         endings = {name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x}
-        never, unknown = self._split_unknown(at, action, ends)
+        cells = self._cells(at, action)
+        never, unknown = self._loops.split_unknown(ends, cells)
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -93,7 +90,7 @@ class Audit(Beliefs):
             now=account.now,
             endings=endings | ({NEVER_ENDS: never} if never else {}),
             endings_unknown=unknown,
-            latest_endless=self.latest_endless(at, action, ends),
+            latest_endless=self._loops.latest(ends, cells),
             faults=self.faults,
             tries=self.tries,
             error=error,
@@ -222,33 +219,17 @@ class Audit(Beliefs):
         if chances[names[ending_place(TERMINATED)]] > 0.0:
             del chances[names[ending_place(TERMINATED)]]
             chances |= self._by_last_step(at.index, action, labels)
-        chances[NEVER_ENDS], unknown = self._split_unknown(at, action, account)
+        chances[NEVER_ENDS], unknown = self._loops.split_unknown(account, self._cells(at, action))
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
         return known, unknown
 
     def never_ends(self, state: int, action: int) -> float:
         """The probability to go on without an end: weight that went round in a loop until it arrived at initial values."""
-        return self._split_unknown(state, action, self.account(state, action, discount=1.0))[0]
+        return self._loops.split_unknown(self.account(state, action, discount=1.0), self._cells(state, action))[0]
 
-    def latest_endless(self, at: Situation, action: int, undiscounted: Account | None = None) -> float:
-        """The probability to go on without an end, by the latest updates alone; only long futures are searched."""
-        account = undiscounted or self.account(at, action, discount=1.0)
-        if account.visits.sum() < MIN_LONG_FUTURE:
-            return 0.0
-        return float(self._endless[self._cells(at, action)].mean())
-
-    def _split_unknown(self, at: int | Situation, action: int, account: Account) -> tuple[float, float]:
-        """The undiscounted weight on initial values: what goes on without an end, and what is unknown."""
-        unknown = float(account.initial_weights.sum())
-        if unknown < MIN_UNKNOWN:
-            return 0.0, unknown
-        never = min(unknown, float(self._endless[self._cells(at, action)].mean()))
-        return never, unknown - never
-
-    @cached_property
-    def _endless(self) -> NDArray[np.float64]:
-        """(cells,) The probability to go on without an end from each cell, by its latest updates."""
-        return endless_from(self.ledger.lines, self.ledger.n_cells)
+    def latest_endless(self, at: Situation, action: int) -> float:
+        """The probability to go on without an end, by the latest updates alone, where the future ends by all updates."""
+        return self._loops.latest(self.account(at, action, discount=1.0), self._cells(at, action))
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Endings without a name, described by the state, action and reward of the last step."""
@@ -294,12 +275,10 @@ class Audit(Beliefs):
     def arrivals(self, state: int, action: int, concepts: Sequence[Concept]) -> Arrivals:
         """The probability that each concept is the first to be reached, and of every ending before any is reached."""
         lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings)
-        account = self._reader.scan([self._cells(state, action)], lines, n_endings=n_endings + len(concepts))[0]
-        unknown, never = float(account.initial_weights.sum()), 0.0
-        if unknown >= MIN_UNKNOWN:
-            endless = endless_from(lines, self.ledger.n_cells)[self._cells(state, action)]
-            never = min(unknown, float(endless.mean()))
-        return Arrivals(account.endings[n_endings:], account.endings[:n_endings], never, unknown - never)
+        cells = self._cells(state, action)
+        account = self._reader.scan([cells], lines, n_endings=n_endings + len(concepts))[0]
+        never, unknown = self._loops.split_unknown(account, cells, lines)
+        return Arrivals(account.endings[n_endings:], account.endings[:n_endings], never, unknown)
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
         """Several exact accounts by one pass over the ledger."""

@@ -6,9 +6,12 @@ nothing about it. The latest updates tell the difference: read as a chain of sta
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.account import Account, AccountReader
 from whatfor.kernels.backwards import scan
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines
 
@@ -22,6 +25,54 @@ MAX_INITIAL_WEIGHT = 0.05
 MIN_ENDLESS = 0.05
 #: Larger ones are certain: what is left is rounding and weight from long ago.
 MAX_ENDLESS = 0.999
+
+#: Less probability than this on initial values is not searched for loops.
+MIN_UNKNOWN = 5e-4
+#: With more weight than this on initial values, as far as the discount looks, it is not known whether a future ends.
+MAX_UNKNOWN = 0.5
+#: A future without a discount, or with a larger one, is looked at with this one.
+MAX_DISCOUNT = 0.99
+#: The expected steps from which on a future that ends is searched for loops.
+MIN_LONG_FUTURE = 20.0
+
+
+class LoopReader:
+    """Finds what goes on without an end in the accounts of a ledger; ``cells``: of the asked pair, one in each table."""
+
+    def __init__(self, reader: AccountReader) -> None:
+        self.reader = reader
+
+    def split_unknown(
+        self, undiscounted: Account, cells: NDArray[np.int64], lines: LedgerLines | None = None
+    ) -> tuple[float, float]:
+        """Undiscounted weight on initial values: what goes on without an end, and what is unknown.
+
+        Weight that arrives at initial values as near as the discount looks is unknown. ``lines``: where the account was
+        computed from other lines than the ledger's.
+        """
+        unknown = float(undiscounted.initial_weights.sum())
+        if unknown < MIN_UNKNOWN:
+            return 0.0, unknown
+        ledger = self.reader.ledger
+        looks_ahead = np.minimum(ledger.lines.discount, MAX_DISCOUNT)
+        read = (ledger.lines if lines is None else lines)._replace(discount=looks_ahead)
+        near = float(self.reader.scan([cells], read, n_endings=len(undiscounted.endings))[0].initial_weights.sum())
+        if near > MAX_UNKNOWN:
+            return 0.0, unknown
+        endless = self._endless if lines is None else endless_from(lines, ledger.n_cells)
+        never = min(unknown, 1.0 - near, float(endless[cells].mean()))
+        return never, unknown - never
+
+    def latest(self, undiscounted: Account, cells: NDArray[np.int64]) -> float:
+        """The probability to go on without an end by the latest updates, of a long future that ends by all updates; else 0."""
+        if undiscounted.visits.sum() < MIN_LONG_FUTURE or undiscounted.endings.sum() < MAX_UNKNOWN:
+            return 0.0
+        return float(self._endless[cells].mean())
+
+    @cached_property
+    def _endless(self) -> NDArray[np.float64]:
+        """(cells,) ``endless_from`` of the ledger itself."""
+        return endless_from(self.reader.ledger.lines, self.reader.ledger.n_cells)
 
 
 def endless_from(lines: LedgerLines, n_cells: int) -> NDArray[np.float64]:

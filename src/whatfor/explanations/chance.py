@@ -158,6 +158,13 @@ def ask(run: Run, state: State, action: Action | None = None, *, event: Any, bef
     first, second = (None if what is None else run.labels.where(what, endings=endings) for what in (event, before))
     if first is None:
         raise ValueError('chance needs an event, e.g. event="row 1"')
+    for concept in (first, second):
+        if concept is not None and concept.endings and not {*concept.endings} & {*endings}:
+            recorded = ", ".join(map(repr, endings))
+            raise ValueError(
+                f"{concept.name!r} is not recorded as an ending; recorded are {recorded}. Name one of these, or say how it is recognised: "
+                f"Ending({concept.name!r}, action=..., reward=..., state=...)"
+            )
     if second is not None and second.same_as(first):
         raise ValueError(f"{first.name!r} cannot come before itself; pass another event as before=")
     at, chosen = run.resolve(state, action)

@@ -125,7 +125,7 @@ class Simulation(Explanation):
             lines.append(
                 f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."
             )
-        return [*lines, *self.without_end()]
+        return [*lines, *(self.without_end() if self.never else [])]
 
     def _returns(self) -> str:
         """The mean return, discounted and not."""
