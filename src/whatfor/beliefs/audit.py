@@ -78,9 +78,8 @@ class Audit(Beliefs):
         """The expected future by one pass over the ledger; endings by another, without a discount."""
         account, course, error = self.reading(at.index, action)
         ends = self.account(at.index, action, discount=1.0)
-        endings = {name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x}
-        cells = self._cells(at, action)
-        never, unknown = self._loops.split_unknown(ends, cells)
+        endings, never, unknown = self._loops.ends(ends, self._cells(at, action))
+        chances = {name: float(x) for name, x in zip(self.ledger.endings, endings, strict=True) if x}
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -88,9 +87,8 @@ class Audit(Beliefs):
             initial=account.initial_share,
             unknown=float(account.initial_weights.sum()),
             now=account.now,
-            endings=endings | ({NEVER_ENDS: never} if never else {}),
+            endings=chances | ({NEVER_ENDS: never} if never else {}),
             endings_unknown=unknown,
-            latest_endless=self._loops.latest(ends, cells),
             faults=self.faults,
             tries=self.tries,
             error=error,
@@ -215,21 +213,19 @@ class Audit(Beliefs):
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
         """Undiscounted weights of last steps are probabilities; an ending without a name is described by its last step."""
         account, names = self.account(at.index, action, discount=1.0, method="scan"), self.ledger.endings
-        chances = dict(zip(names, account.endings.tolist(), strict=True))
-        if chances[names[ending_place(TERMINATED)]] > 0.0:
-            del chances[names[ending_place(TERMINATED)]]
-            chances |= self._by_last_step(at.index, action, labels)
-        chances[NEVER_ENDS], unknown = self._loops.split_unknown(account, self._cells(at, action))
+        endings, never, unknown = self._loops.ends(account, self._cells(at, action))
+        chances = dict(zip(names, endings.tolist(), strict=True))
+        unnamed = chances.pop(names[ending_place(TERMINATED)])
+        if unnamed > 0.0:
+            share = unnamed / float(account.endings[ending_place(TERMINATED)])
+            chances |= {name: share * x for name, x in self._by_last_step(at.index, action, labels).items()}
+        chances[NEVER_ENDS] = never
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
         return known, unknown
 
     def never_ends(self, state: int, action: int) -> float:
-        """The probability to go on without an end: weight that went round in a loop until it arrived at initial values."""
-        return self._loops.split_unknown(self.account(state, action, discount=1.0), self._cells(state, action))[0]
-
-    def latest_endless(self, at: Situation, action: int) -> float:
-        """The probability to go on without an end, by the latest updates alone, where the future ends by all updates."""
-        return self._loops.latest(self.account(at, action, discount=1.0), self._cells(at, action))
+        """The probability to go on without an end: weight that goes round in a loop."""
+        return self._loops.ends(self.account(state, action, discount=1.0), self._cells(state, action)).never
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Endings without a name, described by the state, action and reward of the last step."""
@@ -277,8 +273,8 @@ class Audit(Beliefs):
         lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings)
         cells = self._cells(state, action)
         account = self._reader.scan([cells], lines, n_endings=n_endings + len(concepts))[0]
-        never, unknown = self._loops.split_unknown(account, cells, lines)
-        return Arrivals(account.endings[n_endings:], account.endings[:n_endings], never, unknown)
+        endings, never, unknown = self._loops.ends(account, cells, lines)
+        return Arrivals(endings[n_endings:], endings[:n_endings], never, unknown)
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
         """Several exact accounts by one pass over the ledger."""

@@ -37,10 +37,6 @@ class Beliefs(ABC):
         """What seems to be wrong with the record that the rows are computed from, as sentences."""
         return ()
 
-    def latest_endless(self, at: Situation, action: int) -> float:
-        """The probability to go on without an end, by the latest updates alone; 0 if that is unknown."""
-        return 0.0
-
     @abstractmethod
     def row(self, at: Situation, action: int) -> Row:
         """What is expected to follow an action in a situation."""

@@ -54,7 +54,6 @@ class Intention(Explanation):
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
     chances: dict[str, float] | None = None  # of every ending and of "never ends", undiscounted; None: unknown
     endings_unknown: float = 0.0  # probability that still rests on initial values
-    latest_endless: float = 0.0  # the probability to go on without an end, by the latest updates alone
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
@@ -91,7 +90,6 @@ class Intention(Explanation):
             tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
-            latest_endless=row.latest_endless,
             faults=row.faults,
             course=row.course,
             discounted=row.discounted if row.trust is None else row.trust.discount < 1.0,
@@ -175,7 +173,7 @@ class Intention(Explanation):
 
     def without_end(self) -> list[str]:
         """A sentence if the episode goes on without an end by what it has learned; empty if not."""
-        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0), latest=self.latest_endless)
+        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0))
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""

@@ -38,7 +38,6 @@ class Outcomes(Explanation):
     unaccounted: float  # |sum of chances + unknown - 1|
     residual: float | None = None  # of a network's intention
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
-    latest_endless: float = 0.0  # the probability to go on without an end, by the latest updates alone
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
 
     @classmethod
@@ -50,7 +49,6 @@ class Outcomes(Explanation):
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         residual = None if estimate is None else estimate.residual
-        latest = beliefs.latest_endless(at, action)
         return cls(
             labels,
             at.index,
@@ -61,7 +59,6 @@ class Outcomes(Explanation):
             unaccounted,
             residual,
             beliefs.trust,
-            latest,
             beliefs.faults,
         )
 
@@ -92,7 +89,7 @@ class Outcomes(Explanation):
 
     def _notes(self) -> list[str]:
         """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
-        loops = without_end(self.chances.get(NEVER_ENDS, 0.0), latest=self.latest_endless)
+        loops = without_end(self.chances.get(NEVER_ENDS, 0.0))
         return [*loops, *self.faults, *([] if self.trust is None else self.trust.about(self.residual))]
 
     def _experience(self) -> str:

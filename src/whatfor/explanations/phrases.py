@@ -60,8 +60,8 @@ def _back(labels: Labels, course: Course) -> str:
     return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"
 
 
-def without_end(never: float, *, latest: float = 0.0) -> list[str]:
-    """A sentence if what it learned leads on without an end; ``latest``: the same by its latest updates alone.
+def without_end(never: float) -> list[str]:
+    """A sentence if what it learned leads on without an end.
 
     >>> without_end(0.5), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
@@ -69,8 +69,6 @@ def without_end(never: float, *, latest: float = 0.0) -> list[str]:
     if never >= LIKELY:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
         return [f"By what it has learned, the episode goes on without an end{chance}."]
-    if latest >= LIKELY:
-        return ["By its latest updates the episode goes on without an end; its chances to end rest on earlier ones."]
     return []
 
 

@@ -45,25 +45,31 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     >>> with_names(ledger, Labels((Axis("state", 1),), ("go",), endings=(Ending("reached the top", reward=1.0),)))[0].ending
     'reached the top'
     """
-    if not labels.endings or not (ledger.lines.source <= TERMINATED).any():
+    if not labels.endings:
         return ledger
+    lines = ledger.lines
     last, finals = last_updates(ledger)
-    lines, n_actions = ledger.lines, ledger.n_actions
-    steps = np.stack(
-        [lines.cell[last] % n_actions, finals, lines.source[last], lines.reward[last]], axis=1
-    )  # every kind of last step is named once
-    kinds, which = np.unique(steps[lines.source[last] <= TERMINATED], axis=0, return_inverse=True)
+    terminated = lines.source[last] <= TERMINATED
+    last, finals = last[terminated], finals[terminated]
+    if not any(ending.state is not None for ending in labels.endings):
+        finals = np.full(len(last), -1)
+    paid, reward = np.unique(lines.reward[last], return_inverse=True)
+    # every kind of last step is named once: by action, final state, recorded ending and reward
+    sizes = (ledger.n_actions, ledger.n_states + 1, len(ledger.endings), len(paid))
+    step = lines.cell[last] % ledger.n_actions, finals + 1, TIMED_OUT - lines.source[last], reward
+    kinds, which = np.unique(np.ravel_multi_index(step, sizes) if len(last) else last, return_inverse=True)
+    named = [(*(int(x) for x in np.unravel_index(kind, sizes)),) for kind in kinds]
+    recorded = [ledger.endings[place] for _, _, place, _ in named]
     names = [
-        _name(labels, ledger.endings[ending_place(int(code))], int(action), float(reward), int(final))
-        for action, final, code, reward in kinds
+        _name(labels, before, action, float(paid[r]), final - 1)
+        for (action, final, _, r), before in zip(named, recorded, strict=True)
     ]
-    recorded = [ledger.endings[ending_place(int(code))] for code in kinds[:, 2]]
     if names == recorded:
         return ledger
     endings = list(dict.fromkeys([*ENDINGS, *labels.ending_names, *names]))
     codes = np.array([ending_place(endings.index(name)) for name in names], np.int32)
     source = lines.source.copy()
-    source[last[lines.source[last] <= TERMINATED]] = codes[which.ravel()]
+    source[last] = codes[which]
     return ledger.with_sources(source, endings)
 
 

@@ -73,14 +73,13 @@ def _never_updated(arrivals: NDArray[np.int64]) -> str:
     )
 
 
-def _states(ledger: Ledger) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _states(ledger: Ledger) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """(n,) The state of each update, and the state it bootstrapped from; -1: none."""
-    cell, source = ledger.lines.cell.astype(np.int64), ledger.lines.source.astype(np.int64)
-    own, ahead = (cells // ledger.n_actions % ledger.n_states for cells in (cell, source))
-    return own, np.where(source >= 0, ahead, -1)
+    state = np.tile(np.repeat(np.arange(ledger.n_states, dtype=np.int32), ledger.n_actions), ledger.n_tables)  # by cell
+    return state[ledger.lines.cell], np.where(ledger.lines.source >= 0, state[np.maximum(ledger.lines.source, 0)], -1)
 
 
-def _jumps(ledger: Ledger, state: NDArray[np.int64], to: NDArray[np.int64]) -> int:
+def _jumps(ledger: Ledger, state: NDArray[np.int32], to: NDArray[np.int32]) -> int:
     """How often an episode goes on elsewhere than in the state that was bootstrapped from; 0 under replay."""
     if ledger.order == "replayed" or len(state) < 2:
         return 0
@@ -99,5 +98,7 @@ def _distinct_steps(ledger: Ledger, updates: NDArray[np.int64]) -> tuple[NDArray
     A time limit may be bootstrapped through, so the state after a last step need not have been updated.
     """
     origins, distinct = np.unique(ledger.origins_of(updates), return_index=True)
-    last = np.isin(origins + 1, ledger._starts()[1])
+    starts = ledger._starts()[1]
+    at = np.minimum(np.searchsorted(starts, origins + 1), len(starts) - 1)
+    last = starts[at] == origins + 1
     return distinct[~last], distinct[last]
