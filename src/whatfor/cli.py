@@ -123,7 +123,7 @@ def train(
     print_safely(run)
     print_safely(f"using the {run.engine} engine ({run.settings['engine_reason']})")
     if len(last):
-        print_safely(f"mean return of the last {len(last)} episodes: {last.mean():.4g}")
+        print_safely(f"mean undiscounted return of the last {len(last)} episodes: {last.mean():.4g}")
     print_safely(f"saved to {out}")
 
 

@@ -98,6 +98,9 @@ class SimulatedBeliefs(Beliefs):
     def row(self, at: Situation, action: int) -> Row:
         """The means over the rollouts."""
         returns, visits = self.returns(at, action), self.visits(at, action)
+        going = self.still_going(at, action)
+        never = min(going, self.never_ends(at, action) or 0.0)
+        endings = {name: count / self.n for name, count in self.ending_counts(at, action).items()}
         return Row(
             visits=visits,
             earnings=self.earnings(at, action),
@@ -105,8 +108,8 @@ class SimulatedBeliefs(Beliefs):
             unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             discounted=self.discount < 1.0,
-            endings={name: count / self.n for name, count in self.ending_counts(at, action).items()},
-            endings_unknown=self.still_going(at, action),
+            endings=endings | ({NEVER_ENDS: never} if never else {}),
+            endings_unknown=going - never,
             error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
         )
 

@@ -30,15 +30,14 @@ class Outcomes(Explanation):
     labels: Labels
     state: int
     action: int
-    chances: dict[
-        str, float
-    ]  # by name, the likeliest first, with "never ends"; an unnamed one is described by its last step
-    unknown: float  # probability that still rests on initial values
+    chances: dict[str, float]  # by name, the likeliest first, with "never ends"; an unnamed one by its last step
+    unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|
     residual: float | None = None  # of a network's intention
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
+    learned: bool = True  # False: what playing its policy leads to
 
     @classmethod
     def of(
@@ -49,18 +48,8 @@ class Outcomes(Explanation):
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         residual = None if estimate is None else estimate.residual
-        return cls(
-            labels,
-            at.index,
-            action,
-            chances,
-            unknown,
-            tries,
-            unaccounted,
-            residual,
-            beliefs.trust,
-            beliefs.faults,
-        )
+        more: dict[str, Any] = {"trust": beliefs.trust, "faults": beliefs.faults, "learned": beliefs.learned}
+        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, **more)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -72,6 +61,8 @@ class Outcomes(Explanation):
             if self.trust is None
             else "not learned yet; knowledge of endings moves back one step with every sync of the target network"
         )
+        if not self.learned:
+            return self._played(here, doing)
         if all_unknown(max(self.chances.values(), default=0.0), self.unknown):
             why = rest if self.trust is not None else "it still rests on initial values"
             lines = [f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {why}."]
@@ -86,6 +77,14 @@ class Outcomes(Explanation):
         if self.unknown >= MIN_SHOWN:
             lines.append(f"  {percent(self.unknown):>7}  unknown: {rest}")
         return [*lines, *self._notes()]
+
+    def _played(self, here: str, doing: str) -> list[str]:
+        """How its policy ends, by a source that did not learn with it."""
+        lines = [f"In {here!r}, playing its policy after {doing!r} ends like this:"]
+        lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
+        if self.unknown >= MIN_SHOWN:
+            lines.append(f"  {percent(self.unknown):>7}  still going when play stopped")
+        return lines
 
     def _notes(self) -> list[str]:
         """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
