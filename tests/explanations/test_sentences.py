@@ -59,7 +59,9 @@ def test_a_pick_up_without_a_passenger_is_not_called_one(taxi):
 def test_why_not_the_other(taxi):
     lines = str(taxi.contrast(START, "south", "west")).splitlines()
     assert lines[0].startswith(f"In '{START}', it moves south rather than 'west' because it expects to pick up")
-    assert lines[1].startswith("The estimated return of 'west' is 1.996 lower: then it expects to deliver at R (")
+    assert lines[1].startswith(
+        "The estimated return of 'west' is 1.996 lower (discounted as learned): then it expects to deliver at R ("
+    )
 
 
 def test_chances_are_given_where_no_single_course_is_likely(blackjack):

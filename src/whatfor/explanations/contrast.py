@@ -70,6 +70,7 @@ class Contrast(Difference):
                 if self.gap == 0.0 or self.one.trust is None
                 else f"{amount(self.one.value)} and {amount(self.other.value)}"
             )
+            equal += ", discounted as learned" if self.one.discounted else ""
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
             lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
         else:
@@ -133,7 +134,7 @@ class Contrast(Difference):
     def _worse_action(self, better: Intention, worse: Intention) -> list[str]:
         """The value and the expectation of the worse action, and how certain the comparison is."""
         why, instead = better.expectation(), worse.expectation()
-        value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
+        value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower{better.note}"
         lines = [value + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
             lines.append(f"That is {not_significant(self.gap, self.noise)}.")

@@ -191,7 +191,7 @@ class Intention(Explanation):
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""
         earned = signed_lines(self._largest_earnings())
-        lines = [f"It expects these rewards{self._note}:", *earned] if earned else ["It expects no rewards."]
+        lines = [f"It expects these rewards{self.note}:", *earned] if earned else ["It expects no rewards."]
         total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
         text = self._sum_text(total, scale, estimated=self.trust is not None)
         if self.dropped:
@@ -199,7 +199,7 @@ class Intention(Explanation):
         return [*lines, f"{text}."]
 
     @property
-    def _note(self) -> str:
+    def note(self) -> str:
         """The note beside a discounted number."""
         return " (discounted as learned)" if self.discounted else ""
 
@@ -234,7 +234,7 @@ class Intention(Explanation):
 
     def _compared(self) -> str:
         """The value, compared with that of the best other action."""
-        own, rival = f"Its estimated return is {amount(self.value)}{self._note}", self.rival
+        own, rival = f"Its estimated return is {amount(self.value)}{self.note}", self.rival
         if rival is None:
             return own + "."
         gap = self.value - float(self.values[rival])
