@@ -15,7 +15,7 @@ from gymnasium.wrappers import (
 )
 
 import whatfor as wf
-from whatfor.axes import Ending
+from whatfor.axes import Axis, Ending
 from whatfor.labels import Labels
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import labels_of
@@ -317,3 +317,54 @@ def test_names_are_dropped_if_a_wrapper_may_change_their_meaning(wrapped, action
 def test_names_are_kept_if_only_rewards_change():
     labels = labels_of(TransformReward(gym.make("Taxi-v4"), lambda reward: 2 * reward))
     assert labels.words(68).startswith("taxi at row 0, column 3")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Labels((Axis("x", 2),), ("go", "Go ")), "two of the actions have the same name, 'go'"),
+        (lambda: Axis("room", 3, ("hall", "den", "hall")), "two of the values of axis 'room' have the same name, 'hall' .0 and 2."),
+        (lambda: Axis("room", 3, ("hall", "den")), "axis 'room' has 3 values and 2 names"),
+    ],
+)  # fmt: skip
+def test_names_in_a_list_are_unique_and_complete(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_too_few_names_of_actions_are_refused_at_once():
+    with pytest.raises(ValueError, match="names 3 states and 1 actions; the table has 3 states and 2"):
+        wf.worlds.table(
+            next_state=[[0, 1]] * 3, reward=[[0, 0]] * 3, terminated=True, labels=Labels((Axis("x", 3),), ("go",))
+        )
+    with pytest.raises(ValueError, match="1"):
+        wf.Run(labels=Labels((Axis("x", 3),), ("go",)), values=np.zeros((3, 2)))
+
+
+def test_words_of_a_function_may_repeat_and_an_ambiguous_one_lists_the_candidates():
+    floors = Axis.by_function("floor", 4, lambda at: "cellar" if at == 0 else "upstairs", start=1)
+    labels = Labels((floors, Axis("door", 2, ("open", "shut"))), ("go",))
+    assert labels.words(3) == labels.words(5)
+    assert labels.index("floor cellar, door shut") == 1
+    with pytest.raises(
+        ValueError, match=r"floor 'upstairs' is ambiguous: it is the word for 2, 3, 4. Write the number"
+    ):
+        labels.index("floor upstairs, door shut")
+    assert labels.index("floor=3, door shut") == 5
+    assert np.flatnonzero(labels.where("upstairs, door shut").states).tolist() == [3, 5, 7], "an event: any of them"
+    assert Labels.from_json(labels.to_json()) == labels
+
+
+def test_endings_may_be_recognised_by_the_final_state():
+    labels = Labels((Axis("x", 3),), ("go",), endings=(Ending("left", state=0), Ending("right", reward=1.0, state=2)))
+    assert [labels.ending(0, 1.0, state) for state in range(3)] == ["left", None, "right"]
+    assert labels.ending(0, 1.0) is None
+    with pytest.raises(ValueError, match="state 3 is out of range"):
+        Labels((Axis("x", 3),), ("go",), endings=(Ending("far", state=3),))
+    world = wf.worlds.table(
+        next_state=[[0, 2]] * 3, reward=[[0.0, 1.0]] * 3, terminated=True,
+        labels=Labels((Axis("x", 3),), ("a", "b"), endings=labels.endings),
+    )  # fmt: skip
+    run = wf.train(world, wf.QLearning(), episodes=50, seed=0)
+    assert set(run.outcomes(0, 0).chances) == {"left"}
+    assert set(run.outcomes(0, 1).chances) == {"right"}

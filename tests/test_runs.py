@@ -117,7 +117,7 @@ def test_errors_about_arguments_name_the_method(taxi_2k):
 
 
 def test_the_evaluation_of_one_episode_has_no_interval(taxi_2k):
-    assert re.fullmatch(r"mean return \S+ over 1 episode", str(taxi_2k.evaluate(1)))
+    assert re.fullmatch(r"mean undiscounted return \S+ over 1 episode", str(taxi_2k.evaluate(1)))
 
 
 def test_questions_about_given_beliefs():

@@ -126,7 +126,9 @@ def train(
     print_safely(run)
     print_safely(f"using the {run.engine} engine ({run.settings['engine_reason']})")
     if len(last):
-        print_safely(f"mean return of the last {count(len(last), 'episode').removeprefix('1 ')}: {last.mean():.4g}")
+        print_safely(
+            f"mean undiscounted return of the last {count(len(last), 'episode').removeprefix('1 ')}: {last.mean():.4g}"
+        )
     print_safely(f"saved to {out}")
     if ":" in env:  # code named in the files of a run is not imported
         print_safely(f"to play its policy, as --question simulation does, add --module {env.partition(':')[0]}")

@@ -73,4 +73,4 @@ class Evaluation:
     def __str__(self) -> str:
         n = len(self.returns)
         interval = f" (95 % interval {self.low:.4g} to {self.high:.4g})" if n > 1 else ""  # one episode has no spread
-        return f"mean return {self.mean:.4g}{interval} over {count(n, 'episode')}"
+        return f"mean undiscounted return {self.mean:.4g}{interval} over {count(n, 'episode')}"

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.axes import Axis, Ending, Mark, Milestone
+from whatfor.axes import Axis, Ending, Mark, Milestone, check_distinct
 from whatfor.checks import whole
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
@@ -29,6 +29,8 @@ MAX_BUILT_IN_STATES = 1_000
 MAX_AXES = 63
 #: The names of the two endings that every world has.
 ENDINGS = ("timed out", "terminated")
+#: The name for going on without an end.
+NEVER_ENDS = "never ends"
 #: The action of an ending that is not recognised by action and reward.
 NO_ACTION = -1
 #: The kinds of observation that ``Labels.observed`` may be.
@@ -61,6 +63,7 @@ class Labels:
             raise ValueError(f"there are {len(self.axes):,} axes; the limit is {MAX_AXES}")
         for text in (*self.actions, *self.verbs, self.template, self.kind):
             check_plain("a name of an action, a verb or the template", text)
+        check_distinct("the actions", self.actions)
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"two axes have the same name; the names are {', '.join(names)}")
@@ -77,6 +80,8 @@ class Labels:
                 raise ValueError(
                     f"ending {ending.name!r} has action {ending.action}; the actions are 0 to {len(self.actions) - 1}"
                 )
+            if ending.state is not None:
+                self.check_state(ending.state)
         for milestone in self.milestones:
             if milestone.axis not in names:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
@@ -151,7 +156,11 @@ class Labels:
         phrase = next((ending.phrase for ending in self.endings if ending.name == name and ending.phrase), None)
         if phrase is not None:
             return self._fill(phrase, state)
-        return {"timed out": "run out of time", "terminated": "terminate"}.get(name, f"end with {name!r}")
+        return {
+            "timed out": "run out of time",
+            "terminated": "terminate",
+            NEVER_ENDS: "go on without an end",
+        }.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
         """The observation of a state; for bins, their midpoints."""
@@ -234,9 +243,9 @@ class Labels:
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
         return index
 
-    def ending(self, action: int, reward: float) -> str | None:
-        """The name of an episode's ending, or None."""
-        return next((ending.name for ending in self.endings if ending.fits(action, reward)), None)
+    def ending(self, action: int, reward: float, final_state: int | None = None) -> str | None:
+        """The name of an episode's ending by its last action and reward and the state it ends in, or None."""
+        return next((ending.name for ending in self.endings if ending.fits(action, reward, final_state)), None)
 
     @cached_property
     def ending_names(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from whatfor.text import normalized
 from whatfor.vocabulary import WORD_CHARACTER, Vocabulary, ends
 
 # Possessive only after single characters: before Python 3.11.5, possessive groups match wrongly.
@@ -29,30 +30,25 @@ def numbers_in(text: str) -> list[float]:
     return [float(part) for part in re.split(r"[\s,]+", found[1])] if found else []
 
 
-def normalized(text: str) -> str:
-    """A text in lower case with single spaces.
-
-    >>> normalized("  Taxi at\\tROW 0 ")
-    'taxi at row 0'
-    """
-    return " ".join(text.lower().split())
-
-
 class AxisWords:
     """The words of one axis: its name and the words for its values.
 
     >>> passenger = AxisWords("passenger", 3, ("at R", "at G", "aboard"), start=0)
     >>> passenger.find("At G"), passenger.find("g"), passenger.find("2"), passenger.find("nowhere")
     (1, 1, 2, None)
+    >>> AxisWords("room", 3, ("hall", "closet", "closet"), start=0).find_all("closet")
+    [1, 2]
     """
 
     def __init__(self, name: str, size: int, values: Sequence[str], start: int) -> None:
         self.name, self.size, self.start = normalized(name), size, start
         self.names = [normalized(value) for value in values]
         self._values: dict[str, int] = {}
+        self._repeated: dict[str, list[int]] = defaultdict(list)
         self._last: dict[str, int | None] = {}  # by the last word of a value; None: several values share it
         for at, value in enumerate(self.names):
             self._values.setdefault(value, at)
+            self._repeated[value].append(at)
             for word in value.split()[-1:]:
                 self._last[word] = None if word in self._last else at
 
@@ -68,6 +64,11 @@ class AxisWords:
         except ValueError:
             return None
         return at if 0 <= at < self.size else None
+
+    def find_all(self, word: str) -> list[int]:
+        """All values that a word means: several if words repeat."""
+        at = self.find(word)
+        return [] if at is None else self._repeated.get(normalized(word), [at])
 
     @cached_property
     def known(self) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,10 +32,8 @@ from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
-from whatfor.worlds.world import Reprice, World
+from whatfor.worlds.world import Reprice, World, with_endings
 
-#: Rollouts end where the discount of a step is below this.
-MIN_DISCOUNT = 1e-6
 #: The ending of an episode that was not played to its end.
 CUT = "cut"
 
@@ -205,6 +202,7 @@ class Playing:
         """Rollouts of the greedy policy; an interval needs 2."""
         whole("rollouts", rollouts, fewest)
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
+        more["beyond_limit"] = not self.limit_is_terminal  # training bootstrapped at the limit
         return self.player.simulated(env, **more)
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
@@ -227,19 +225,16 @@ class TablePlay:
         """Where an episode begins."""
         return Situation(self.playing.place().stepper(seed).reset())
 
-    def simulated(self, env: Any, *, discount: float, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
+    def simulated(self, env: Any, *, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
-        place = self.playing.place(env)
-        longest = place.max_steps
-        if (
-            not self.playing.limit_is_terminal and discount < 1.0
-        ):  # training bootstrapped at the limit, so rollouts go beyond it
-            longest = max(
-                longest, min(MAX_EPISODE_STEPS, math.ceil(math.log(MIN_DISCOUNT) / math.log(max(discount, 1e-3))))
-            )
-        world = place.env if place.world is None or (enter and place.env is not None) else place.world
-        more["reprice"] = self.playing.origin.reprice
-        return SimulatedBeliefs(world, self.policy, max_steps=longest, discount=discount, enter=enter, **more)
+        place, labels = self.playing.place(env), self.playing.labels
+        limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
+        enters = enter is not None and place.env is not None
+        world = place.env if place.world is None or enters else with_endings(place.world, labels)
+        simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
+        simulated.labels = replace(simulated.labels, endings=labels.endings)
+        reprice = self.playing.origin.reprice
+        return simulated if reprice is None else simulated.repriced(reprice)
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
@@ -250,7 +245,7 @@ class TablePlay:
             return None
         if self.playing.origin.reprice is not None:
             world = world.repriced(self.playing.origin.reprice)
-        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
+        exact = ExactBeliefs(with_endings(world, self.playing.labels), self.policy, discount=self.playing.discount)
         return exact if exact.has_finite_visits(state, action) else None
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
@@ -269,8 +264,10 @@ class TablePlay:
         """One greedy episode; ``at=None``: from the start of an episode."""
         at = self.start(seed) if at is None else at
         simulated = self.playing.simulated(env, 1, seed, enter, fewest=1)
-        rollouts = simulated.rollouts(at, best(at))
-        return first_episode(rollouts, simulated.labels, limit_is_terminal=self.playing.limit_is_terminal)
+        rollouts, limit = simulated.rollouts(at, best(at)), simulated.limit
+        return first_episode(
+            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
+        )
 
 
 class NetworkPlay:
@@ -288,8 +285,8 @@ class NetworkPlay:
     def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
         scale = float(self.playing.settings.get("reward_scale", 1.0))
-        more["reprice"] = lambda _, rewards: rewards * scale
-        return SimulatedBeliefs(self.playing.environment(env), self.beliefs, **more)
+        simulated = SimulatedBeliefs(self.playing.environment(env), self.beliefs, **more)
+        return simulated if scale == 1.0 else simulated.repriced(lambda _, rewards: rewards * scale)
 
     def exact(self, env: Any, state: int, action: int) -> None:
         """None: the world is unknown."""
@@ -299,7 +296,7 @@ class NetworkPlay:
         place, dice = self.playing.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or MAX_EPISODE_STEPS
         played = AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
-        return Evaluation.of(np.add.reduceat(played.reward, played.first[:-1]), played.lengths)
+        return Evaluation.of(played.returns, played.lengths)
 
     def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode; ``at=None``: from the start of an episode."""
@@ -307,11 +304,11 @@ class NetworkPlay:
         return play_episode(player, self.playing.environment(env))
 
 
-def first_episode(rollouts: Rollouts, labels: Labels, *, limit_is_terminal: bool) -> Episode:
-    """The first rollout as an episode; a truncated one is "timed out" with ``limit_is_terminal``, else "cut"."""
+def first_episode(rollouts: Rollouts, labels: Labels, *, limited: bool) -> Episode:
+    """The first rollout as an episode; a truncated one is "timed out" if there is a time limit, else "cut"."""
     first = slice(0, rollouts.first[1])
     pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-    names = [ENDINGS[0] if limit_is_terminal else CUT, ENDINGS[1], *labels.ending_names]
+    names = [ENDINGS[0] if limited else CUT, ENDINGS[1], *labels.ending_names]
     steps = [(labels.observation(state), action) for state, action in pairs]
     return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The longest text that is compared with the names of endings; the comparison is quadratic.
 MAX_COMPARED = 100
+#: The number of candidates that an ambiguous word lists.
+MAX_CANDIDATES = 10
 
 
 class Reader:
@@ -40,7 +42,7 @@ class Reader:
                 raise ValueError(f"{found}; a state has {len(self.axes)}. {self.labels.example()}")
             return self.labels.index(numbers if len(numbers) > 1 else numbers[0])
         words, _ = self._parser.read(text)
-        at = {i: self._value(i, words[i], self.labels.example()) for i in range(len(self.axes)) if i in words}
+        at = {i: self._value(i, words[i]) for i in range(len(self.axes)) if i in words}
         for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
             if i not in at:
                 raise ValueError(
@@ -60,17 +62,29 @@ class Reader:
                 f"{what}.{_suggestion(text, endings)} Give values: {axes}; or name an ending: {', '.join(endings)}"
             )
         states = np.zeros(self.labels.shape, np.bool_)
-        at = [self._value(i, words[i], "") if i in words else slice(None) for i in range(len(self.axes))]
-        states[tuple(at)] = True
+        at = [self._values(i, words[i], "") if i in words else range(axis.size) for i, axis in enumerate(self.axes)]
+        states[np.ix_(*at)] = True
         return states.ravel()
 
-    def _value(self, at: int, word: str, hint: str) -> int:
-        """The value of an axis that a word means."""
-        axis, value = self.axes[at], self._parser.axes[at].find(word)
-        if value is None:
+    def _value(self, at: int, word: str) -> int:
+        """The value of an axis that a word means; ``ValueError`` with the candidates if there are several."""
+        values, axis = self._values(at, word, self.labels.example()), self.axes[at]
+        if len(values) > 1:
+            candidates = ", ".join(str(value + axis.start) for value in values[:MAX_CANDIDATES])
+            more = f" and {len(values) - MAX_CANDIDATES:,} more" if len(values) > MAX_CANDIDATES else ""
+            raise ValueError(
+                f"{axis.name} {shortened(word)!r} is ambiguous: it is the word for {candidates}{more}. "
+                f"Write the number: '{axis.name}={values[0] + axis.start}'"
+            )
+        return values[0]
+
+    def _values(self, at: int, word: str, hint: str) -> list[int]:
+        """The values of an axis that a word means; at least one."""
+        axis, values = self.axes[at], self._parser.axes[at].find_all(word)
+        if not values:
             hint = hint or f"Write it like this: {f'{axis.name} {axis.word(axis.size * 2 // 3)}'!r}"
             raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {_choices(axis)}. {hint}")
-        return value
+        return values
 
 
 def _suggestion(text: str, endings: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from whatfor.history import Episode, Evaluation, History
 from whatfor.labels import Labels
 from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
+from whatfor.ledger.ends import with_names
 from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count
@@ -103,7 +104,8 @@ class Run(QuestionMethods, Counterfactuals):
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables, if they were kept."""
-        return Audit(self.need_ledger("this question"), values=self.tables if self.origin.own_values else None)
+        ledger = with_names(self.need_ledger("this question"), self.labels)
+        return Audit(ledger, values=self.tables if self.origin.own_values else None)
 
     @property
     def policy(self) -> NDArray[np.float64]:

@@ -128,6 +128,25 @@ class _Checking(WorldStepper):
         return super().step(action)
 
 
+def check_ledger(ledger: Ledger, values: Any) -> None:
+    """Raise ``AssertionError``, with advice, unless a ledger of a custom training loop gives the values and its ends look right.
+
+    ``values``: the learner's own table, (S, A) or (tables, S, A).
+
+    >>> ledger = Ledger(n_states=2, n_actions=1)
+    >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+    >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9)
+    >>> check_ledger(ledger, [[0.0], [0.5]])
+    """
+    audit = Audit(ledger, values=values)
+    scale = max(1.0, float(np.abs(np.asarray(values)).max()))
+    assert audit.residual <= EXACT * scale, (
+        f"the recorded updates give other values (off by {audit.residual:.2g}): "
+        "record each update with the step size, discount and bootstrap cell that were used, in the order of use"
+    )
+    assert not audit.faults, " ".join(audit.faults)
+
+
 def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: float | None = EXACT) -> None:
     """Raise ``AssertionError`` unless beliefs keep the contract, for every state and action.
 

@@ -45,6 +45,15 @@ def printable(text: str) -> str:
     return _UNSAFE_IN_LINES.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def normalized(text: str) -> str:
+    """A text in lower case with single spaces.
+
+    >>> normalized("  Taxi at\\tROW 0 ")
+    'taxi at row 0'
+    """
+    return " ".join(text.lower().split())
+
+
 def one_line(text: str, length: int | None = None) -> str:
     """A printable text on one line, shortened to ``length`` characters.
 

@@ -39,7 +39,7 @@ def test_the_train_command_saves_the_same_run_as_train(taxi):
     assert out.splitlines() == [
         repr(same),
         "using the compiled engine (exact reimplementation of Taxi-v4)",
-        f"mean return of the last 100 episodes: {same.history.returns[-100:].mean():.4g}",
+        f"mean undiscounted return of the last 100 episodes: {same.history.returns[-100:].mean():.4g}",
         f"saved to {folder}",
     ]
 

@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMoni
 from whatfor.deep import BeliefCallback, BeliefNetwork, learn_after
 from whatfor.deep.agent import observes_single_env, reward_scale
 from whatfor.deep.optimiser import ClippedAdam
-from whatfor.deep.run import distance_to_exact, share_out_of_range
+from whatfor.deep.run import distance_to_exact, out_of_range
 from whatfor.deep.settings import decaying_rate
 from whatfor.deep.training import MAX_NORM
 
@@ -105,10 +105,11 @@ def test_impossible_values_are_found_with_the_rewards_that_q_is_trained_on() -> 
     model, callback = train_agent(normalised(), CONCEPTS)
     run, (observations, actions) = callback.run, callback.visited(2_000)
     values = run.beliefs.q_values(observations)[np.arange(len(actions)), actions]  # type: ignore[attr-defined]
-    shares = [share_out_of_range(values, np.full(1, reward), 0.9) for reward in (1.0, reward_scale(model))]
+    shares = [out_of_range(values, np.full(1, reward), 0.9) for reward in (1.0, reward_scale(model))]
     assert shares[0] != shares[1]
     assert run.trust is not None
-    assert run.trust.impossible == shares[1]
+    assert run.trust.impossible == shares[1]["impossible"]
+    assert run.trust.excess == pytest.approx(shares[1]["excess"], rel=1e-5)
 
 
 def test_visits_are_not_compared_with_exact_ones_if_a_time_limit_is_terminal() -> None:

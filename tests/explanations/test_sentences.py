@@ -59,7 +59,9 @@ def test_a_pick_up_without_a_passenger_is_not_called_one(taxi):
 def test_why_not_the_other(taxi):
     lines = str(taxi.contrast(START, "south", "west")).splitlines()
     assert lines[0].startswith(f"In '{START}', it chooses 'south' over 'west' because it expects to pick up")
-    assert lines[1].startswith("The estimated return of 'west' is 1.996 lower: then it expects to deliver at R (")
+    assert lines[1].startswith(
+        "The estimated return of 'west' is 1.996 lower (discounted as learned): then it expects to deliver at R ("
+    )
 
 
 def test_chances_are_given_where_no_single_course_is_likely(blackjack):
@@ -152,7 +154,7 @@ def test_nouns_agree_with_their_numbers():
     world = wf.worlds.table(next_state=[[0]], reward=[[1.0]], terminated=True)
     run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=1, seed=0)
     simulation = str(run.simulation(0, rollouts=2))
-    assert "gives a return of 1 (identical in all rollouts), in 1 step on average." in simulation, "undiscounted"
+    assert "gives a return of 1 (undiscounted, identical in all rollouts), in 1 step on average." in simulation
     assert "was learned in episode 0 (effective number: 1)." in str(run.provenance(0))
 
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whatfor.concepts import Concept
-from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines, ending_place
 from whatfor.ledger import Ledger
+from whatfor.ledger.ends import last_updates
+
+
+class Arrivals(NamedTuple):
+    """What is reached first: the probabilities sum to 1."""
+
+    concepts: NDArray[np.float64]  # that each concept is the first to be reached
+    endings: NDArray[np.float64]  # of every ending before any concept is reached
+    never: float  # to go on without either
+    unknown: float  # the weight on initial values
 
 
 def absorb_concepts(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
@@ -39,4 +51,7 @@ def absorb_concepts(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
     trailing = np.flatnonzero(lines.source[1:] == NO_BOOTSTRAP) + 1
     arrived = becomes[lines.cell[trailing - 1]]
     source[trailing] = np.where(arrived < 0, arrived, NO_BOOTSTRAP)
+    last, final = last_updates(ledger)  # the state that an episode ended in was reached too
+    arrived = np.where(final >= 0, becomes[final * ledger.n_actions], NOT_ENDED)
+    source[last] = np.where(arrived < 0, arrived, source[last])
     return lines._replace(source=source, discount=np.ones(1))

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
-from whatfor.beliefs.arrivals import absorb_concepts
+from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
 from whatfor.beliefs.course import Course, course
 from whatfor.beliefs.deletion import Deletion, deletion
+from whatfor.beliefs.loops import LoopReader
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
 from whatfor.beliefs.row import Row
@@ -22,8 +23,9 @@ from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TERMINATED, LedgerLines, ending_place
-from whatfor.labels import Labels
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.ledger import Ledger
+from whatfor.ledger.faults import find_faults
 from whatfor.limits import check_limit
 
 #: Weights below this are dropped by the indexed walk; each account bounds the effect.
@@ -67,6 +69,7 @@ class Audit(Beliefs):
                 f"values has shape {self.values.shape}; the ledger's tables are {shape}: pass {shape[1:]} or {shape}"
             )
         self._reader = AccountReader(self.ledger, self.tolerance)
+        self._loops = LoopReader(self._reader)
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -76,6 +79,8 @@ class Audit(Beliefs):
         """The expected future by one pass over the ledger; endings by another, without a discount."""
         account, course, error = self.reading(at.index, action)
         ends = self.account(at.index, action, discount=1.0)
+        endings, never, unknown = self._loops.ends(ends, self._cells(at, action))
+        chances = {name: float(x) for name, x in zip(self.ledger.endings, endings, strict=True) if x}
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -83,8 +88,9 @@ class Audit(Beliefs):
             initial=account.initial_share,
             unknown=float(account.initial_weights.sum()),
             now=account.now,
-            endings={name: float(x) for name, x in zip(self.ledger.endings, ends.endings, strict=True) if x},
-            endings_unknown=float(ends.initial_weights.sum()),
+            endings=chances | ({NEVER_ENDS: never} if never else {}),
+            endings_unknown=unknown,
+            faults=self.faults,
             tries=self.tries,
             error=error,
             course=course,
@@ -136,6 +142,20 @@ class Audit(Beliefs):
             raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
         tables = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
         return float(np.abs(tables - self.values).max())
+
+    @cached_property
+    def faults(self) -> tuple[str, ...]:
+        """What seems to be wrong with the recorded ends of episodes, and the line to change; a residual of 0 does not show it.
+
+        >>> from whatfor.ledger import Ledger
+        >>> ledger = Ledger(n_states=3, n_actions=1)
+        >>> for _ in range(20):  # state 2 ends the episode, and is recorded as a next state
+        ...     ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9)
+        ...     ledger.record(1, 0, 1.0, 2, 0, step_size=0.5, discount=0.9)
+        >>> "next_state=None" in Audit(ledger, values=ledger.values()).faults[0]
+        True
+        """
+        return find_faults(self.ledger)
 
     def as_of(self, *, episodes: int | None = None, updates: int | None = None) -> Audit:
         """The audit after the first ``episodes`` or ``updates`` of training.
@@ -199,12 +219,19 @@ class Audit(Beliefs):
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
         """Undiscounted weights of last steps are probabilities; an ending without a name is described by its last step."""
         account, names = self.account(at.index, action, discount=1.0, method="scan"), self.ledger.endings
-        chances = dict(zip(names, account.endings.tolist(), strict=True))
-        if chances[names[ending_place(TERMINATED)]] > 0.0:
-            del chances[names[ending_place(TERMINATED)]]
-            chances |= self._by_last_step(at.index, action, labels)
+        endings, never, unknown = self._loops.ends(account, self._cells(at, action))
+        chances = dict(zip(names, endings.tolist(), strict=True))
+        unnamed = chances.pop(names[ending_place(TERMINATED)])
+        if unnamed > 0.0:
+            share = unnamed / float(account.endings[ending_place(TERMINATED)])
+            chances |= {name: share * x for name, x in self._by_last_step(at.index, action, labels).items()}
+        chances[NEVER_ENDS] = never
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
-        return known, float(account.initial_weights.sum())
+        return known, unknown
+
+    def never_ends(self, state: int, action: int) -> float:
+        """The probability to go on without an end: weight that goes round in a loop."""
+        return self._loops.ends(self.account(state, action, discount=1.0), self._cells(state, action)).never
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Endings without a name, described by the state, action and reward of the last step."""
@@ -249,16 +276,13 @@ class Audit(Beliefs):
         by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
         return np.moveaxis(by_table.sum(axis=0), -1, 0)
 
-    def arrivals(
-        self, state: int, action: int, concepts: Sequence[Concept]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """The probability that each concept is the first to be reached, and of every ending before any is reached.
-
-        The third number is the weight on initial values: unknown. All of them sum to 1.
-        """
+    def arrivals(self, state: int, action: int, concepts: Sequence[Concept]) -> Arrivals:
+        """The probability that each concept is the first to be reached, and of every ending before any is reached."""
         lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings)
-        account = self._reader.scan([self._cells(state, action)], lines, n_endings=n_endings + len(concepts))[0]
-        return account.endings[n_endings:], account.endings[:n_endings], float(account.initial_weights.sum())
+        cells = self._cells(state, action)
+        account = self._reader.scan([cells], lines, n_endings=n_endings + len(concepts))[0]
+        endings, never, unknown = self._loops.ends(account, cells, lines)
+        return Arrivals(endings[n_endings:], endings[:n_endings], never, unknown)
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
         """Several exact accounts by one pass over the ledger."""

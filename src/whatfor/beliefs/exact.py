@@ -14,10 +14,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.checks import number
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
 from whatfor.kernels.tables import Table
-from whatfor.labels import ENDINGS, Labels
-
-#: The name in ``outcomes`` for episodes that never end.
-NEVER_ENDS = "never ends"
+from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 
 
 @runtime_checkable
@@ -183,13 +180,13 @@ class ExactBeliefs(Beliefs):
     @cached_property
     def may_not_end(self) -> NDArray[np.bool_]:
         """(S,) States from which the policy may never end."""
-        return _reaching(self._moving, self._cannot_end) if self._cannot_end.any() else self._cannot_end
+        return reaching(self._moving, self._cannot_end) if self._cannot_end.any() else self._cannot_end
 
     @cached_property
     def _cannot_end(self) -> NDArray[np.bool_]:
         """(S,) States from which the policy cannot end."""
         leaving = 1.0 - np.asarray(self._moving.sum(axis=1)).ravel() > 1e-12
-        return ~_reaching(self._moving, leaving)
+        return ~reaching(self._moving, leaving)
 
     @cached_property
     def _solver(self) -> Any:
@@ -277,7 +274,7 @@ def value_iteration(
     )
 
 
-def _reaching(moving: Any, goal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reaching(moving: Any, goal: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """States from which the goal can be reached, with the goal itself."""
     from scipy import sparse
     from scipy.sparse.csgraph import breadth_first_order

@@ -35,6 +35,11 @@ class Beliefs(ABC):
     #: How far estimates can be trusted, as every row says; None: the rows are not estimates.
     trust: Trust | None = None
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What seems to be wrong with the record that the rows are computed from, as sentences."""
+        return ()
+
     @abstractmethod
     def row(self, at: Situation, action: int) -> Row:
         """What is expected to follow an action in a situation."""

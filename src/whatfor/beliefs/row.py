@@ -22,8 +22,9 @@ class Row:
     initial: float = 0.0  # the part of the value that still comes from initial values
     unknown: float | None = None  # expected visits of pairs that it has not learned about, discounted as learned
     now: float = 1.0  # the weight of the asked step in its own visits: 1 less the weight on its initial value
-    endings: Mapping[str, float] | None = None  # the probability of every ending, without a discount
+    endings: Mapping[str, float] | None = None  # the probability of every ending, and of "never ends"; undiscounted
     endings_unknown: float | None = None  # probability that still rests on initial values
+    faults: tuple[str, ...] = ()  # what seems to be wrong with the record that the row was computed from
     tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated
     error: float | None = None  # the standard error of the value
     course: Course | None = None  # the likeliest course

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,13 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.beliefs.exact import chances_of, check_discount
+from whatfor.beliefs.exact import ExactBeliefs, chances_of, check_discount
 from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
 from whatfor.checks import whole
-from whatfor.kernels.recursion import NOT_ENDED
+from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
+from whatfor.labels import ENDINGS, NEVER_ENDS
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
@@ -28,6 +31,8 @@ from whatfor.worlds.world import Reprice, World, ending_code
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
 MAX_ENVS = 64
+#: Rollouts beyond a time limit end where the discount of a step is below this: in compiled worlds, and where every step is played in Python.
+MIN_DISCOUNT, MIN_DISCOUNT_PLAYED = 1e-6, 1e-3
 #: Rows whose rollouts are cached.
 MAX_CACHED_ROWS = 64
 
@@ -38,7 +43,8 @@ class SimulatedBeliefs(Beliefs):
     ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state,
     (S, A) action probabilities, or the beliefs of an agent that acts on observations. ``enter``: a function
     (env, state, rng) that puts an environment into a state, for environments that whatfor does not know.
-    ``reprice``: a function of pairs and rewards that returns other rewards. The same seed gives the same rollouts.
+    ``max_steps``: a time limit instead of the world's own. ``beyond_limit``: go on beyond the time limit, as far as the
+    discount counts, for an agent that bootstraps through it. The same seed gives the same rollouts.
 
     >>> from whatfor.worlds import chain
     >>> beliefs = SimulatedBeliefs(chain(), policy=[0, 0, 1], discount=1.0, rollouts=10)
@@ -59,7 +65,7 @@ class SimulatedBeliefs(Beliefs):
         seed: int = 0,
         max_steps: int | None = None,
         enter: Enter | None = None,
-        reprice: Reprice | None = None,
+        beyond_limit: bool = False,
     ) -> None:
         whole("rollouts", rollouts, 1)
         check_enter(enter)
@@ -79,16 +85,27 @@ class SimulatedBeliefs(Beliefs):
             self._enter = enter or enter_observation_of(self._env)
         self.shape = (self.labels.n_states, self.labels.n_actions)
         own = time_limit(self._env) if self._world is None else self._world.max_steps
-        self.max_steps = max_steps or own or MAX_EPISODE_STEPS
+        self.limit = max_steps or own  # None: episodes have no time limit
         self.discount = discount
+        self.beyond_limit = beyond_limit
+        self.max_steps = self._longest(self.limit or MAX_EPISODE_STEPS)
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
-        self._reprice = reprice
+        self._reprice: Reprice | None = None
         self._cache = Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
+
+    def repriced(self, reprice: Reprice) -> SimulatedBeliefs:
+        """The same rollouts with other rewards."""
+        other = copy.copy(self)
+        other._reprice = reprice
+        return other
 
     def row(self, at: Situation, action: int) -> Row:
         """The means over the rollouts."""
         returns, visits = self.returns(at, action), self.visits(at, action)
+        going = self.still_going(at, action)
+        never = min(going, self.never_ends(at, action) or 0.0)
+        endings = {name: count / self.n for name, count in self.ending_counts(at, action).items()}
         return Row(
             visits=visits,
             earnings=self.earnings(at, action),
@@ -96,7 +113,8 @@ class SimulatedBeliefs(Beliefs):
             unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             discounted=self.discount < 1.0,
-            endings=dict(self.rollouts(at, action).ending_shares(self.labels)),
+            endings=endings | ({NEVER_ENDS: never} if never else {}),
+            endings_unknown=going - never,
             error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
         )
 
@@ -130,6 +148,45 @@ class SimulatedBeliefs(Beliefs):
         error: NDArray[np.float64] = np.sqrt(np.maximum(spread, 0.0) / (self.n - 1))
         return error
 
+    def ending_counts(self, state: int | Situation, action: int) -> dict[str, int]:
+        """How many rollouts had each ending, the most frequent first; those that were still going are left out."""
+        rollouts = self.rollouts(state, action)
+        counts, going = rollouts.ending_counts(self.labels), int(self._going(rollouts).sum())
+        counts[ENDINGS[0]] = counts.get(ENDINGS[0], 0) - going
+        return {name: count for name, count in counts.items() if count}
+
+    def still_going(self, state: int | Situation, action: int) -> float:
+        """The share of rollouts that were still going when play stopped, not at a time limit."""
+        return float(self._going(self.rollouts(state, action)).mean())
+
+    def _going(self, rollouts: Rollouts) -> NDArray[np.bool_]:
+        """(n,) Whether a rollout was still going when play stopped."""
+        stopped: NDArray[np.bool_] = (rollouts.ending == TIMED_OUT) & (rollouts.lengths >= self.max_steps)
+        return stopped & (self.max_steps != self.limit)
+
+    def unplayed(self, state: int | Situation, action: int) -> float:
+        """The mean discounted weight of what lies beyond truncated rollouts; 0 where a time limit ends episodes."""
+        rollouts = self.rollouts(state, action)
+        cut = rollouts.ending == TIMED_OUT if self.beyond_limit else self._going(rollouts)
+        return float(np.where(cut, np.power(self.discount, rollouts.lengths, dtype=float), 0.0).mean())
+
+    def never_ends(self, state: int | Situation, action: int) -> float | None:
+        """The exact probability that the policy never ends, if rollouts were still going; None: unknown."""
+        if not self.still_going(state, action):
+            return 0.0
+        if self._world is None or self._world.arrays.kind != TABLE:
+            return None
+        exact = ExactBeliefs(self._world, self.policy, discount=self.discount)
+        return exact.outcomes(situation_of(state).index, action).get(NEVER_ENDS, 0.0)
+
+    def _longest(self, limit: int) -> int:
+        """The steps of the longest rollout: up to the limit, or beyond it until the discount leaves nothing to count."""
+        if not self.beyond_limit or self.discount == 1.0:
+            return limit
+        smallest = MIN_DISCOUNT if self._world is not None else MIN_DISCOUNT_PLAYED
+        steps = math.ceil(math.log(smallest) / math.log(max(self.discount, 1e-3)))
+        return max(limit, min(MAX_EPISODE_STEPS, steps))
+
     def rollouts(self, state: int | Situation, action: int) -> Rollouts:
         """The rollouts behind a row, cached."""
         at, action = situation_of(state), self.labels.action(action)
@@ -143,6 +200,7 @@ class SimulatedBeliefs(Beliefs):
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
         )
         limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps}
+        beyond: dict[str, Any] = {"limit": self.limit} if self.max_steps != self.limit else {}
         if self._world is not None:
             if _is_terminal(self._world, state):
                 raise ValueError(
@@ -152,18 +210,24 @@ class SimulatedBeliefs(Beliefs):
         assert self._enter is not None
         if self._agent is not None:
             agent = AgentPlayer(self._agent, generator, self._agent.situation(at), action, self._enter)
-            return agent.roll_out(self._env, **limits)
+            return agent.roll_out(self._env, **limits, **beyond)
         stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
         chances = cumulative(self.policy).reshape(self.shape)
         table = TablePlayer(stepper, chances, (state, action), generator, self._enter)
-        return Rollouts.of(play(table, [self._env], **limits), self.n, self.labels.n_actions)
+        return Rollouts.of(play(table, [self._env], **limits, **beyond), self.n, self.labels.n_actions)
 
     def _visits_by_rollout(self, rollouts: Rollouts) -> Any:
         return self._sum_by_rollout(rollouts, self._discounts(rollouts))
 
     def _earnings_by_rollout(self, rollouts: Rollouts) -> Any:
-        paid = rollouts.reward if self._reprice is None else self._reprice(rollouts.pair, rollouts.reward)
-        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * paid)
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * self._rewards(rollouts))
+
+    def _rewards(self, rollouts: Rollouts) -> NDArray[np.float64]:
+        return rollouts.reward if self._reprice is None else self._reprice(rollouts.pair, rollouts.reward)
+
+    def undiscounted_return(self, rollouts: Rollouts) -> float:
+        """The mean return of rollouts, without a discount."""
+        return float(np.add.reduceat(self._rewards(rollouts), rollouts.first[:-1]).mean())
 
     def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
         return np.power(self.discount, rollouts.step, dtype=np.float64)
@@ -214,11 +278,11 @@ class AgentPlayer:
         ending = ending_code(self.agent.labels, name) if terminated else NOT_ENDED
         return observation, float(reward), ending, bool(truncated)
 
-    def roll_out(self, env: Any, *, rollouts: int, max_steps: int) -> Rollouts:
+    def roll_out(self, env: Any, *, rollouts: int, max_steps: int, limit: int | None = None) -> Rollouts:
         """Play in parallel copies of an environment if it can be created again, else in it alone."""
         envs = copies(env, min(MAX_ENVS, rollouts))
         try:
-            steps = play(self, envs, rollouts=rollouts, max_steps=max_steps)
+            steps = play(self, envs, rollouts=rollouts, max_steps=max_steps, limit=limit)
             return Rollouts.of(steps, rollouts, self.agent.labels.n_actions)
         finally:
             for other in envs[1:]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
-from whatfor.text import count, percent
+from whatfor.text import amount, count, percent
 
 #: Limits of close and of poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
@@ -40,6 +40,7 @@ class Trust(Explanation):
     discount: float
     by_visits: float | None = None  # mean |visits times mean rewards - Q|; None: not checked
     impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
+    excess: float = 0.0  # how far the worst of them is beyond
     source: str = "trained alongside"  # or "evaluated": from rollouts after training
     residual = None  # it is about many values, not about one
 
@@ -111,7 +112,8 @@ class Trust(Explanation):
             visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
         if self.impossible:
             lines.append(
-                f"Q itself is off: {percent(self.impossible)} of its values cannot be reached by the rewards seen in training."
+                f"Q itself is off: {percent(self.impossible)} of its values cannot be reached by the rewards seen in training; "
+                f"they are up to {amount(self.excess)} beyond."
             )
         grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
         return [*lines, f"{grade}: {over}; {visits}."]
@@ -133,6 +135,7 @@ class Trust(Explanation):
             "states",
             "updates",
             "impossible",
+            "excess",
         )
         numbers = {name: getattr(self, name) for name in names}
         more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}

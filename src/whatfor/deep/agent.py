@@ -60,6 +60,15 @@ def check_supported(model: Any) -> None:
         )
 
 
+def check_endings_known(model: DQN, endings: object) -> None:
+    """Reject names of endings where the replay buffer does not keep the last observation of an episode."""
+    if endings and getattr(model.replay_buffer, "optimize_memory_usage", False):
+        raise ValueError(
+            "endings= are conditions on the last observation of an episode, and with optimize_memory_usage=True the replay buffer "
+            "overwrites it with the first one of the next episode: create the DQN without optimize_memory_usage, or leave out endings="
+        )
+
+
 def vec_normalize(model: DQN) -> VecNormalize | None:
     """The wrapper that normalises observations and rewards; None: there is none."""
     return model.get_vec_normalize_env()

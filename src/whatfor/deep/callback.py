@@ -14,6 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.dqn import DQN
 
 from whatfor.deep.agent import (
+    check_endings_known,
     check_supported,
     copy_of,
     make_environment,
@@ -93,6 +94,7 @@ class BeliefCallback(BaseCallback):
 
     def _on_training_start(self) -> None:
         check_supported(self.model)
+        check_endings_known(self._dqn, self.endings)
         if self.belief is not None and self._agent is not self.model:
             raise ValueError(
                 "this callback was trained alongside another agent; create a new BeliefCallback for this one"

@@ -107,6 +107,7 @@ class TrustDocument(Strict, frozen=True):
     discount: Share
     by_visits: Amount | NotFinite | None
     impossible: Share
+    excess: Amount | NotFinite
     source: Source
 
 

@@ -22,6 +22,8 @@ from whatfor.worlds.stepping import TABLE
 
 #: Distances to exact visits are averaged over at most this many states.
 MAX_STATES = 1_000
+#: Values beyond what rewards allow are tolerated up to this share of the bound, or of the range of the values.
+SLACK = 0.05
 #: Rows are computed in chunks of this size: each is as large as a map.
 CHUNK = 256
 
@@ -126,25 +128,32 @@ def measure_trust(
         states=states,
         updates=belief.updates,
         discount=belief.discount,
-        impossible=share_out_of_range(values, rewards, belief.discount),
+        **out_of_range(values, rewards, belief.discount),
         source=belief.source,
     )
 
 
-def share_out_of_range(values: NDArray[np.float64], rewards: NDArray[Any] | None, discount: float) -> float:
-    """The share of values that no sequence of rewards in the range of these can add up to.
+def out_of_range(values: NDArray[np.float64], rewards: NDArray[Any] | None, discount: float) -> dict[str, float]:
+    """The share of values that no sequence of rewards in the range of these can add up to, and how far the worst is beyond.
 
-    >>> share_out_of_range(np.array([-5.0, 3.0]), np.array([-1.0, -1.0]), 0.9)
-    0.5
+    A network is never exact: values count if they are further beyond a bound than a share of it, or of their own range.
+
+    >>> out_of_range(np.array([-5.0, 3.0]), np.array([-1.0, -1.0]), 0.9)
+    {'impossible': 0.5, 'excess': 4.0}
+    >>> out_of_range(np.array([40.0, 50.9]), np.ones(1), 0.98)
+    {'impossible': 0.0, 'excess': 0.0}
     """
     if rewards is None or not len(rewards) or not len(values):
-        return 0.0
+        return {"impossible": 0.0, "excess": 0.0}
     lowest, highest = float(np.min(rewards)), float(np.max(rewards))
     horizon = 1.0 / (1.0 - discount) if discount < 1.0 else np.inf
     low = min(lowest, lowest * horizon if lowest else 0.0)
     high = max(highest, highest * horizon if highest else 0.0)
-    slack = 0.05 * max(abs(lowest), abs(highest))
-    return float(np.mean((values < low - slack) | (values > high + slack)))
+    spread = float(np.ptp(values))
+    slack = [SLACK * max(abs(bound) if np.isfinite(bound) else 0.0, spread) for bound in (low, high)]
+    outside = (values < low - slack[0]) | (values > high + slack[1])
+    excess = np.maximum(low - values, values - high)[outside]
+    return {"impossible": float(np.mean(outside)), "excess": float(excess.max(initial=0.0))}
 
 
 def distance_to_exact(

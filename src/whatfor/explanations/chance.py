@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.phrases import all_unknown
-from whatfor.labels import Labels
+from whatfor.explanations.phrases import all_unknown, without_end
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import amount, count, percent
@@ -45,6 +45,7 @@ class Chance(Explanation):
     tries: int
     unaccounted: float  # |probability + otherwise + unknown - 1|
     discounted: bool = True  # whether any discount is below 1
+    notes: tuple[str, ...] = ()  # loops, and what seems to be wrong with the ledger
     residual: None = None  # no value is explained
 
     @classmethod
@@ -53,10 +54,10 @@ class Chance(Explanation):
     ) -> Chance:
         """Compute it from the ledger: the undiscounted weight that arrives at the event is its chance."""
         first = [] if before is None else [(event & before, "both at once"), (before, before.name)]
-        arrived, ended, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
+        arrived, ended, never, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
         otherwise: dict[str, float] = {}
-        names = [*(name for _, name in first), *audit.ledger.endings]
-        for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist()], strict=True):
+        names = [*(name for _, name in first), *audit.ledger.endings, NEVER_ENDS]
+        for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist(), never], strict=True):
             if chance > 0.0:
                 otherwise[name] = otherwise.get(name, 0.0) + chance
         row = audit.account(state, action, method="scan")
@@ -76,6 +77,7 @@ class Chance(Explanation):
             tries=row.tries,
             unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
             discounted=audit.discounted,
+            notes=(*without_end(never), *audit.faults),
         )
 
     def sentences(self) -> list[str]:
@@ -86,9 +88,8 @@ class Chance(Explanation):
             return [f"In {here!r}, {doing!r} was never tried: whether {event} follows is unknown."]
         tried = f"tried {count(self.tries, 'time')}"
         if all_unknown(max(self.probability, *self.otherwise.values(), 0.0), self.unknown):
-            return [
-                f"In {here!r}, whether {event} follows {doing!r} is unknown ({tried}): it still rests on initial values."
-            ]
+            unknown = f"In {here!r}, whether {event} follows {doing!r} is unknown ({tried}): it still rests on initial values."
+            return [unknown, *self.notes]
         lines = [
             f"In {here!r}, after {doing!r}, it expects {event} with a probability of {percent(self.probability)} ({tried})."
         ]
@@ -103,7 +104,7 @@ class Chance(Explanation):
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
             others.append(f"  {percent(self.unknown):>7}  unknown: still resting on initial values")
-        return [*lines, "Otherwise:", *others] if others else lines
+        return [*lines, *(["Otherwise:", *others] if others else []), *self.notes]
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -157,6 +158,13 @@ def ask(run: Run, state: State, action: Action | None = None, *, event: Any, bef
     first, second = (None if what is None else run.labels.where(what, endings=endings) for what in (event, before))
     if first is None:
         raise ValueError('chance needs an event, e.g. event="row 1"')
+    for concept in (first, second):
+        if concept is not None and concept.endings and not {*concept.endings} & {*endings}:
+            recorded = ", ".join(map(repr, endings))
+            raise ValueError(
+                f"{concept.name!r} is not recorded as an ending; recorded are {recorded}. Name one of these, or say how it is recognised: "
+                f"Ending({concept.name!r}, action=..., reward=..., state=...)"
+            )
     if second is not None and second.same_as(first):
         raise ValueError(f"{first.name!r} cannot come before itself; pass another event as before=")
     at, chosen = run.resolve(state, action)

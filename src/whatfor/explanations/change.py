@@ -60,7 +60,7 @@ class Change(Difference):
             if not self.learned:
                 before = after = "playing its policy leads it"
             lines += [f"{capital(then)}, {before} {texts[0]}.", f"{capital(now)}, {after} {texts[1]}."]
-        lines.append(self._values(now, then))
+        lines += [self._values(now, then), *self.after.without_end()]
         if self.different:
             for lead, numbers in (
                 (f"{capital(now)}, {'it expects' if self.learned else 'there are'} more visits of", self.gained),

@@ -155,6 +155,7 @@ class Comparison(Explanation):
         what = f"what {'it expects' if self.learned else 'these beliefs say'} of {doing!r}"
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
+        lines += [*self.believed.without_end(), *self.simulated.without_end()]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
         actual = "simulated" if self.exact is None else "true"

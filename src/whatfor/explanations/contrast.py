@@ -72,6 +72,7 @@ class Contrast(Difference):
                 if self.gap == 0.0 or self.one.trust is None
                 else f"{amount(self.one.value)} and {amount(self.other.value)}"
             )
+            equal += ", discounted as learned" if self.one.discounted else ""
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
             lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
         else:
@@ -149,7 +150,7 @@ class Contrast(Difference):
     def _worse_action(self, better: Intention, worse: Intention) -> list[str]:
         """The value and the expectation of the worse action, and how certain the comparison is."""
         why, instead = better.expectation(), worse.expectation()
-        value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower"
+        value = f"The estimated return of {self.labels.actions[worse.action]!r} is {amount(abs(self.gap))} lower{better.note}"
         lines = [value + (f": then it expects {instead.text}." if instead.text and instead.text != why.text else ".")]
         if self.unsettled:
             lines.append(f"This difference is {not_significant(self.gap, self.noise)}.")
@@ -177,11 +178,11 @@ class Contrast(Difference):
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Whether an action does not move it, leads back, or leads in circles."""
-        name, back, course = self.labels.actions[which.action], self.back_after(which), which.course
+        name, back = self.labels.actions[which.action], self.back_after(which)
+        if which.without_end():
+            return [f"After {name!r}, it expects to go on without an end."]
         if back == 1:
             return [f"After {name!r}, it expects to stay where it is."]
-        if course is not None and course.comes_back_to is not None and course.ending_chance >= LIKELY:
-            return [f"After {name!r}, it expects to go in circles."]
         if back is not None:
             return [f"After {name!r}, it expects to be back here in {back} steps."]
         return []

@@ -20,8 +20,9 @@ from whatfor.explanations.phrases import (
     expectation_clause,
     experience,
     signed_lines,
+    without_end,
 )
-from whatfor.labels import Labels
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -52,8 +53,9 @@ class Intention(Explanation):
     unknown: float | None = None  # expected visits to pairs it has not learned about, discounted as learned
     now: float = 1.0  # visits of this very step: 1 minus the weight on the initial value
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
-    chances: dict[str, float] | None = None  # of every ending, undiscounted; None: unknown to this source
+    chances: dict[str, float] | None = None  # of every ending and of "never ends", undiscounted; None: unknown
     endings_unknown: float = 0.0  # probability that still rests on initial values
+    faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
@@ -89,6 +91,7 @@ class Intention(Explanation):
             tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
+            faults=row.faults,
             course=row.course,
             discounted=row.discounted,
             error=row.error,
@@ -168,10 +171,15 @@ class Intention(Explanation):
             expects = f"it expects {why.text}" if why.text else "no single future is likely"
             lines = [f"In {here!r}, if it {doing}, {expects}."]
         lines.append(self._compared())
+        lines += [] if "without an end" in why.text else self.without_end()
         lines += experience(self.tries, 1.0 - self.now, self.unknown or 0.0)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
-        return lines + self._earnings_lines()
+        return [*lines, *self._earnings_lines(), *self.faults]
+
+    def without_end(self) -> list[str]:
+        """A sentence if the episode goes on without an end by what it has learned; empty if not."""
+        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0))
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
@@ -189,7 +197,7 @@ class Intention(Explanation):
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""
         earned = signed_lines(self._largest_earnings())
-        lines = [f"It expects these rewards{self._note}:", *earned] if earned else ["It expects no rewards."]
+        lines = [f"It expects these rewards{self.note}:", *earned] if earned else ["It expects no rewards."]
         total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
         text = self._sum_text(total, scale, estimated=self.trust is not None)
         if self.dropped:
@@ -197,7 +205,7 @@ class Intention(Explanation):
         return [*lines, f"{text}."]
 
     @property
-    def _note(self) -> str:
+    def note(self) -> str:
         """The note beside a discounted number."""
         return " (discounted as learned)" if self.discounted else ""
 
@@ -232,7 +240,7 @@ class Intention(Explanation):
 
     def _compared(self) -> str:
         """The value, compared with that of the best other action."""
-        own, rival = f"Its estimated return is {amount(self.value)}{self._note}", self.rival
+        own, rival = f"Its estimated return is {amount(self.value)}{self.note}", self.rival
         if rival is None:
             return own + "."
         gap = self.value - float(self.values[rival])

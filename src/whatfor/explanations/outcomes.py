@@ -10,8 +10,8 @@ from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import all_unknown
-from whatfor.labels import Labels
+from whatfor.explanations.phrases import MIN_CERTAIN, all_unknown, without_end
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
 from whatfor.text import count, percent
@@ -30,13 +30,14 @@ class Outcomes(Explanation):
     labels: Labels
     state: int
     action: int
-    chances: dict[str, float]  # by name, the likeliest first; an unnamed ending is described by its last step
-    unknown: float  # probability that still rests on initial values
+    chances: dict[str, float]  # by name, the likeliest first, with "never ends"; an unnamed one by its last step
+    unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|
     residual: float | None = None  # of a network's intention
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
-    learned: bool = True  # False: what playing its policy leads to, not what it learned
+    faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
+    learned: bool = True  # False: what playing its policy leads to
 
     @classmethod
     def of(
@@ -47,8 +48,8 @@ class Outcomes(Explanation):
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         residual = None if estimate is None else estimate.residual
-        quality = residual, beliefs.trust, beliefs.learned
-        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, *quality)
+        more: dict[str, Any] = {"trust": beliefs.trust, "faults": beliefs.faults, "learned": beliefs.learned}
+        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, **more)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
@@ -60,16 +61,35 @@ class Outcomes(Explanation):
             if self.trust is None
             else "not learned yet; knowledge of endings moves back one step with every sync of the target network"
         )
+        if not self.learned:
+            return self._played(here, doing)
         if all_unknown(max(self.chances.values(), default=0.0), self.unknown):
             why = rest if self.trust is not None else "it still rests on initial values"
             lines = [f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {why}."]
-            return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
-        ends = "it expects the episode to end" if self.learned else "playing its policy ends the episode"
-        lines = [f"In {here!r}, after {doing!r}, {ends} like this{self._experience()}:"]
+            return [*lines, *self._notes()]
+        if self.chances.get(NEVER_ENDS, 0.0) >= MIN_CERTAIN:
+            return [
+                f"In {here!r}, after {doing!r}, it expects the episode to go on without an end{self._experience()}.",
+                *self.faults,
+            ]
+        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
         lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
             lines.append(f"  {percent(self.unknown):>7}  unknown: {rest}")
-        return lines if self.trust is None else [*lines, *self.trust.about(self.residual)]
+        return [*lines, *self._notes()]
+
+    def _played(self, here: str, doing: str) -> list[str]:
+        """How its policy ends, by a source that did not learn with it."""
+        lines = [f"In {here!r}, playing its policy after {doing!r} ends like this:"]
+        lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
+        if self.unknown >= MIN_SHOWN:
+            lines.append(f"  {percent(self.unknown):>7}  still going when play stopped")
+        return lines
+
+    def _notes(self) -> list[str]:
+        """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
+        loops = without_end(self.chances.get(NEVER_ENDS, 0.0))
+        return [*loops, *self.faults, *([] if self.trust is None else self.trust.about(self.residual))]
 
     def _experience(self) -> str:
         """The number of updates, in brackets."""

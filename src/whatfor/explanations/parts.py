@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.explanation import ROUNDING, Explanation
-from whatfor.explanations.phrases import signed_lines
+from whatfor.explanations.phrases import signed_lines, without_end
 from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
@@ -51,6 +51,8 @@ class Parts(Explanation):
     scale: float  # the sum of |weight * reward|
     tries: int
     residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
+    discounted: bool = True  # whether any discount is below 1
+    never: float = 0.0  # the probability to go on without an end
 
     @classmethod
     def of(
@@ -88,8 +90,20 @@ class Parts(Explanation):
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
         rest = float(weights @ (rewards - covered))
         residual = abs(sum(totals.values()) + rest + row.initial_share - value) if own else None
+        more: dict[str, Any] = {"discounted": audit.discounted, "never": audit.never_ends(state, action)}
         return cls(
-            labels, state, action, value, earnings, totals, rest, row.initial_share, row.scale, row.tries, residual
+            labels,
+            state,
+            action,
+            value,
+            earnings,
+            totals,
+            rest,
+            row.initial_share,
+            row.scale,
+            row.tries,
+            residual,
+            **more,
         )
 
     def sentences(self) -> list[str]:
@@ -97,7 +111,8 @@ class Parts(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
-        lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r} consists of:"]
+        note = " (discounted as learned)" if self.discounted else ""
+        lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r}{note} consists of:"]
         totals = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
         rows = [(total, name) for name, total in totals if abs(total) > ROUNDING * max(1.0, self.scale)]
         if abs(self.rest) > ROUNDING * max(1.0, self.scale):
@@ -105,7 +120,7 @@ class Parts(Explanation):
         if self.initial_share:
             rows.append((self.initial_share, "remaining from initial values"))
         total = sum(self.totals.values()) + self.rest + self.initial_share
-        return [*lines, *signed_lines(rows), f"{self._sum_text(amount(total), self.scale)}."]
+        return [*lines, *signed_lines(rows), f"{self._sum_text(amount(total), self.scale)}.", *without_end(self.never)]
 
     @property
     def magnitude(self) -> float:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from whatfor.beliefs.course import Course
 from whatfor.explanation import MIN_SHOWN
-from whatfor.labels import Labels
+from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.text import amount, count, percent
 
 #: A course that is at least this likely counts as expected.
 LIKELY = 0.8
+#: A probability from which on it is not stated.
+MIN_CERTAIN = 0.99
 #: With at least this probability unknown, a chance near 0 is called unknown.
 MIN_ALL_UNKNOWN = 0.995
 #: A smaller share is not stated in a sentence.
@@ -35,9 +37,10 @@ def expectation(
     if course is None:
         return _endings(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
-        pair = course.pairs[course.comes_back_to]
-        again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
-        return Expectation(f"to come back {again} after {count(len(course.pairs), 'step')}, again and again")
+        back = _back(labels, course)
+        if chances.get(NEVER_ENDS, 0.0) >= LIKELY:
+            return Expectation(f"{back}, again and again, without an end")
+        return _endings(labels, chances, unknown, course.pairs[-1][0]) if chances else Expectation(back)
     if course.ending_chance >= LIKELY:
         milestones = _milestones(labels, course)
         if milestones:
@@ -46,6 +49,27 @@ def expectation(
             )
             return Expectation(_in_order(milestones, course), good or course.ending is None)
     return _endings(labels, chances, unknown, course.pairs[-1][0])
+
+
+def _back(labels: Labels, course: Course) -> str:
+    """Where a course comes back to: "to come back here after 2 steps"."""
+    if all(state == course.pairs[0][0] for state, _ in course.pairs):
+        return "to stay here"
+    pair = course.pairs[course.comes_back_to or 0]
+    again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
+    return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"
+
+
+def without_end(never: float) -> list[str]:
+    """A sentence if what it learned leads on without an end.
+
+    >>> without_end(0.5), without_end(1.0)
+    ([], ['By what it has learned, the episode goes on without an end.'])
+    """
+    if never >= LIKELY:
+        chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
+        return [f"By what it has learned, the episode goes on without an end{chance}."]
+    return []
 
 
 def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
@@ -144,7 +168,7 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
         before = step
-    sure = "" if course.ending_chance >= 0.99 else f", with a chance of {percent(course.ending_chance)}"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f", with a chance of {percent(course.ending_chance)}"
     return _join(parts, "and") + sure
 
 

@@ -13,15 +13,14 @@ from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
 from whatfor.explanation import Explanation
-from whatfor.explanations.phrases import counted
+from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, counted
 from whatfor.history import Evaluation
-from whatfor.kernels.recursion import TIMED_OUT
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import amount, percent
+from whatfor.text import amount, count, percent
 from whatfor.worlds.adapter import Enter
 
 if TYPE_CHECKING:
@@ -46,11 +45,20 @@ class Simulation(Explanation):
     value: float  # the mean return, discounted as the agent learned
     interval: Interval  # 95 % interval for it (Student's t)
     value_error: float  # its standard error
-    chances: dict[str, float]  # how the rollouts ended, the most frequent first; "timed out" where one was truncated
+    chances: dict[
+        str, float
+    ]  # how the rollouts ended, the most frequent first; "timed out": at a time limit that ends episodes
     counts: dict[str, int]  # the rollouts with each ending
     length: float  # steps, on average
-    beyond: float  # the mean discounted weight of what lies beyond truncated rollouts
+    beyond: float  # the mean discounted weight of what was not played
     discount: float
+    limit: int | None  # the time limit of an episode; None: there is none
+    max_steps: int  # the steps of the longest rollout: beyond the limit if the agent looks beyond it
+    within: dict[str, int]  # the rollouts with each ending within the limit
+    within_length: float  # steps within the limit, on average
+    undiscounted: float  # the mean return within the limit, without a discount
+    still_going: float  # the share of rollouts that were still going when play stopped
+    never: float | None  # the exact probability that its policy never ends; None: unknown
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -60,7 +68,8 @@ class Simulation(Explanation):
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
-        counts = rollouts.ending_counts(labels)
+        counts = beliefs.ending_counts(at, action)
+        within = rollouts if beliefs.limit is None else rollouts.within(beliefs.limit)
         return cls(
             labels=labels,
             state=at.index,
@@ -72,37 +81,83 @@ class Simulation(Explanation):
             value=played.mean,
             interval=(played.low, played.high),
             value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
-            chances={name: count / len(rollouts) for name, count in counts.items()},
+            chances={name: times / len(rollouts) for name, times in counts.items()},
             counts=counts,
             length=float(rollouts.lengths.mean()),
-            beyond=float(
-                np.where(
-                    rollouts.ending == TIMED_OUT, np.power(beliefs.discount, rollouts.lengths, dtype=float), 0.0
-                ).mean()
-            ),
+            beyond=beliefs.unplayed(at, action),
             discount=beliefs.discount,
+            limit=beliefs.limit,
+            max_steps=beliefs.max_steps,
+            within=counts if within is rollouts else within.ending_counts(labels),
+            within_length=float(within.lengths.mean()),
+            undiscounted=beliefs.undiscounted_return(within),
+            still_going=beliefs.still_going(at, action),
+            never=beliefs.never_ends(at, action),
         )
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """95 % intervals for the chances of the endings (Clopper and Pearson); computed when asked for, since they take milliseconds."""
-        return {name: _interval(count, self.rollouts) for name, count in self.counts.items()}
+        return {name: _interval(times, self.rollouts) for name, times in self.counts.items()}
+
+    @property
+    def played_on(self) -> bool:
+        """Whether a rollout went on beyond the time limit."""
+        return self.length > self.within_length
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        low, high = self.interval
-        notes = [] if self.discount == 1.0 else ["discounted"]
-        notes += [f"95 % interval {amount(low)} to {amount(high)}" if high > low else "identical in all rollouts"]
         lines = [
             f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
-            f"Playing its policy gives a return of {amount(self.value)} ({', '.join(notes)}), in {counted(f'{self.length:.3g}', 'step')} on average.",
-            "How the episodes ended:",
+            f"Playing its policy gives a return of {self._returns()}, in {counted(f'{self.length:.4g}', 'step')} on average."
         ]
-        for name, chance in self.chances.items():
-            low, high = self.intervals[name]
-            lines.append(f"  {percent(chance):>7}  {name} (95 % interval {percent(low)} to {percent(high)})")
+        if self.played_on:
+            lines += [
+                f"Within the time limit of {count(self.limit or 0, 'step')}, the return is {amount(self.undiscounted)} without a discount, "
+                f"in {counted(f'{self.within_length:.4g}', 'step')} on average. How the episodes ended within it:",
+                *self._endings(self.within),
+                f"Its values look beyond that limit, so the policy was played on, for up to {count(self.max_steps, 'step')}:",
+            ]
+        else:
+            lines.append("How the episodes ended:")
+        lines += self._endings(self.counts)
+        if self.beyond >= MIN_STATED_SHARE:
+            lines.append(
+                f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."
+            )
+        return [*lines, *(self.without_end() if self.never else [])]
+
+    def _returns(self) -> str:
+        """The mean return, discounted and not."""
+        low, high = self.interval
+        spread = f"95 % interval {amount(low)} to {amount(high)}" if high > low else "identical in all rollouts"
+        if self.discount == 1.0:
+            return f"{amount(self.value)} (undiscounted, {spread})"
+        discounted = f"{amount(self.value)} (discounted, {spread})"
+        return discounted if self.played_on else f"{discounted}, {amount(self.undiscounted)} without a discount"
+
+    def _endings(self, counts: dict[str, int]) -> list[str]:
+        """A line for each ending, and for what was still going."""
+        lines = []
+        for name, times in counts.items():
+            low, high = _interval(times, self.rollouts)
+            lines.append(
+                f"  {percent(times / self.rollouts):>7}  {name} (95 % interval {percent(low)} to {percent(high)})"
+            )
+        if counts is self.counts and self.still_going:
+            lines.append(f"  {percent(self.still_going):>7}  still going after {count(self.max_steps, 'step')}")
         return lines
+
+    def without_end(self) -> list[str]:
+        """A sentence if playing the policy goes on without an end; empty if not."""
+        if (self.never or 0.0) >= LIKELY:
+            return ["Playing its policy goes on without an end, by the transitions of this world."]
+        if self.still_going >= LIKELY:
+            return [
+                f"Playing its policy goes on: {percent(self.still_going)} still going after {count(self.max_steps, 'step')}."
+            ]
+        return []
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -116,6 +171,12 @@ class Simulation(Explanation):
             "chances": self.chances,
             "intervals": {name: list(interval) for name, interval in self.intervals.items()},
             "length": self.length,
+            "limit": self.limit,
+            "within": self.within,
+            "within_length": self.within_length,
+            "undiscounted": self.undiscounted,
+            "still_going": self.still_going,
+            "never": self.never,
             "visits": self._map(self.visits),
             "visits_error": self._map(self.visits_error),
             "earnings": self._map(self.earnings),
@@ -123,10 +184,10 @@ class Simulation(Explanation):
         }
 
 
-def _interval(count: int, of: int) -> Interval:
+def _interval(times: int, of: int) -> Interval:
     from scipy.stats import binomtest  # takes half a second to import
 
-    interval = binomtest(count, of).proportion_ci(CONFIDENCE)
+    interval = binomtest(times, of).proportion_ci(CONFIDENCE)
     return float(interval.low), float(interval.high)
 
 
@@ -136,7 +197,7 @@ def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
         Map(
             why.labels,
             why.visits,
-            title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}",
+            title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}{' (discounted)' if why.discount < 1.0 else ''}",
             caption=why.labels.words(why.state),
             quantity="mean visits",
             state=why.state,

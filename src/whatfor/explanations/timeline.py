@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.explanation import Explanation
+from whatfor.explanations.phrases import without_end
 from whatfor.labels import Labels
 from whatfor.layouts.map import rows_of
 from whatfor.layouts.shapes import Grid, Series
@@ -37,6 +38,8 @@ class Timeline(Explanation):
     unaccounted: float  # the largest difference between that sum and the visits
     discount: float | None = None  # of the visits; None: as learned
     discounted: bool = True  # whether that discount is below 1
+    never: float = 0.0  # the probability to go on without an end
+    faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -52,7 +55,8 @@ class Timeline(Explanation):
         whole = audit.account(state, action, discount=discount, method="scan").visits
         unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
         discounted = audit.discounted if discount is None else discount < 1.0
-        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount, discounted)
+        ends: dict[str, Any] = {"never": audit.never_ends(state, action), "faults": audit.faults}
+        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount, discounted, **ends)
 
     def sentences(self) -> list[str]:
         """The answer in words: what is most expected at each step."""
@@ -68,7 +72,7 @@ class Timeline(Explanation):
         beyond = float(self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
-        return lines
+        return [*lines, *without_end(self.never), *self.faults]
 
     def _adjective(self) -> str:
         return "discounted " if self.discounted else ""
@@ -85,6 +89,7 @@ class Timeline(Explanation):
             "action": self.action,
             "steps": [self._map(expected) for expected in self.visits],
             "remainder": self._map(self.remainder),
+            "never": self.never,
             "unaccounted": self.unaccounted,
             "sentences": self.sentences(),
         }

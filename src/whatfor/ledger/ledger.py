@@ -7,6 +7,7 @@ update has an ending.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -98,6 +99,14 @@ class Ledger(Columns):
     def end_episodes(self, first: int, lengths: NDArray[np.int64], final_states: NDArray[np.int64]) -> None:
         """Record the final states of episodes (-1: unknown); ``first``: the update, or experience under replay, they began with."""
         self._own_store().add_episodes(lengths, final_states, first, self.order == "backwards")
+
+    def with_sources(self, source: NDArray[np.int32], endings: Sequence[str]) -> Ledger:
+        """The same updates with other sources and names of endings; this ledger does not change."""
+        other = self._prefix(len(self))
+        other._store = self._store.copy(0, len(self), self.breaks)
+        other._store.source, other.endings = source, list(endings)
+        other._length = other._n_breaks = other._known_starts = None
+        return other
 
     def writable(self) -> Store:
         """The columns, for a loop that writes into them."""

@@ -43,8 +43,13 @@ class Player(Protocol):
         """Next observation, reward, the code of the ending (NOT_ENDED: none), and whether it was truncated."""
 
 
-def play(player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int) -> Iterator[PlayedStep]:
-    """Play rollouts in several environments in parallel, so that a network evaluates them as one batch."""
+def play(
+    player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int, limit: int | None = None
+) -> Iterator[PlayedStep]:
+    """Play rollouts in several environments in parallel, so that a network evaluates them as one batch.
+
+    ``limit``: the time limit of the environments; a rollout goes on beyond it, up to ``max_steps``.
+    """
     begun, played = min(len(envs), rollouts), 0
     running: list[tuple[int, Any, Any, int | None, int]] = [
         (n, env, *player.begin(env), 0) for n, env in zip(range(begun), envs, strict=False)
@@ -58,7 +63,8 @@ def play(player: Player, envs: Sequence[Any], *, rollouts: int, max_steps: int) 
         for (n, env, observation, first, length), state in zip(running, states, strict=True):
             action = int(next(chosen)) if first is None else first
             following, reward, ending, truncated = player.step(env, action)
-            if ending == NOT_ENDED and (truncated or length + 1 >= max_steps):
+            cut = truncated and (limit is None or length + 1 < limit)
+            if ending == NOT_ENDED and (cut or length + 1 >= max_steps):
                 ending = TIMED_OUT
             yield PlayedStep(n, observation, int(state), action, reward, following, ending)
             if ending == NOT_ENDED:

@@ -69,6 +69,20 @@ class Rollouts:
         """(steps,) The index of each step in its rollout."""
         return np.arange(len(self.pair)) - np.repeat(self.first[:-1], self.lengths)
 
+    def within(self, limit: int) -> Rollouts:
+        """The first ``limit`` steps of each rollout; a longer one is truncated there."""
+        if self.lengths.max(initial=0) <= limit:
+            return self
+        kept, lengths = self.step < limit, np.minimum(self.lengths, limit)
+        ending = np.where(self.lengths > limit, TIMED_OUT, self.ending).astype(np.int32)
+        return Rollouts(self.pair[kept], self.reward[kept], np.concatenate([[0], np.cumsum(lengths)]), ending)
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """(n,) The sum of the rewards of each rollout, without a discount."""
+        sums: NDArray[np.float64] = np.add.reduceat(self.reward, self.first[:-1])
+        return sums
+
     def ending_counts(self, labels: Labels) -> dict[str, int]:
         """How many rollouts had each ending, the most frequent first; an unnamed ending is described by its last step."""
         names, last = [*ENDINGS, *labels.ending_names], self.first[1:] - 1
@@ -79,10 +93,6 @@ class Rollouts:
             name = labels.last_step(state, action, float(reward)) if unnamed else names[ending_place(int(code))]
             counts[name] = counts.get(name, 0) + 1
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-    def ending_shares(self, labels: Labels) -> dict[str, float]:
-        """The share of rollouts that had each ending."""
-        return {name: count / len(self) for name, count in self.ending_counts(labels).items()}
 
 
 @compiled

@@ -114,8 +114,9 @@ class EnvStepper:
                 flag("the environment's terminated", terminated),
                 flag("the environment's truncated", truncated),
             )
-        ending = ending_code(self.labels, self.labels.ending(action, reward)) if terminated else NOT_ENDED
-        return self.index(observation), reward, ending, truncated
+        state = self.index(observation)
+        ending = ending_code(self.labels, self.labels.ending(action, reward, state)) if terminated else NOT_ENDED
+        return state, reward, ending, truncated
 
     def state(self) -> dict[str, Any]:
         """The complete state of the world between episodes."""

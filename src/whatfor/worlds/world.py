@@ -141,14 +141,37 @@ def table_world(
     if started.shape != (labels.n_states,) or (started < 0).any() or not np.isclose(started.sum(), 1.0):
         raise ValueError(f"start must have {labels.n_states} probabilities that sum to 1")
     ending = np.where(terminated, TERMINATED, NOT_ENDED).astype(np.int32)
-    if labels.endings:
-        pairs = np.repeat(np.arange(n_pairs), counts)
-        for where in np.flatnonzero(terminated).tolist():
-            name = labels.ending(int(pairs[where] % labels.n_actions), float(reward[where]))
-            ending[where] = ending_code(labels, name)
     summed = np.cumsum(started)
     table = Table(first.astype(np.int64), chance, next_state, reward, ending, summed, guide_to(summed))
-    return World(labels, Arrays(TABLE, table, NO_CART), **more)
+    return World(labels, Arrays(TABLE, _name_endings(table, labels), NO_CART), **more)
+
+
+def with_endings(world: World, labels: Labels) -> World:
+    """The world with the endings of other labels, derived from their conditions; itself if they are its own.
+
+    >>> from whatfor.axes import Axis, Ending
+    >>> from whatfor.worlds import chain
+    >>> labels = Labels((Axis("state", 3),), ("up", "down"), endings=(Ending("won", reward=2.0),))
+    >>> with_endings(chain(), labels).labels.ending_names
+    ('won',)
+    """
+    if labels.endings == world.labels.endings or world.arrays.kind != TABLE:
+        return world
+    named = replace(world.labels, endings=labels.endings)
+    return replace(world, labels=named, arrays=world.arrays._replace(table=_name_endings(world.table, named)))
+
+
+def _name_endings(table: Table, labels: Labels) -> Table:
+    """The table with the codes of its endings as the conditions of these labels give them."""
+    terminated = np.flatnonzero(table.ending <= TERMINATED)
+    ending = table.ending.copy()
+    ending[terminated] = TERMINATED
+    if labels.endings:
+        pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
+        for where in terminated.tolist():
+            action, to = int(pairs[where] % labels.n_actions), int(table.next_state[where])
+            ending[where] = ending_code(labels, labels.ending(action, float(table.reward[where]), to))
+    return table._replace(ending=ending)
 
 
 def _summed_by_pair(probability: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -59,7 +59,10 @@ class Partition:
         for name, condition in self.endings.items():
             if evaluate_condition(name, condition, observation):
                 return name
-        return self.labels.ending(action, reward)
+        final_state = (
+            int(self.index(observation[None])[0]) if any(e.state is not None for e in self.labels.endings) else None
+        )
+        return self.labels.ending(action, reward, final_state)
 
     def ending_index(self, observation: NDArray[Any], action: int, reward: float) -> int:
         """The index of an episode's ending in ``ending_names``."""

@@ -1,0 +1,122 @@
+"""Loops: the probability that what an agent learned leads on without an end.
+
+Without a discount, the weight of a loop goes round in the ledger until it arrives at initial values, or at an end from long
+ago, as if the agent knew nothing about the loop. The latest updates tell the difference: read as a chain of state-action
+pairs, they never leave it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.account import Account, AccountReader
+from whatfor.beliefs.exact import reaching
+from whatfor.kernels.backwards import scan
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines
+
+#: A step that is less probable than this does not lead out of a loop.
+MIN_STEP = 1e-5
+#: A pair is known if less than this of its weight is on its own initial value.
+MAX_INITIAL_WEIGHT = 0.05
+#: The probability to get into a loop is summed up over at most this many steps.
+MAX_STEPS = 1_000
+#: Shorter futures without unknown probability are not searched for loops.
+MIN_LONG_FUTURE, MIN_UNKNOWN = 5.0, 5e-4
+#: With more weight than this on initial values, as far as the discount looks, it is not known whether a future ends.
+MAX_UNKNOWN = 0.5
+#: A future without a discount, or with a larger one, is looked at with this one.
+MAX_DISCOUNT = 0.99
+
+
+class Ends(NamedTuple):
+    """How a future ends: the probabilities sum to 1."""
+
+    endings: NDArray[np.float64]  # (endings,) of each, in the order of an account
+    never: float  # to go on without an end
+    unknown: float  # of what rests on initial values
+
+
+class LoopReader:
+    """Finds what goes on without an end in the accounts of a ledger."""
+
+    def __init__(self, reader: AccountReader) -> None:
+        self.reader = reader
+
+    def ends(self, undiscounted: Account, cells: NDArray[np.int64], lines: LedgerLines | None = None) -> Ends:
+        """How the future of an undiscounted account ends; ``cells``: of the asked pair, one in each table.
+
+        What arrives anywhere as near as the discount looks is no loop. ``lines``: where the account was computed from
+        other lines than the ledger's.
+        """
+        endings, unknown = undiscounted.endings, float(undiscounted.initial_weights.sum())
+        if unknown < MIN_UNKNOWN and undiscounted.visits.sum() < MIN_LONG_FUTURE:
+            return Ends(endings, 0.0, unknown)
+        ledger = self.reader.ledger
+        endless = self._endless if lines is None else endless_from(lines, ledger.n_cells)
+        never = float(endless[cells].mean())
+        if never == 0.0:
+            return Ends(endings, 0.0, unknown)
+        looks_ahead = np.minimum(ledger.lines.discount, MAX_DISCOUNT)
+        read = (ledger.lines if lines is None else lines)._replace(discount=looks_ahead)
+        near = self.reader.scan([cells], read, n_endings=len(endings))[0]
+        started = float(near.initial_weights.sum())
+        if started > MAX_UNKNOWN:
+            return Ends(endings, 0.0, unknown)
+        never = max(0.0, min(never, 1.0 - started - float(near.endings.sum())))
+        rest = max(0.0, never - unknown)  # the weight that went round and arrived at an end from long ago
+        return Ends(endings * (1.0 - rest / max(1.0 - unknown, rest, 1e-300)), never, max(0.0, unknown - never))
+
+    @cached_property
+    def _endless(self) -> NDArray[np.float64]:
+        """(cells,) ``endless_from`` of the ledger itself."""
+        return endless_from(self.reader.ledger.lines, self.reader.ledger.n_cells)
+
+
+def endless_from(lines: LedgerLines, n_cells: int) -> NDArray[np.float64]:
+    """(cells,) The probability to go on without an end from each cell, by the latest updates of all cells.
+
+    A cell with much weight on its own initial value is a way out: where it leads is unknown.
+
+    >>> one = np.zeros(20, np.int32)  # 20 updates of cell 0, each bootstrapped from itself
+    >>> endless_from(LedgerLines(one, one, np.zeros(20), np.full(1, 0.5), np.ones(1), np.zeros(1)), 1).tolist()
+    [1.0]
+    """
+    if len(lines.cell) == 0:
+        return np.zeros(n_cells)
+    chain = _latest_chain(lines, n_cells)
+    leaves = 1.0 - np.asarray(chain.sum(axis=1)).ravel() > MIN_STEP  # by an ending, or to an initial value
+    steps = chain.copy()
+    steps.data[steps.data < MIN_STEP] = 0.0
+    steps.eliminate_zeros()
+    endless = (~reaching(steps, leaves)).astype(np.float64)
+    closed = endless > 0.0
+    for _ in range(MAX_STEPS if closed.any() else 0):
+        before, endless = endless, chain @ endless
+        endless[closed] = 1.0
+        if np.abs(endless - before).max() < MIN_STEP:
+            break
+    return endless
+
+
+def _latest_chain(lines: LedgerLines, n_cells: int) -> Any:
+    """(cells, cells) The probability that each cell is followed by another, by its latest updates; sparse."""
+    from scipy import sparse
+
+    # a scan that passes no weight on: what is left on each initial value, and the weight of each update in its own cell
+    left, weights, unused = np.ones((n_cells, 1)), np.zeros((len(lines.cell), 1)), np.zeros((n_cells, 1))
+    n_endings = 1 - min(int(lines.source.min()), NO_BOOTSTRAP)
+    alone = lines._replace(discount=np.zeros(1))
+    scan(alone, left, np.zeros(1), unused, unused.copy(), np.zeros((n_endings, 1)), weights, np.zeros(1))
+    known = np.where(left[:, 0] < MAX_INITIAL_WEIGHT, 1.0 / (1.0 - np.minimum(left[:, 0], MAX_INITIAL_WEIGHT)), 1.0)
+    used = np.flatnonzero(weights[:, 0] > MIN_STEP**2)
+    own, source = lines.cell[used], lines.source[used]
+    along = np.where(source >= NO_BOOTSTRAP, np.broadcast_to(lines.lambda_, len(weights))[used], 0.0)
+    weight, onward, trails = weights[used, 0] * known[own], source >= NOT_ENDED, along > 0.0
+    shares = np.concatenate([(weight * (1.0 - along))[onward], (weight * along)[trails]])
+    rows = np.concatenate([own[onward], own[trails]])
+    to = np.concatenate([source[onward], lines.cell[used[trails] - 1]])
+    return sparse.csr_array((shares, (rows, to)), shape=(n_cells, n_cells))

@@ -1,0 +1,161 @@
+"""A future that goes on without an end is called so by every question, and time limits are told apart from ends."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+from circles import CIRCLE
+from whatfor.axes import Axis, Ending
+
+WITHOUT_END = "without an end"
+
+
+@pytest.fixture(scope="module")
+def circling():
+    return wf.train(CIRCLE, wf.QLearning(step_size=0.3, discount=0.9, exploration=0.2), episodes=300, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("question", "more"),
+    [
+        ("intention", {}),
+        ("contrast", {}),
+        ("outcomes", {}),
+        ("timeline", {}),
+        ("parts", {}),
+        ("chance", {"event": "state 2"}),
+        ("change", {"since": 100}),
+        ("simulation", {}),
+        ("comparison", {}),
+    ],
+)
+def test_every_question_says_that_it_goes_on(circling, question, more):
+    text = str(getattr(circling, question)(0, **more))
+    assert WITHOUT_END in text
+    assert "unknown" not in text
+    assert "initial value" not in text
+
+
+def test_so_do_other_sources(circling):
+    exact = circling.believing(wf.ExactBeliefs(CIRCLE, circling.policy, discount=0.9))
+    assert "leads it to go on without an end (100 %)" in str(exact.intention(0))
+    assert "100 %  never ends" in str(exact.outcomes(0))
+    simulated = circling.believing(wf.SimulatedBeliefs(CIRCLE, circling.policy, discount=0.9, beyond_limit=True))
+    assert simulated.beliefs.row(simulated.situation(0), 0).endings == {"never ends": 1.0}
+    assert "100 %  never ends" in str(simulated.outcomes(0))
+
+
+def test_an_early_agent_that_knows_no_end_is_not_said_to_go_on_for_ever():
+    run = wf.train("Taxi-v4", wf.QLearning(step_size=0.4, discount=0.9, exploration=0.1), episodes=5, seed=0)
+    state = int(run.ledger.lines.cell[-1]) // 6
+    text = str(run.outcomes(state))
+    assert "is unknown" in text
+    assert WITHOUT_END not in text
+    assert "0 %" not in text
+
+
+def test_play_beyond_a_time_limit_is_told_apart(circling):
+    simulation = circling.simulation(0, rollouts=20)
+    assert (simulation.limit, simulation.max_steps) == (50, 132)
+    assert simulation.within == {"timed out": 20}, "how an episode ends"
+    assert simulation.chances == {}, "the agent looks beyond the limit, and no rollout ended there"
+    assert (simulation.still_going, simulation.never) == (1.0, 1.0)
+    assert simulation.undiscounted == pytest.approx(-0.1 * 50)
+    assert simulation.value == pytest.approx(-1.0, abs=1e-5)
+    text = str(simulation)
+    assert "a return of -1 (discounted, identical in all rollouts), in 132 steps" in text
+    assert "Within the time limit of 50 steps, the return is -5 without a discount, in 50 steps on average." in text
+    assert "100 %  still going after 132 steps" in text
+    assert (len(circling.episode(0)), circling.episode(0).ending) == (50, "timed out")
+
+
+def test_a_time_limit_that_ends_episodes_is_an_end():
+    learner = wf.QLearning(step_size=0.3, discount=0.9, exploration=0.2)
+    run = wf.train(CIRCLE, learner, episodes=300, seed=0, time_limit="terminal")
+    simulation = run.simulation(0, rollouts=20)
+    assert simulation.chances == {"timed out": 1.0}
+    assert simulation.beyond == 0.0, "nothing lies beyond an end"
+    assert "beyond" not in str(simulation)
+
+
+def test_an_environment_stepped_in_python_is_played_beyond_its_limit_too():
+    """It says that it is truncated at 200 steps; the values are those of a task that goes on."""
+    learner = wf.QLearning(step_size=0.1, discount=0.95, exploration=0.1)
+    run = wf.train("MountainCar-v0", learner, episodes=3, seed=1, bins=(8, 8), max_steps=60)
+    state = run.labels.index(np.array([-0.5, 0.0]))
+    simulation = run.simulation(state, rollouts=3)
+    assert simulation.limit == 60
+    assert simulation.max_steps == 135
+    assert simulation.value == pytest.approx(-20.0, abs=0.05), "-1 / (1 - 0.95): it never ends"
+    assert simulation.undiscounted == -60.0
+    assert "by the transitions" not in str(simulation), "it was played, not solved"
+
+
+def test_returns_without_a_discount_are_called_so():
+    run = wf.train(CIRCLE, wf.QLearning(step_size=0.3, discount=1.0), episodes=5, seed=0)
+    assert "(undiscounted, " in str(run.simulation(0, rollouts=5))
+    assert "discounted" not in str(run.parts(0))
+
+
+def test_returns_with_a_discount_are_called_so(circling):
+    for text in (str(circling.parts(0)), str(circling.intention(0)), str(circling.simulation(0, rollouts=5))):
+        assert "(discounted" in text
+    assert "undiscounted" in str(circling.evaluate(2))
+
+
+def renamed(run, *endings):
+    labels = replace(run.labels, endings=endings)
+    return wf.Run(labels=labels, values=run.tables, ledger=run.ledger, settings=run.settings, origin=run.origin)
+
+
+@pytest.fixture(scope="module")
+def lake():
+    return wf.train("FrozenLake-v1", wf.QLearning(discount=0.95, exploration=0.3), episodes=1_000, seed=1)
+
+
+def test_endings_that_are_renamed_after_training_are_derived_again(lake):
+    before = lake.outcomes(0).chances
+    run = renamed(lake, Ending("won", reward=1.0), Ending("drowned", reward=0.0))
+    assert run.outcomes(0).chances == {"drowned": before["fell into a hole"], "won": before["reached the goal"]}
+    assert run.chance(0, event="drowned").probability == before["fell into a hole"]
+    assert set(run.intention(0).chances) == {"won", "drowned"}
+    assert set(run.simulation(0, rollouts=50).within) <= {"won", "drowned", "timed out"}
+    assert "drowned: estimated" in str(run.comparison(0, rollouts=50))
+    assert lake.outcomes(0).chances == before, "the run itself keeps its names"
+
+
+@pytest.mark.parametrize(
+    ("learner", "replay"),
+    [
+        (wf.QLearning(discount=0.95), None),
+        (wf.MonteCarlo(discount=0.95), None),
+        (wf.QLearning(discount=0.95), wf.Replay(capacity=200, batch=2)),
+    ],
+    ids=["forwards", "backwards", "replayed"],
+)
+def test_endings_by_final_state_are_derived_for_every_order_of_updates(learner, replay):
+    run = wf.train("FrozenLake-v1", learner, episodes=300, seed=1, replay=replay)
+    named = renamed(run, *(Ending(f"hole {state}", state=state) for state in (5, 7, 11, 12)))
+    chances = named.outcomes(0).chances
+    assert sum(chances.get(f"hole {state}", 0.0) for state in (5, 7, 11, 12)) == pytest.approx(
+        run.outcomes(0).chances["fell into a hole"], abs=1e-12
+    )
+    assert len([name for name in chances if name.startswith("hole")]) > 1
+
+
+def test_an_ending_that_cannot_be_derived_is_refused(lake):
+    run = renamed(lake, Ending("won", action=-1))
+    with pytest.raises(ValueError, match=r"'won' is not recorded as an ending; recorded are .*'reached the goal'"):
+        run.chance(0, event="won")
+    assert "reached the goal" in run.outcomes(0).chances
+
+
+def test_recorded_names_stay_where_labels_only_describe_them():
+    ledger = wf.Ledger(1, 2)
+    for action, name in ((0, "won"), (1, "lost")):
+        ledger.record(0, action, 0.0, None, step_size=1.0, discount=0.9, ending=name)
+    labels = wf.Labels((Axis("state", 1),), ("a", "b"), endings=(Ending("won", phrase="win"), Ending("lost", bad=True)))
+    run = wf.Run(labels=labels, values=ledger.values(), ledger=ledger)
+    assert run.outcomes(0, 1).chances == {"lost": 1.0}

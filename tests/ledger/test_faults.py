@@ -1,0 +1,115 @@
+"""Ends of episodes that were recorded wrongly are found, although the residual is 0."""
+
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor.ledger.faults import find_faults
+
+LEARNING = {"step_size": 0.2, "discount": 0.9, "exploration": 0.2}
+
+
+def lake_loop(next_state_at_end=False, new_episode=False, autoreset=False, order="forwards", episodes=300):
+    """A training loop of somebody's own on FrozenLake, with mistakes; the ledger and its table."""
+    world = wf.train("FrozenLake-v1", wf.QLearning(), episodes=1, seed=0).playing.place().world
+    stepper = wf.testing.WorldStepper(world, 0)
+    ledger, values, rng, origin = wf.Ledger(16, 4, order=order), np.zeros((16, 4)), np.random.default_rng(0), 0
+    state = stepper.reset()
+    for _ in range(episodes):
+        ended = False
+        while not ended:
+            action = int(rng.integers(4))
+            following, reward, code, _ = stepper.step(action)
+            ended = code != 0
+            after = stepper.reset() if ended else following
+            to = None if ended and not next_state_at_end else after if autoreset else following
+            best = None if to is None else int(values[to].argmax())
+            target = reward + (0.0 if to is None else 0.9 * values[to, best])
+            values[state, action] += 0.2 * (target - values[state, action])
+            more = {"origin": origin} if order == "replayed" else {}
+            ledger.record(state, action, reward, to, best, step_size=0.2, discount=0.9, **more)
+            state, origin = after, origin + 1
+        if new_episode:
+            ledger.new_episode(origin) if order == "replayed" else ledger.new_episode()
+    return ledger, values
+
+
+def test_a_right_loop_has_no_faults():
+    ledger, values = lake_loop()
+    wf.testing.check_ledger(ledger, values)
+    assert find_faults(wf.Ledger(2, 2)) == ()
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "words"),
+    [
+        ({}, "and 2 other states were bootstrapped from 286 times and never updated: where the environment terminates"),
+        ({"order": "replayed"}, "and 2 other states were bootstrapped from 286 times and never updated"),
+        ({"new_episode": True}, "All episodes stop in states that are never updated"),
+        ({"autoreset": True}, "No end of an episode is recorded in"),
+    ],
+    ids=str,
+)
+def test_a_next_state_instead_of_an_end_is_found_and_the_line_named(mistakes, words):
+    ledger, values = lake_loop(next_state_at_end=True, **mistakes)
+    audit = wf.Audit(ledger, values=values)
+    assert audit.residual == 0.0, "the values are right for these updates"
+    assert words in audit.faults[0]
+    assert "ledger.record(state, action, reward, None if terminated else next_state, ...)" in audit.faults[0]
+    with pytest.raises(AssertionError, match="record next_state=None"):
+        wf.testing.check_ledger(ledger, values)
+    run = wf.Run(labels=wf.Labels.plain(16, 4), values=values, ledger=ledger)
+    for answer in (run.intention(0), run.outcomes(0), run.timeline(0), run.chance(0, event="state 5")):
+        assert str(answer).endswith(audit.faults[0])
+
+
+def test_ends_that_are_not_recorded_show_as_jumps():
+    """A time limit that was bootstrapped through, without ledger.new_episode()."""
+    ledger = wf.Ledger(20, 1)
+    for _ in range(5):
+        for state in range(3):
+            ledger.record(state, 0, 0.0, state + 1, 0, step_size=0.1, discount=0.9)
+        ledger.record(3, 0, 0.0, 4, 0, step_size=0.1, discount=0.9)
+        ledger.record(4, 0, 0.0, 3, 0, step_size=0.1, discount=0.9)
+    (fault,) = find_faults(ledger)
+    assert fault.startswith("4 ends of episodes are not recorded")
+    assert "ledger.new_episode()" in fault
+
+
+def test_updates_in_another_order_are_no_ends():
+    ledger, rng = wf.Ledger(20, 1), np.random.default_rng(0)
+    for state in rng.integers(19, size=500).tolist():
+        ledger.record(
+            state, 0, 0.0, state + 1 if state < 18 else None, 0 if state < 18 else None, step_size=0.1, discount=0.9
+        )
+    (fault,) = find_faults(ledger)
+    assert "order='replayed'" in fault
+    assert "not recorded" not in fault
+
+
+def test_wrong_residuals_are_reported_by_the_same_check():
+    ledger, values = lake_loop()
+    with pytest.raises(AssertionError, match="give other values"):
+        wf.testing.check_ledger(ledger, values + 1.0)
+
+
+@pytest.mark.parametrize("time_limit", ["bootstrap", "terminal"])
+@pytest.mark.parametrize("max_steps", [None, 4])
+def test_learners_and_worlds_of_whatfor_have_no_faults(time_limit, max_steps):
+    learners = (
+        wf.QLearning(**LEARNING),
+        wf.Sarsa(**LEARNING),
+        wf.DoubleQLearning(**LEARNING),
+        wf.MonteCarlo(**LEARNING),
+        wf.LambdaReturns(**LEARNING, lambda_=0.7),
+    )
+    for world in ("Taxi-v4", "FrozenLake-v1", "CliffWalking-v1", wf.worlds.blackjack(), wf.worlds.chain()):
+        for learner in learners:
+            run = wf.train(world, learner, episodes=60, seed=0, time_limit=time_limit, max_steps=max_steps)
+            assert find_faults(run.ledger) == (), (world, learner)
+            assert find_faults(run.ledger.until(7)) == ()
+        replay = wf.Replay(capacity=200, batch=4)
+        run = wf.train(
+            world, learners[0], episodes=60, seed=0, replay=replay, time_limit=time_limit, max_steps=max_steps
+        )
+        assert find_faults(run.ledger) == (), world
