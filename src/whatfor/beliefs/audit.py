@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import absorb_concepts
 from whatfor.beliefs.course import Course, course
+from whatfor.beliefs.experience import ExperiencedWorld
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
 from whatfor.beliefs.row import Row
@@ -117,6 +118,11 @@ class Audit(Beliefs):
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
+
+    @cached_property
+    def experienced(self) -> ExperiencedWorld:
+        """The world as the distinct experiences of the ledger show it."""
+        return ExperiencedWorld(self.ledger)
 
     @cached_property
     def discounted(self) -> bool:

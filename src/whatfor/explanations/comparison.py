@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.experience import Outcomes, played_steps
 from whatfor.explanation import MIN_SHOWN, Badge, Explanation
+from whatfor.explanations.causes import RATE, Cause, parts_of, tests_of
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
@@ -29,8 +31,6 @@ from whatfor.worlds.adapter import Enter
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: The chance that the belief of an action is called wrong although it is right is at most this.
-RATE = 0.05
 #: An action tried less often than this is rarely tried.
 MIN_TRIES = 30
 #: So is an action tried less often than this share of the tries of the most tried action in its state.
@@ -41,6 +41,8 @@ MIN_EPISODES = 5.0
 MAX_PLACES = 5
 #: A picture draws smaller differences of visits as none.
 MIN_DRAWN_DIFFERENCE = 5e-3
+#: How a sentence calls a cause.
+_CALLED = {"lag": "its lag", "initial value": "initial values", "altered world": "an altered world"}
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,10 @@ class Comparison(Explanation):
     """The future an agent expects of an action, beside the future that its greedy policy leads to.
 
     ``measures`` are the value and the chance of every ending; ``places`` are the pairs whose visits differ most.
-    A difference counts as real if it exceeds the sampling error of both sides and the *lag* of the belief: the part
-    that bootstraps from actions the agent would no longer take, and the part that still rests on initial values.
+    A difference is the sum of noise, lag (what bootstraps from actions the agent would no longer take) and what still
+    rests on initial values. ``causes`` are these parts, where the difference is more than sampling error, and three tests:
+    maximisation bias, too little data, and an altered world. The verdict names the largest
+    cause that holds: of the difference in value, or where the value agrees, in what differs most.
     """
 
     labels: Labels
@@ -67,6 +71,8 @@ class Comparison(Explanation):
     greedy: bool  # whether this is the action it takes
     rare: bool  # too rarely tried to be judged: an agent stops trying an action that looks bad
     residual: float | None  # of the belief
+    causes: tuple[Cause, ...] = ()  # those that hold first; those of the value first, the largest first
+    experiences: float | None = None  # distinct experiences of each pair that follows, on average; None: not counted
 
     @classmethod
     def of(
@@ -78,14 +84,19 @@ class Comparison(Explanation):
         policy: NDArray[np.float64] | None = None,
         *,
         greedy: bool,
+        played: Outcomes | None = None,
     ) -> Comparison:
-        """Compare; ``audit`` gives the sampling error and, with ``policy``, the lag of a belief that was read off a ledger."""
+        """Compare; ``audit`` gives the sampling error and, with ``policy``, the causes for a belief that was read off a ledger.
+
+        ``played``: the steps of the rollouts, to test whether the world was altered where its table is not known.
+        """
         state, action = believed.state, believed.action
         known = None if exact is None else exact.visits(state, action)
         actual = simulated.visits if known is None else known
         apart = np.abs(believed.visits - actual)
         most = np.argsort(-apart, axis=None, kind="stable")[:MAX_PLACES]
         pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
+        causes: list[Cause] = []
         if audit is None:
             measures, places = (
                 _measures_without_error(believed, simulated, exact),
@@ -98,6 +109,10 @@ class Comparison(Explanation):
             measures = [builder.value(rate), *builder.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
             places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
+            rare = _rare(audit, state, action, greedy) or builder.episodes < MIN_EPISODES
+            causes = [] if rare else parts_of([*measures, *(measure for *_, measure in places)])
+            causes += tests_of(builder, measures, played, observed=believed.labels.observed)
+            causes.sort(key=lambda cause: (not cause.holds, cause.measure != "value", -cause.size))
         return cls(
             labels=believed.labels,
             state=state,
@@ -114,27 +129,42 @@ class Comparison(Explanation):
             greedy=greedy,
             rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
+            causes=tuple(causes),
+            experiences=None if audit is None else builder.experiences,
         )
 
     @property
     def verdict(self) -> str:
-        """ "unknown", "unjudged", "rarely tried", "too few", "differs", "lags" or "agrees"."""
+        """The name of the largest cause, "agrees", or "differs" without a known cause.
+
+        Where nothing can be judged: "unknown", "unjudged", "rarely tried" or "too few".
+        """
         if self.tries == 0 and self.believed.trust is None:  # a network has an estimate even then
             return "unknown"
         if self.episodes is None:
             return "unjudged"
+        found = self.found
+        if any(cause.rate is not None for cause in found):
+            return found[0].name
         if self.rare:
             return "rarely tried"
         if self.episodes < MIN_EPISODES:
             return "too few"
         if any(measure.unexplained for measure in self.all_measures):
             return "differs"
-        return "lags" if any(measure.differs for measure in self.all_measures) else "agrees"
+        return found[0].name if found else "agrees"
+
+    @property
+    def found(self) -> tuple[Cause, ...]:
+        """The causes that hold, the one that the verdict names first."""
+        return tuple(cause for cause in self.causes if cause.holds)
 
     def badge(self) -> Badge:
         """The verdict."""
-        kinds: dict[str, Literal["exact", "off"]] = {"agrees": "exact", "differs": "off", "lags": "off"}
-        return Badge(kinds.get(self.verdict, "unknown"), self.verdict, "the verdict on belief and reality")
+        kind: Literal["exact", "off", "unknown"] = "off"
+        if self.verdict in ("unknown", "unjudged", "rarely tried", "too few"):
+            kind = "unknown"
+        return Badge("exact" if self.verdict == "agrees" else kind, self.verdict, "the verdict on belief and reality")
 
     @property
     def all_measures(self) -> tuple[Measure, ...]:
@@ -148,6 +178,8 @@ class Comparison(Explanation):
             return [f"In {here!r}, it never tried {doing!r}, so it expects nothing."]
         lines = [f"In {here!r}, what it expects of {doing!r} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
+        further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
+        lines += [f"  Also {cause.name} ({self._effect(cause)}): {cause.text}." for cause in further]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
@@ -160,8 +192,13 @@ class Comparison(Explanation):
 
     @property
     def _conclusive(self) -> bool:
-        """Whether the verdict says if belief and reality differ."""
-        return self.verdict in ("agrees", "lags", "differs")
+        """Whether sampling error can be told from a difference."""
+        return self.episodes is not None and not self.rare and self.episodes >= MIN_EPISODES
+
+    def _effect(self, cause: Cause) -> str:
+        """The effect of a cause in words."""
+        form = amount if cause.measure == "value" or cause.measure.startswith("visits of") else percent
+        return f"{'-' if cause.effect < 0.0 else '+'}{form(abs(cause.effect))} in {_quoted(cause.measure)}"
 
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
@@ -177,21 +214,30 @@ class Comparison(Explanation):
         verdict = self.verdict
         if verdict == "agrees":
             return f"agrees with {reality}, within sampling error."
-        if verdict in ("differs", "lags"):
-            differing = [m for m in self.all_measures if (m.unexplained if verdict == "differs" else m.differs)]
-            worst = max(differing, key=lambda measure: measure.excess)
-            rest = "by more than sampling error and lag explain" if verdict == "differs" else f"which is {worst.cause}"
-            where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
-            return f"differs from {reality}, most of all in {where}, {rest}."
+        if self.found and verdict == self.found[0].name:
+            cause = self.found[0]
+            return f"differs from {reality}, most of all because of {_CALLED.get(cause.name, cause.name)} ({self._effect(cause)}): {cause.text}."
+        if verdict == "differs":
+            worst = max((m for m in self.all_measures if m.unexplained), key=lambda measure: measure.excess)
+            return f"differs from {reality}, most of all in {_quoted(worst.name)}, by more than sampling error, lag and initial values explain."
         not_judged = f"is not judged against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
         if verdict == "unjudged":
             return f"{not_judged}: the sampling error of this belief is unknown."
         rare = f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')})."
-        if self.greedy:
-            return rare
-        return f"{rare} An action that looks bad is rarely tried again, so its value tends to stay too low."
+        return f"{rare}{'' if self.greedy else self._rare_text()}"
+
+    def _rare_text(self) -> str:
+        """Which way the value of a rarely tried action is off, and why, if that is known."""
+        value = self.measures[0]
+        if abs(value.difference) <= value.notable:
+            return ""
+        if value.difference < 0.0:
+            return " Its value is too low: an action that looks bad is rarely tried again, so an unlucky estimate stays."
+        if value.exact is not None and value.initial >= max(value.noise, value.lag):
+            return " Its value is too high: it still rests on initial values, which were optimistic."
+        return " Its value is too high."
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -208,6 +254,8 @@ class Comparison(Explanation):
             "greedy": self.greedy,
             "residual": self.residual,
             "against": "simulation" if self.exact is None else "exact",
+            "experiences": self.experiences,
+            "causes": [cause.to_json() for cause in self.causes],
             "measures": [measure.to_json() for measure in self.measures],
             "places": [{"state": s, "action": a, **measure.to_json()} for s, a, measure in self.places],
             "believed": self._map(self.believed.visits),
@@ -222,8 +270,7 @@ def _measures_without_error(believed: Intention, simulated: Simulation, exact: E
     """Measures of the value and the endings, for a belief whose sampling error is unknown."""
     true = None if exact is None else exact.value(believed.state, believed.action)
     known = None if exact is None else exact.outcomes(believed.state, believed.action)
-    no_error: dict[str, Any] = {"error": None, "lag": 0.0, "initial": 0.0, "tolerance": np.inf}
-    measures = [Measure("value", believed.value, simulated.value, simulated.value_error, true, **no_error)]
+    measures = [_measure_without_error("value", believed.value, simulated.value, simulated.value_error, true)]
     named = (*believed.labels.ending_names, ENDINGS[0])
     for name, chance in (believed.chances or {}).items():
         share = simulated.chances.get(name, 0.0)
@@ -231,10 +278,15 @@ def _measures_without_error(believed: Intention, simulated: Simulation, exact: E
             share = sum(other for end, other in simulated.chances.items() if end not in named)
         if max(chance, share) >= MIN_SHOWN:
             error = float(np.sqrt(share * (1.0 - share) / simulated.rollouts))
-            measures.append(
-                Measure(name, chance, share, error, None if known is None else known.get(name, 0.0), **no_error)
-            )
+            true = None if known is None else known.get(name, 0.0)
+            measures.append(_measure_without_error(name, chance, share, error, true))
     return measures
+
+
+def _measure_without_error(name: str, believed: float, simulated: float, error: float, true: float | None) -> Measure:
+    """A measure whose difference is not split into parts: all of it may be noise."""
+    noise = believed - (simulated if true is None else true)
+    return Measure(name, believed, simulated, error, true, None, noise=noise, lag=0.0, initial=0.0, tolerance=np.inf)
 
 
 def _place_without_error(
@@ -243,7 +295,11 @@ def _place_without_error(
     """Measure the visits of a pair, for a belief whose sampling error is unknown."""
     true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
     mean, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
-    return s, a, Measure(name, float(believed.visits[s, a]), mean, error, true, None, 0.0, 0.0, np.inf)
+    return s, a, _measure_without_error(name, float(believed.visits[s, a]), mean, error, true)
+
+
+def _quoted(name: str) -> str:
+    return name if name.startswith("visits of") else f"{name!r}"
 
 
 def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
@@ -323,9 +379,13 @@ def ask(
     """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
-    simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
+    beliefs = run.playing.simulated(env, rollouts, seed, enter)
+    simulated = Simulation.of(beliefs, at, chosen)
     if run.playing.plays_network:
         return Comparison.of(None, believed, simulated, None, greedy=chosen == run.best(at))
     audit, policy = run.audit if "updates" in run.beliefs.can else None, run.policy
     exact = run.playing.exact(env, at.index, chosen)
-    return Comparison.of(audit, believed, simulated, exact, policy, greedy=bool(policy[at.index, chosen] > 0.0))
+    greedy, played = bool(policy[at.index, chosen] > 0.0), None
+    if exact is None and audit is not None:
+        played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions)
+    return Comparison.of(audit, believed, simulated, exact, policy, greedy=greedy, played=played)
