@@ -19,6 +19,8 @@ from whatfor.text import amount, count, percent
 RATE = 0.05
 #: The experiences explain a difference if they imply it, except for at most this share.
 MAX_DATA_REST = 0.5
+#: Bootstrapped values that are too high by at least this share of a notable effect: the bias adds up over steps.
+MIN_BIAS = 0.5
 #: More standard errors than this are not for want of data: something else is wrong with the experiences.
 MAX_DATA_ERRORS = 4.0
 
@@ -31,12 +33,17 @@ class Cause:
 
     name: CauseName
     holds: bool
-    measure: str  # the number that it changes most
-    effect: float  # by how much
+    measures: tuple[str, ...]  # the numbers that it holds for
+    measure: str  # the value if it is among them, else the one that it changes most
+    effect: float  # by how much it changes that one
     size: float  # the effect relative to the smallest one that is named
     rate: float | None  # the stated rate of false alarms; None: a part of the difference, and no test
     evidence: float | None  # z (maximisation bias), standard errors (too little data), log e-value (altered world)
     text: str  # what was found, in words
+
+    def order(self) -> tuple[bool, bool, bool, float]:
+        """Sorts causes: those that hold, an altered world (the others presuppose the same one), those of the value, the largest."""
+        return not self.holds, self.name != "altered world", self.measure != "value", -self.size
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers."""
@@ -54,22 +61,28 @@ def parts_of(measures: Sequence[Measure]) -> list[Cause]:
     )
     for name, effect, text in terms:
         holds = bool(differing) and effect * worst.difference > 0.0
-        causes.append(Cause(name, holds, worst.name, effect, abs(effect) / _notable(worst), None, None, text))
+        size = abs(effect) / _notable(worst)
+        causes.append(Cause(name, holds, (worst.name,) * holds, worst.name, effect, size, None, None, text))
     return causes
 
 
 def tests_of(
     builder: MeasureBuilder, measures: Sequence[Measure], played: Outcomes | None, *, observed: str
 ) -> list[Cause]:
-    """Maximisation bias, too little data and an altered world, each tested; what cannot be tested is left out."""
-    value = measures[0]
+    """Maximisation bias, too little data and an altered world, each tested; what cannot be tested is left out.
+
+    The first two compare experiences with the world of now, so they are not tested in an altered one.
+    """
     with_data = [measure for measure in measures if measure.data is not None]
-    causes = [maximisation_bias(builder, value)]
-    if with_data:
-        causes.append(too_little_data(with_data, builder.experiences))
     if observed != "bins":  # a bin merges observations: what follows depends on how it was entered
-        causes.append(altered_world(builder, with_data or measures, played))
-    return [cause for cause in causes if cause is not None]
+        altered = altered_world(builder, with_data or measures, played)
+        if altered is not None and altered.holds:
+            return [altered]
+    else:
+        altered = None
+    bias = maximisation_bias(builder, measures[0])
+    few = too_little_data(with_data, builder.experiences) if with_data else None
+    return [cause for cause in (bias, few, altered) if cause is not None]
 
 
 def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
@@ -81,12 +94,13 @@ def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
         return None
     found, effect = tested
     z = found.mean / found.error if found.error > 0.0 else 0.0
-    holds = z > float(ndtri(1.0 - RATE)) and found.mean > value.notable and min(effect, value.difference) > 0.0
+    holds = z > float(ndtri(1.0 - RATE)) and found.mean > MIN_BIAS * value.notable and min(effect, value.difference) > 0.0
     text = (
         f"over {count(found.updates, 'update')}, the values that it bootstrapped from were too high by {amount(found.mean)} on average, "
         "because it takes the largest of noisy estimates"
     )
-    return Cause("maximisation bias", holds, value.name, effect, abs(effect) / _notable(value), RATE, z, text)
+    size = abs(effect) / _notable(value)
+    return Cause("maximisation bias", holds, (value.name,) * holds, value.name, effect, size, RATE, z, text)
 
 
 def too_little_data(measures: Sequence[Measure], experiences: float | None) -> Cause:
@@ -113,8 +127,9 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
         f"it has {few} distinct experiences of each state and action that follow, "
         f"and they imply {form(worst.actual + data)} by themselves"
     )
-    evidence = data / error if error > 0.0 else None
-    return Cause("too little data", bool(held), worst.name, data, abs(data) / _notable(worst), RATE, evidence, text)
+    evidence, names = data / error if error > 0.0 else None, tuple(measure.name for measure in held)
+    size = abs(data) / _notable(worst)
+    return Cause("too little data", bool(held), names, worst.name, data, size, RATE, evidence, text)
 
 
 def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: Outcomes | None) -> Cause | None:
@@ -135,7 +150,8 @@ def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: 
     size = abs(effect(worst)) / _notable(worst)
     text = "the steps that it recorded do not fit the world that it is compared with"
     holds = evidence > math.log(1.0 / RATE) and bool(notable)
-    return Cause("altered world", holds, worst.name, effect(worst), size, RATE, evidence, text)
+    names = tuple(measure.name for measure in notable) if holds else ()
+    return Cause("altered world", holds, names, worst.name, effect(worst), size, RATE, evidence, text)
 
 
 def _first(measures: Sequence[Measure], size: Callable[[Measure], float]) -> Measure:

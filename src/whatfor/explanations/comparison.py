@@ -71,7 +71,7 @@ class Comparison(Explanation):
     greedy: bool  # whether this is the action it takes
     rare: bool  # too rarely tried to be judged: an agent stops trying an action that looks bad
     residual: float | None  # of the belief
-    causes: tuple[Cause, ...] = ()  # those that hold first; those of the value first, the largest first
+    causes: tuple[Cause, ...] = ()  # by ``Cause.order``: the one that the verdict names first
     experiences: float | None = None  # distinct experiences of each pair that follows, on average; None: not counted
 
     @classmethod
@@ -112,7 +112,7 @@ class Comparison(Explanation):
             rare = _rare(audit, state, action, greedy) or builder.episodes < MIN_EPISODES
             causes = [] if rare else parts_of([*measures, *(measure for *_, measure in places)])
             causes += tests_of(builder, measures, played, observed=believed.labels.observed)
-            causes.sort(key=lambda cause: (not cause.holds, cause.measure != "value", -cause.size))
+            causes.sort(key=Cause.order)
         return cls(
             labels=believed.labels,
             state=state,

@@ -25,7 +25,7 @@ from whatfor.labels import ENDINGS
 NEGLIGIBLE_SHARE = 2e-3
 #: Visits may fall short by up to this much because of initial values; the answer reports that share by itself.
 NEGLIGIBLE_INITIAL_VISITS = 0.01
-#: An effect below this share of the scale is not named as a cause of a difference.
+#: An effect below this share of the range of a number is not named as a cause of a difference.
 NOTABLE_SHARE = 0.1
 #: With fewer degrees of freedom, an estimated standard error is not used: no difference counts as real.
 MIN_DEGREES_OF_FREEDOM = 2.0
@@ -65,6 +65,7 @@ class MeasureBuilder:
     ) -> None:
         self.audit, self.believed, self.simulated, self.exact, self.policy = audit, believed, simulated, exact, policy
         self.state, self.action = believed.state, believed.action
+        self._visits: dict[float | None, NDArray[np.float64] | None] = {}
 
     def value(self, rate: float) -> Measure:
         """Measure the value."""
@@ -120,8 +121,10 @@ class MeasureBuilder:
 
     @cached_property
     def scale(self) -> float:
-        """The size of values: the sum of the absolute rewards behind the belief, or behind what happens."""
-        return max(self._learned_account.scale, float(np.abs(self.simulated.earnings).sum()))
+        """The range that values may have: the sum of the absolute rewards behind the belief, or twice that if they have both signs."""
+        rewards = self.audit.experienced.experiences.reward
+        both = rewards.min(initial=0.0) < 0.0 < rewards.max(initial=0.0)
+        return (1.0 + both) * max(self._learned_account.scale, float(np.abs(self.simulated.earnings).sum()))
 
     @cached_property
     def experiences(self) -> float | None:
@@ -207,10 +210,11 @@ class MeasureBuilder:
 
     def _future_visits(self, discount: float | None) -> NDArray[np.float64] | None:
         """(S * A,) Visits by the experiences alone; None: infinite."""
-        future = self._futures[discount]
-        if not future.has_finite_visits(self.state, self.action):
-            return None
-        return future.visits(self.state, self.action).ravel()
+        if discount not in self._visits:
+            future = self._futures[discount]
+            finite = future.has_finite_visits(self.state, self.action)
+            self._visits[discount] = future.visits(self.state, self.action).ravel() if finite else None
+        return self._visits[discount]
 
     def overestimate(self) -> tuple[Overestimate, float] | None:
         """How far the values that it bootstrapped from were too high over all updates, and the part of that in the belief.
