@@ -201,7 +201,9 @@ def _buffers(found: list[tuple[float, float, float, bool, list[str]]]) -> dict[s
         },
         # Nearly every large error is within two standard errors of beliefs that rest on so few experiences.
         "off_within_own_error": share(sum(abs(one[0]) > MIN_BUST_ERROR for one in within), len(within)),
-        "off_beyond_own_error": share(sum(abs(e) > own for e, _, own, *_ in found if abs(e) > MIN_BUST_ERROR), len(off)),
+        "off_beyond_own_error": share(
+            sum(abs(e) > own for e, _, own, *_ in found if abs(e) > MIN_BUST_ERROR), len(off)
+        ),
     }
 
 
@@ -216,12 +218,12 @@ class Walk(gym.Env):  # type: ignore[type-arg]
     def __init__(self, wind: float) -> None:
         self.wind, self.cell = wind, 4
 
-    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):  # noqa: ANN201
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):
         super().reset(seed=seed)
         self.cell = 4
         return self.cell, {}
 
-    def step(self, action: int):  # noqa: ANN201
+    def step(self, action: int):
         blown = self.np_random.random() < self.wind
         self.cell += -1 if blown else (-1, 1)[action]
         return self.cell, float(self.cell == 8), self.cell in (0, 8), False, {}

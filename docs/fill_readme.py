@@ -21,6 +21,7 @@ import tomllib
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PLACE = re.compile(r"(<!-- (\w+): (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -95,22 +96,46 @@ def table(file: Path) -> str:
 
 
 def calibration(file: Path) -> str:
-    """How often a comparison called a belief wrong."""
+    """How often a comparison called a belief wrong, and how often each tested cause was named: wrongly, and rightly."""
     result = json.loads(file.read_text())
+    tests = ("maximisation bias", "too little data", "altered world")
     lines = [
-        "| agents | judged | called different | 95 % interval | explained by lag | not judged: tried seldom | their value is off by |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| well-trained agents | judged | called different | 95 % interval | {' | '.join(tests)} | not judged: tried seldom | their value is off by |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, row in result["settings"].items():
         low, high = row["interval"]
-        lags = row["verdicts"].get("lags", 0) / row["judged"]
+        named = " | ".join(f"{row['false_alarms'][test]:.1%}" for test in tests)
         off = f"{row['rare_off']:+.3f} ± {2 * row['rare_error']:.3f}" if row["rare"] else ""
         lines.append(
-            f"| {name} | {row['judged']:,} | {row['differs']:.1%} | {low:.1%} to {high:.1%} | {lags:.1%} | {row['rare']:,} | {off} |"
+            f"| {name} | {row['judged']:,} | {row['differs']:.1%} | {low:.1%} to {high:.1%} | {named} | {row['rare']:,} | {off} |"
         )
     episodes = ", ".join(f"{count:,} episodes ({kind})" for kind, count in result["episodes"].items())
-    told = f"{result['seeds']} seeds each; {episodes}; stated rate {result['rate']:.0%}; off by: mean and two standard errors."
-    return "\n".join([*lines, "", told, ""])
+    seeds = f"{result['seeds']} seeds each; {episodes}; stated rate {result['rate']:.0%}; off by: mean and two standard errors."
+    return "\n".join([*lines, "", seeds, "", *_power(result), ""])
+
+
+def _power(result: Any) -> list[str]:
+    """A table of how often each tested cause was named where it is known."""
+    buffers = result["buffers"]
+    rows: list[tuple[str, str, Any]] = [
+        ("maximisation bias", f"example 6.7, {name}, 300 episodes", row) for name, row in result["bias"].items()
+    ]
+    for name, row in buffers.items():
+        agents = "Blackjack, fixed buffers" if name == "all" else f"of these, {name}"
+        rows.append(("too little data", f"{agents}: chance of a bust off by more than 0.15", row["recognised"]))
+    for test, row in buffers["all"]["false_alarms"].items():
+        rows.append((test, "Blackjack, fixed buffers: chance of a bust right within two standard errors of play", row))
+    for name, row in result["changes"].items():
+        rows.append(("altered world", name, row["recognised"]))
+        rows.append(("altered world", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))
+    lines = ["| test | where | named | of | rate | 95 % interval |", "| --- | --- | --- | --- | --- | --- |"]
+    for test, where, row in rows:
+        low, high = row["interval"]
+        lines.append(
+            f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {row['rate']:.0%} | {low:.0%} to {high:.0%} |"
+        )
+    return lines
 
 
 def taxi(file: Path) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import entries_of
-from whatfor.beliefs.experience import Outcomes
+from whatfor.beliefs.experience import StepCounts
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.kernels.tables import Table
 
@@ -23,7 +23,7 @@ MAX_REWARDS = 20
 REWARD_ROUNDING = 1e-6
 
 
-def evidence_against_table(recorded: Outcomes, table: Table) -> float:
+def evidence_against_table(recorded: StepCounts, table: Table) -> float:
     """The logarithm of the e-value against the hypothesis that a table produced the recorded steps."""
     pairs, chances = entries_of(table)
     rewards = np.concatenate([recorded.reward, table.reward])
@@ -35,8 +35,8 @@ def evidence_against_table(recorded: Outcomes, table: Table) -> float:
     )
     n = len(recorded.pair)
     timed_out = recorded.ending == TIMED_OUT  # a table has no time limit
-    counts = np.bincount(which[:n], weights=np.where(timed_out, 0, recorded.count), minlength=len(keys))
-    expected = np.bincount(which[n:], weights=chances, minlength=len(keys))
+    counts = np.bincount(which[:n], weights=np.where(timed_out, 0, recorded.times), minlength=len(keys)).astype(float)
+    expected = np.bincount(which[n:], weights=chances, minlength=len(keys)).astype(float)
     if (counts[expected <= 0.0] > 0).any():
         return np.inf
     possible = expected > 0.0
@@ -48,7 +48,7 @@ def evidence_against_table(recorded: Outcomes, table: Table) -> float:
     return _combined(ratios[tried])
 
 
-def evidence_against_play(recorded: Outcomes, played: Outcomes) -> float:
+def evidence_against_play(recorded: StepCounts, played: StepCounts) -> float:
     """The logarithm of the e-value against the hypothesis that one world produced the recorded and the played steps."""
     keys, which = _keys(
         np.concatenate([recorded.pair, played.pair]),
@@ -58,7 +58,7 @@ def evidence_against_play(recorded: Outcomes, played: Outcomes) -> float:
     )
     n = len(recorded.pair)
     sides = [
-        np.bincount(at, weights=np.where(one.ending == TIMED_OUT, 0, one.count), minlength=len(keys))
+        np.bincount(at, weights=np.where(one.ending == TIMED_OUT, 0, one.times), minlength=len(keys)).astype(np.float64)
         for at, one in ((which[:n], recorded), (which[n:], played))
     ]
     own = keys[:, 0]
@@ -67,7 +67,7 @@ def evidence_against_play(recorded: Outcomes, played: Outcomes) -> float:
     together = sides[0] + sides[1]
     total = np.bincount(own, weights=together)[own]
     best = np.bincount(own, weights=together * np.log(np.maximum(together, 1.0) / np.maximum(total, 1.0)))
-    ratios = sum(_mixture(own, side, prior) for side in sides) - best
+    ratios = _mixture(own, sides[0], prior) + _mixture(own, sides[1], prior) - best
     return _combined(ratios[both])
 
 

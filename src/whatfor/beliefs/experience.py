@@ -16,19 +16,19 @@ from whatfor.ledger import Ledger
 from whatfor.worlds.rolling import Rollouts
 
 
-class Outcomes(NamedTuple):
+class StepCounts(NamedTuple):
     """Steps, counted by what followed: one entry for each state-action pair, next state or ending, and reward."""
 
     pair: NDArray[np.int64]  # (entries,) state * A + action, ascending
     next_state: NDArray[np.int64]  # (entries,) 0 where the episode ended
     ending: NDArray[np.int64]  # (entries,) 0: not ended; else the code of the ending
     reward: NDArray[np.float64]  # (entries,)
-    count: NDArray[np.int64]  # (entries,)
+    times: NDArray[np.int64]  # (entries,)
 
 
-def outcomes_of(
+def count_steps(
     pair: NDArray[np.int64], next_state: NDArray[np.int64], ending: NDArray[np.int64], reward: NDArray[np.float64]
-) -> Outcomes:
+) -> StepCounts:
     """Count steps by outcome."""
     rewards, which = np.unique(reward, return_inverse=True)
     after = np.where(ending == NOT_ENDED, next_state, ending).astype(np.int64)  # endings are negative
@@ -39,10 +39,10 @@ def outcomes_of(
     pairs, after = np.divmod(rest, width)
     after += lowest
     ended = after < 0
-    return Outcomes(pairs, np.where(ended, 0, after), np.where(ended, after, NOT_ENDED), rewards[paid], count)
+    return StepCounts(pairs, np.where(ended, 0, after), np.where(ended, after, NOT_ENDED), rewards[paid], count)
 
 
-def experiences_of(ledger: Ledger) -> Outcomes:
+def experiences_of(ledger: Ledger) -> StepCounts:
     """The distinct experiences of a ledger: one that was replayed often counts once."""
     used = np.arange(len(ledger))
     if ledger.order == "replayed":
@@ -50,7 +50,7 @@ def experiences_of(ledger: Ledger) -> Outcomes:
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[used]
     to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
     ended = source < NO_BOOTSTRAP
-    return outcomes_of(
+    return count_steps(
         ledger.lines.cell[used].astype(np.int64) % n_pairs,
         np.where(ended, 0, to // ledger.n_actions % ledger.n_states),
         np.where(ended, source, NOT_ENDED).astype(np.int64),
@@ -58,14 +58,14 @@ def experiences_of(ledger: Ledger) -> Outcomes:
     )
 
 
-def played_steps(rollouts: Rollouts, n_actions: int) -> Outcomes:
+def played_steps(rollouts: Rollouts, n_actions: int) -> StepCounts:
     """The steps of rollouts, by outcome; where one was truncated, the code of the ending is that of a time limit."""
     last = np.zeros(len(rollouts.pair), bool)
     last[rollouts.first[1:] - 1] = True
     ending = np.full(len(last), NOT_ENDED, np.int64)
     ending[last] = rollouts.ending
     following = np.where(last, 0, np.roll(rollouts.pair, -1) // n_actions)
-    return outcomes_of(rollouts.pair.astype(np.int64), following.astype(np.int64), ending, rollouts.reward)
+    return count_steps(rollouts.pair.astype(np.int64), following.astype(np.int64), ending, rollouts.reward)
 
 
 class ExperiencedWorld:
@@ -85,14 +85,14 @@ class ExperiencedWorld:
         self.labels = Labels.plain(ledger.n_states, ledger.n_actions)
         self.experiences = experiences_of(ledger)
         n_pairs = ledger.n_states * ledger.n_actions
-        self.counts = np.bincount(self.experiences.pair, weights=self.experiences.count, minlength=n_pairs)  # (S * A,)
+        self.counts = np.bincount(self.experiences.pair, weights=self.experiences.times, minlength=n_pairs)  # (S * A,)
         untried = np.flatnonzero(self.counts == 0)
         initial = ledger.initial_tables().reshape(ledger.n_tables, n_pairs).mean(axis=0)
         pair = np.concatenate([self.experiences.pair, untried])
         order, seen = np.argsort(pair, kind="stable"), self.experiences
         self.entry_pairs = pair[order]
         self.tried = (np.arange(len(pair)) < len(seen.pair))[order]  # (entries,)
-        share = np.concatenate([seen.count / self.counts[seen.pair], np.ones(len(untried))])[order]
+        share = np.concatenate([seen.times / self.counts[seen.pair], np.ones(len(untried))])[order]
         first = np.searchsorted(self.entry_pairs, np.arange(n_pairs + 1))
         summed = np.cumsum(share)
         chance = summed - np.repeat(np.append(0.0, summed)[first[:-1]], np.diff(first))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from whatfor.beliefs.altered import evidence_against_play, evidence_against_table
-from whatfor.beliefs.experience import Outcomes
+from whatfor.beliefs.experience import StepCounts
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
 from whatfor.text import amount, count, percent
@@ -20,7 +20,7 @@ RATE = 0.05
 #: The experiences explain a difference if they imply it, except for at most this share.
 MAX_DATA_REST = 0.5
 #: Bootstrapped values that are too high by at least this share of a notable effect: the bias adds up over steps.
-MIN_BIAS = 0.5
+MIN_BIAS = 0.25
 #: More standard errors than this are not for want of data: something else is wrong with the experiences.
 MAX_DATA_ERRORS = 4.0
 
@@ -45,9 +45,26 @@ class Cause:
         """Sorts causes: those that hold, an altered world (the others presuppose the same one), those of the value, the largest."""
         return not self.holds, self.name != "altered world", self.measure != "value", -self.size
 
+    @property
+    def called(self) -> str:
+        """Its name in a sentence."""
+        return {"lag": "its lag", "initial value": "initial values", "altered world": "an altered world"}.get(
+            self.name, self.name
+        )
+
+    def effect_text(self) -> str:
+        """The effect in words: of a value or visits as a number, of a chance as a percentage."""
+        form = amount if self.measure == "value" or self.measure.startswith("visits of") else percent
+        return f"{'-' if self.effect < 0.0 else '+'}{form(abs(self.effect))} in {quoted(self.measure)}"
+
     def to_json(self) -> dict[str, Any]:
         """All its numbers."""
         return asdict(self)
+
+
+def quoted(name: str) -> str:
+    """The name of a measure in a sentence."""
+    return name if name.startswith("visits of") else f"{name!r}"
 
 
 def parts_of(measures: Sequence[Measure]) -> list[Cause]:
@@ -60,14 +77,14 @@ def parts_of(measures: Sequence[Measure]) -> list[Cause]:
         ("initial value", worst.initial, "it still rests on initial values"),
     )
     for name, effect, text in terms:
-        holds = bool(differing) and effect * worst.difference > 0.0
+        holds = bool(differing and effect * worst.difference > 0.0)
         size = abs(effect) / _notable(worst)
         causes.append(Cause(name, holds, (worst.name,) * holds, worst.name, effect, size, None, None, text))
     return causes
 
 
 def tests_of(
-    builder: MeasureBuilder, measures: Sequence[Measure], played: Outcomes | None, *, observed: str
+    builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None, *, observed: str
 ) -> list[Cause]:
     """Maximisation bias, too little data and an altered world, each tested; what cannot be tested is left out.
 
@@ -81,7 +98,7 @@ def tests_of(
     else:
         altered = None
     bias = maximisation_bias(builder, measures[0])
-    few = too_little_data(with_data, builder.experiences) if with_data else None
+    few = too_little_data(with_data, builder.implied.experiences) if with_data else None
     return [cause for cause in (bias, few, altered) if cause is not None]
 
 
@@ -94,7 +111,8 @@ def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
         return None
     found, effect = tested
     z = found.mean / found.error if found.error > 0.0 else 0.0
-    holds = z > float(ndtri(1.0 - RATE)) and found.mean > MIN_BIAS * value.notable and min(effect, value.difference) > 0.0
+    large = found.mean > MIN_BIAS * value.notable and min(effect, value.difference) > 0.0
+    holds = bool(large and z > ndtri(1.0 - RATE))
     text = (
         f"over {count(found.updates, 'update')}, the values that it bootstrapped from were too high by {amount(found.mean)} on average, "
         "because it takes the largest of noisy estimates"
@@ -110,7 +128,8 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
     width = float(ndtri(1.0 - RATE / 2.0 / len(measures)))
 
     def holds(measure: Measure) -> bool:
-        assert measure.data is not None and measure.data_error is not None
+        assert measure.data is not None
+        assert measure.data_error is not None
         margin = measure.notable + (0.0 if measure.exact is not None else width * measure.simulated_error)
         return (
             min(abs(measure.difference), abs(measure.data)) > margin
@@ -121,7 +140,11 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
     held = [measure for measure in measures if holds(measure)]
     worst = _first(held or measures, lambda measure: abs(measure.data or 0.0) / _notable(measure))
     data, error = worst.data or 0.0, worst.data_error or 0.0
-    few = f"about {experiences:.2g}" if experiences is not None and experiences < 10.0 else f"about {experiences or 0.0:,.0f}"
+    few = (
+        f"about {experiences:.2g}"
+        if experiences is not None and experiences < 10.0
+        else f"about {experiences or 0.0:,.0f}"
+    )
     form = amount if worst.name == "value" else percent
     text = (
         f"it has {few} distinct experiences of each state and action that follow, "
@@ -132,7 +155,7 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
     return Cause("too little data", bool(held), names, worst.name, data, size, RATE, evidence, text)
 
 
-def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: Outcomes | None) -> Cause | None:
+def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None) -> Cause | None:
     """Test whether the recorded steps come from the world that it is compared with."""
     recorded = builder.audit.experienced.experiences
     if builder.exact is not None:
@@ -149,7 +172,7 @@ def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: 
     worst = _first(notable or measures, lambda measure: abs(effect(measure)) / _notable(measure))
     size = abs(effect(worst)) / _notable(worst)
     text = "the steps that it recorded do not fit the world that it is compared with"
-    holds = evidence > math.log(1.0 / RATE) and bool(notable)
+    holds = bool(notable and evidence > math.log(1.0 / RATE))
     names = tuple(measure.name for measure in notable) if holds else ()
     return Cause("altered world", holds, names, worst.name, effect(worst), size, RATE, evidence, text)
 

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.experience import Outcomes, played_steps
+from whatfor.beliefs.experience import StepCounts, played_steps
 from whatfor.explanation import MIN_SHOWN, Badge, Explanation
-from whatfor.explanations.causes import RATE, Cause, parts_of, tests_of
+from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, tests_of
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
 from whatfor.explanations.phrases import all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
-from whatfor.labels import ENDINGS, Labels
+from whatfor.explanations.without_error import measures_without_error, place_without_error
+from whatfor.labels import Labels
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
 from whatfor.maps import Facets, map_of
@@ -41,8 +42,6 @@ MIN_EPISODES = 5.0
 MAX_PLACES = 5
 #: A picture draws smaller differences of visits as none.
 MIN_DRAWN_DIFFERENCE = 5e-3
-#: How a sentence calls a cause.
-_CALLED = {"lag": "its lag", "initial value": "initial values", "altered world": "an altered world"}
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Comparison(Explanation):
         policy: NDArray[np.float64] | None = None,
         *,
         greedy: bool,
-        played: Outcomes | None = None,
+        played: StepCounts | None = None,
     ) -> Comparison:
         """Compare; ``audit`` gives the sampling error and, with ``policy``, the causes for a belief that was read off a ledger.
 
@@ -99,8 +98,8 @@ class Comparison(Explanation):
         causes: list[Cause] = []
         if audit is None:
             measures, places = (
-                _measures_without_error(believed, simulated, exact),
-                [_place_without_error(believed, simulated, known, s, a) for s, a in pairs],
+                measures_without_error(believed, simulated, exact),
+                [place_without_error(believed, simulated, known, s, a) for s, a in pairs],
             )
         else:
             assert policy is not None
@@ -130,15 +129,12 @@ class Comparison(Explanation):
             rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
             causes=tuple(causes),
-            experiences=None if audit is None else builder.experiences,
+            experiences=None if audit is None else builder.implied.experiences,
         )
 
     @property
     def verdict(self) -> str:
-        """The name of the largest cause, "agrees", or "differs" without a known cause.
-
-        Where nothing can be judged: "unknown", "unjudged", "rarely tried" or "too few".
-        """
+        """The largest cause, "agrees", "differs" without a known cause; not judged: "unknown", "unjudged", "rarely tried", "too few"."""
         if self.tries == 0 and self.believed.trust is None:  # a network has an estimate even then
             return "unknown"
         if self.episodes is None:
@@ -161,9 +157,8 @@ class Comparison(Explanation):
 
     def badge(self) -> Badge:
         """The verdict."""
-        kind: Literal["exact", "off", "unknown"] = "off"
-        if self.verdict in ("unknown", "unjudged", "rarely tried", "too few"):
-            kind = "unknown"
+        not_judged = self.verdict in ("unknown", "unjudged", "rarely tried", "too few")
+        kind: Literal["exact", "off", "unknown"] = "unknown" if not_judged else "off"
         return Badge("exact" if self.verdict == "agrees" else kind, self.verdict, "the verdict on belief and reality")
 
     @property
@@ -179,7 +174,7 @@ class Comparison(Explanation):
         lines = [f"In {here!r}, what it expects of {doing!r} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
-        lines += [f"  Also {cause.name} ({self._effect(cause)}): {cause.text}." for cause in further]
+        lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in further]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
@@ -194,11 +189,6 @@ class Comparison(Explanation):
     def _conclusive(self) -> bool:
         """Whether sampling error can be told from a difference."""
         return self.episodes is not None and not self.rare and self.episodes >= MIN_EPISODES
-
-    def _effect(self, cause: Cause) -> str:
-        """The effect of a cause in words."""
-        form = amount if cause.measure == "value" or cause.measure.startswith("visits of") else percent
-        return f"{'-' if cause.effect < 0.0 else '+'}{form(abs(cause.effect))} in {_quoted(cause.measure)}"
 
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
@@ -216,10 +206,12 @@ class Comparison(Explanation):
             return f"agrees with {reality}, within sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
-            return f"differs from {reality}, most of all because of {_CALLED.get(cause.name, cause.name)} ({self._effect(cause)}): {cause.text}."
+            return (
+                f"differs from {reality}, most of all because of {cause.called} ({cause.effect_text()}): {cause.text}."
+            )
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.unexplained), key=lambda measure: measure.excess)
-            return f"differs from {reality}, most of all in {_quoted(worst.name)}, by more than sampling error, lag and initial values explain."
+            return f"differs from {reality}, most of all in {quoted(worst.name)}, by more than sampling error, lag and initial values explain."
         not_judged = f"is not judged against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
@@ -234,7 +226,9 @@ class Comparison(Explanation):
         if abs(value.difference) <= value.notable:
             return ""
         if value.difference < 0.0:
-            return " Its value is too low: an action that looks bad is rarely tried again, so an unlucky estimate stays."
+            return (
+                " Its value is too low: an action that looks bad is rarely tried again, so an unlucky estimate stays."
+            )
         if value.exact is not None and value.initial >= max(value.noise, value.lag):
             return " Its value is too high: it still rests on initial values, which were optimistic."
         return " Its value is too high."
@@ -264,42 +258,6 @@ class Comparison(Explanation):
             "trust": None if self.believed.trust is None else self.believed.trust.to_json(),
             "sentences": self.sentences(),
         }
-
-
-def _measures_without_error(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
-    """Measures of the value and the endings, for a belief whose sampling error is unknown."""
-    true = None if exact is None else exact.value(believed.state, believed.action)
-    known = None if exact is None else exact.outcomes(believed.state, believed.action)
-    measures = [_measure_without_error("value", believed.value, simulated.value, simulated.value_error, true)]
-    named = (*believed.labels.ending_names, ENDINGS[0])
-    for name, chance in (believed.chances or {}).items():
-        share = simulated.chances.get(name, 0.0)
-        if name == ENDINGS[1]:  # unnamed endings are described by their last step in a simulation
-            share = sum(other for end, other in simulated.chances.items() if end not in named)
-        if max(chance, share) >= MIN_SHOWN:
-            error = float(np.sqrt(share * (1.0 - share) / simulated.rollouts))
-            true = None if known is None else known.get(name, 0.0)
-            measures.append(_measure_without_error(name, chance, share, error, true))
-    return measures
-
-
-def _measure_without_error(name: str, believed: float, simulated: float, error: float, true: float | None) -> Measure:
-    """A measure whose difference is not split into parts: all of it may be noise."""
-    noise = believed - (simulated if true is None else true)
-    return Measure(name, believed, simulated, error, true, None, noise=noise, lag=0.0, initial=0.0, tolerance=np.inf)
-
-
-def _place_without_error(
-    believed: Intention, simulated: Simulation, known: NDArray[np.float64] | None, s: int, a: int
-) -> tuple[int, int, Measure]:
-    """Measure the visits of a pair, for a belief whose sampling error is unknown."""
-    true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
-    mean, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
-    return s, a, _measure_without_error(name, float(believed.visits[s, a]), mean, error, true)
-
-
-def _quoted(name: str) -> str:
-    return name if name.startswith("visits of") else f"{name!r}"
 
 
 def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.account import Account
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs, ExpectedAmount
+from whatfor.beliefs.implied import ImpliedFuture
 from whatfor.beliefs.maximisation import Overestimate, overestimate
 from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, noise, sampling_error
 from whatfor.explanations.intention import Intention
@@ -44,14 +45,6 @@ class BeliefError(NamedTuple):
     variance: NDArray[np.float64] | None = None  # (S, A) of one step, where it is known
 
 
-class Implied(NamedTuple):
-    """What the distinct experiences imply, whatever the learner made of them."""
-
-    number: float
-    error: float  # standard error, by their number
-    untried: float  # visits of pairs that were never tried
-
-
 class MeasureBuilder:
     """Builds the measures of what a ledger believes of one action, against a simulation and the exact future where the world is known."""
 
@@ -65,7 +58,7 @@ class MeasureBuilder:
     ) -> None:
         self.audit, self.believed, self.simulated, self.exact, self.policy = audit, believed, simulated, exact, policy
         self.state, self.action = believed.state, believed.action
-        self._visits: dict[float | None, NDArray[np.float64] | None] = {}
+        self.implied = ImpliedFuture(audit.experienced, policy, self.state, self.action, simulated.discount)
 
     def value(self, rate: float) -> Measure:
         """Measure the value."""
@@ -121,19 +114,11 @@ class MeasureBuilder:
 
     @cached_property
     def scale(self) -> float:
-        """The range that values may have: the sum of the absolute rewards behind the belief, or twice that if they have both signs."""
+        """The range that values may have: of the absolute rewards behind the belief, and of the steps that follow."""
         rewards = self.audit.experienced.experiences.reward
-        both = rewards.min(initial=0.0) < 0.0 < rewards.max(initial=0.0)
-        return (1.0 + both) * max(self._learned_account.scale, float(np.abs(self.simulated.earnings).sum()))
-
-    @cached_property
-    def experiences(self) -> float | None:
-        """Distinct experiences of the pairs that the policy visits, on average: the harmonic mean, over tried pairs."""
-        visits, counts = self._future_visits(None), self.audit.experienced.counts
-        if visits is None:
-            return None
-        tried = counts > 0
-        return float(visits[tried].sum() / (visits[tried] / counts[tried]).sum()) if visits[tried].any() else 0.0
+        both = bool(rewards.min(initial=0.0) < 0.0 < rewards.max(initial=0.0))
+        rewarded = max(self._learned_account.scale, float(np.abs(self.simulated.earnings).sum()))
+        return max((1.0 + both) * rewarded, 2.0 * self.implied.deviation)
 
     @cached_property
     def episodes(self) -> float:
@@ -168,53 +153,15 @@ class MeasureBuilder:
             notable=NOTABLE_SHARE * scale,
         )
 
-    # -- what the experiences imply ----------------------------------------------------------
-
     def _with_data(
         self, measure: Measure, amount: NDArray[np.float64], discount: float | None, variance: NDArray[np.float64] | None
-    ) -> Measure:
+    ) -> Measure:  # fmt: skip
         """The measure, with what the distinct experiences imply; each entry of the experienced world adds ``amount``."""
-        implied = self._implied(amount, discount, variance)
+        implied = self.implied.number(amount, discount, variance)
         if implied is None:
             return measure
         reach = implied.untried * measure.notable / NOTABLE_SHARE  # nothing is known beyond untried pairs
         return replace(measure, data=implied.number - measure.actual, data_error=implied.error + reach)
-
-    def _implied(
-        self, amount: NDArray[np.float64], discount: float | None, variance: NDArray[np.float64] | None
-    ) -> Implied | None:
-        visits, counts = self._future_visits(discount), self.audit.experienced.counts
-        if visits is None:
-            return None
-        expected = self._futures[discount].expected(amount)
-        spread = self._spread(expected.variance.ravel()) if variance is None else variance.ravel()
-        tried = counts > 0
-        return Implied(
-            float(expected.mean[self.state, self.action]),
-            float(np.sqrt((visits[tried] ** 2 * spread[tried] / counts[tried]).sum())),
-            float(visits[~tried].sum()),
-        )
-
-    def _spread(self, variance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The variance of one step, estimated; a pair with few experiences borrows from all."""
-        counts = self.audit.experienced.counts
-        pooled = float(counts @ variance / max(np.maximum(counts - 1.0, 0.0).sum(), 1.0))
-        spread: NDArray[np.float64] = (counts * variance + pooled) / np.maximum(counts, 1.0)
-        return spread
-
-    @cached_property
-    def _futures(self) -> dict[float | None, ExactBeliefs]:
-        """What the policy leads to by the experiences alone, discounted as learned and without a discount."""
-        world = self.audit.experienced
-        return {None: world.future(self.policy, self.simulated.discount), 1.0: world.future(self.policy, 1.0)}
-
-    def _future_visits(self, discount: float | None) -> NDArray[np.float64] | None:
-        """(S * A,) Visits by the experiences alone; None: infinite."""
-        if discount not in self._visits:
-            future = self._futures[discount]
-            finite = future.has_finite_visits(self.state, self.action)
-            self._visits[discount] = future.visits(self.state, self.action).ravel() if finite else None
-        return self._visits[discount]
 
     def overestimate(self) -> tuple[Overestimate, float] | None:
         """How far the values that it bootstrapped from were too high over all updates, and the part of that in the belief.
@@ -223,9 +170,8 @@ class MeasureBuilder:
         """
         if self.exact is not None and self._is_finite(self.exact, np.flatnonzero(self._weights(None)), None):
             known, centred = self.exact.expected(self.exact.table.reward), False
-        elif self._future_visits(None) is not None:
-            known, centred = self._futures[None].expected(self.audit.experienced.table.reward), True
-            known = known._replace(variance=self._spread(known.variance.ravel()).reshape(self.policy.shape))
+        elif self.implied.visits() is not None:
+            known, centred = self.implied.values, True
         else:
             return None
         ledger, (n_states, n_actions) = self.audit.ledger, self.policy.shape
