@@ -13,10 +13,11 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process per core: threads would only compete
 
@@ -78,8 +79,18 @@ def share(count: int, of: int) -> dict[str, object]:
 # -- well-trained agents -------------------------------------------------------------------------
 
 
-def compare(name: str, seed: int) -> list[tuple[bool, str, float, list[str]]]:
-    """For each state and action: whether it is greedy, the verdict, the error of its value, and the tests that hold."""
+class Found(NamedTuple):
+    """What a comparison found."""
+
+    greedy: bool
+    rare: bool
+    verdict: str
+    off: float  # the error of the value
+    tests: list[str]  # those that hold
+
+
+def compare(name: str, seed: int) -> list[Found]:
+    """Compare each state and action of one agent."""
     kind, learner = SETTINGS[name]
     world = wf.worlds.blackjack() if kind == "Blackjack" else wf.testing.random_world(seed)
     longest = None if kind == "Blackjack" else 50  # some random worlds hardly ever end
@@ -88,23 +99,23 @@ def compare(name: str, seed: int) -> list[tuple[bool, str, float, list[str]]]:
     for state in HANDS if kind == "Blackjack" else range(3):
         for action in range(run.labels.n_actions):
             one = run.comparison(state, action, rollouts=ROLLOUTS)
-            found.append((one.greedy, one.verdict, one.measures[0].difference, [*held(one)]))
+            found.append(Found(one.greedy, one.rare, one.verdict, one.measures[0].difference, [*held(one)]))
     return found
 
 
-def summary(found: list[tuple[bool, str, float, list[str]]]) -> dict[str, object]:
+def summary(found: list[Found]) -> dict[str, object]:
     """Counts and rates, of greedy actions with a verdict and of rarely tried actions."""
-    greedy = [(verdict, tests) for is_greedy, verdict, _, tests in found if is_greedy]
-    verdicts = Counter(verdict for verdict, _ in greedy)
-    judged = len(greedy) - verdicts["rarely tried"] - verdicts["too few"] - verdicts["unknown"]
-    rare = [off for _, verdict, off, _ in found if verdict == "rarely tried"]
+    greedy = [one for one in found if one.greedy and not one.rare]
+    verdicts = Counter(one.verdict for one in greedy)
+    judged = len(greedy) - verdicts["too few"] - verdicts["unknown"]
+    rare = [one.off for one in found if one.rare and one.verdict != "unknown"]
     interval = binomtest(verdicts["differs"], judged).proportion_ci(method="exact")
     return {
         "judged": judged,
         "verdicts": dict(verdicts),
         "differs": verdicts["differs"] / judged,
         "interval": [interval.low, interval.high],
-        "false_alarms": {test: sum(test in tests for _, tests in greedy) / len(greedy) for test in TESTS},
+        "false_alarms": {test: sum(test in one.tests for one in greedy) / len(greedy) for test in TESTS},
         "rare": len(rare),
         "rare_off": float(np.mean(rare)) if rare else None,
         "rare_error": float(np.std(rare) / np.sqrt(len(rare))) if rare else None,
@@ -155,8 +166,19 @@ def study_bias(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
 # -- too little data -------------------------------------------------------------------------------
 
 
-def from_buffer(capacity: int, seed: int) -> list[tuple[float, float, float, bool, list[str]]]:
-    """For some states that it hit in: the error of its chance of a bust, two standard errors of play and of the belief, whether its data are too few for it, and the tests."""
+class Belief(NamedTuple):
+    """A number that an agent from a small buffer believes."""
+
+    name: str  # "bust" or "value"
+    off: float  # believed less actual
+    played: float  # the standard error of play
+    own: float  # the standard error of the belief
+    tests: list[str]  # those that hold for this number
+    any_few: bool  # whether too little data was named at all
+
+
+def from_buffer(capacity: int, seed: int) -> list[Belief]:
+    """What one agent believes of hitting, in some states where it did: the value, and the chance of a bust."""
     learner = wf.QLearning(step_size=0.1, discount=1.0, exploration=DECAY)
     replay = wf.Replay(capacity=capacity, keep="first", batch=4)
     run = wf.train(wf.worlds.blackjack(), learner, episodes=BUFFER_EPISODES, seed=seed, replay=replay)
@@ -166,13 +188,27 @@ def from_buffer(capacity: int, seed: int) -> list[tuple[float, float, float, boo
     found = []
     for state in asked.tolist():
         comparison = run.comparison(state, hit, rollouts=ROLLOUTS)
-        bust = next((measure for measure in comparison.measures if measure.name == "bust"), None)
-        if bust is None or bust.exact is None or bust.error is None:
-            continue
-        played = 2.0 * float(np.sqrt(bust.exact * (1.0 - bust.exact) / PLAYED))
         tests = held(comparison)
-        few = "bust" in tests.get("too little data", ())
-        found.append((bust.difference, played, 2.0 * bust.error, few, [*tests]))
+        for measure in comparison.measures:
+            if measure.name in ("value", "bust"):
+                assert measure.exact is not None
+                assert measure.error is not None
+                spread = (
+                    np.sqrt(measure.exact * (1.0 - measure.exact))
+                    if measure.name == "bust"
+                    else comparison.simulated.value_error * np.sqrt(ROLLOUTS)
+                )
+                named = [test for test, names in tests.items() if measure.name in names]
+                found.append(
+                    Belief(
+                        measure.name,
+                        measure.difference,
+                        float(spread / np.sqrt(PLAYED)),
+                        measure.error,
+                        named,
+                        "too little data" in tests,
+                    )
+                )
     return found
 
 
@@ -187,24 +223,28 @@ def study_buffers(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
     }
 
 
-def _buffers(found: list[tuple[float, float, float, bool, list[str]]]) -> dict[str, object]:
-    off = [(few, tests) for error, _, _, few, tests in found if abs(error) > MIN_BUST_ERROR]
-    right = [(few, tests) for error, played, _, few, tests in found if abs(error) <= played]
-    within = [one for one in found if abs(one[0]) <= one[2]]
+def _buffers(found: list[Belief]) -> dict[str, object]:
+    busts = [one for one in found if one.name == "bust"]
+    off = [one for one in busts if abs(one.off) > MIN_BUST_ERROR]
+    within = [one for one in busts if abs(one.off) <= 2.0 * one.own]
     return {
-        "states": len(found),
-        "recognised": share(sum("too little data" in tests for _, tests in off), len(off)),
-        "recognised_for_bust": share(sum(few for few, _ in off), len(off)),
+        "states": len(busts),
+        "recognised": share(sum(one.any_few for one in off), len(off)),
+        "recognised_for_bust": share(sum("too little data" in one.tests for one in off), len(off)),
         "false_alarms": {
-            "too little data": share(sum(few for few, _ in right), len(right)),
-            **{test: share(sum(test in tests for _, tests in right), len(right)) for test in (TESTS[0], TESTS[2])},
+            name: {test: _named(test, [one for one in found if one.name == name]) for test in TESTS}
+            for name in ("bust", "value")
         },
-        # Nearly every large error is within two standard errors of beliefs that rest on so few experiences.
-        "off_within_own_error": share(sum(abs(one[0]) > MIN_BUST_ERROR for one in within), len(within)),
-        "off_beyond_own_error": share(
-            sum(abs(e) > own for e, _, own, *_ in found if abs(e) > MIN_BUST_ERROR), len(off)
-        ),
+        # From so few experiences, most large errors are within two standard errors of the belief itself.
+        "off_within_own_error": share(sum(one in within for one in off), len(off)),
+        "within_own_error": len(within),
     }
+
+
+def _named(test: str, found: list[Belief]) -> dict[str, object]:
+    """How often a test is named for beliefs that are within two standard errors of what is played."""
+    right = [one for one in found if abs(one.off) <= 2.0 * one.played]
+    return share(sum(test in one.tests for one in right), len(right))
 
 
 # -- an altered world --------------------------------------------------------------------------------
@@ -287,11 +327,6 @@ def study_changes(pool: ProcessPoolExecutor) -> dict[str, object]:
     return results
 
 
-def flat(found: Iterable[list[tuple[bool, str, float, list[str]]]]) -> list[tuple[bool, str, float, list[str]]]:
-    """All that was found, over the seeds."""
-    return [one for seed in found for one in seed]
-
-
 def main() -> None:
     """Run the studies and write their results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -307,7 +342,8 @@ def main() -> None:
         print(json.dumps(document["buffers"]), flush=True)
         document["settings"] = settings = {}
         for name in SETTINGS:
-            settings[name] = summary(flat(pool.map(partial(compare, name), range(given.seeds), chunksize=5)))
+            found = pool.map(partial(compare, name), range(given.seeds), chunksize=5)
+            settings[name] = summary([one for seed in found for one in seed])
             print(name, json.dumps(settings[name]), flush=True)
     RESULTS.write_text(json.dumps(document, indent=2) + "\n")
 

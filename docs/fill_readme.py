@@ -124,8 +124,10 @@ def _power(result: Any) -> list[str]:
     for name, row in buffers.items():
         agents = "Blackjack, fixed buffers" if name == "all" else f"of these, {name}"
         rows.append(("too little data", f"{agents}: chance of a bust off by more than 0.15", row["recognised"]))
-    for test, row in buffers["all"]["false_alarms"].items():
-        rows.append((test, "Blackjack, fixed buffers: chance of a bust right within two standard errors of play", row))
+    for number, right in buffers["all"]["false_alarms"].items():
+        called = "chance of a bust" if number == "bust" else number
+        where = f"Blackjack, fixed buffers: {called} right within two standard errors of play"
+        rows += [(test, where, row) for test, row in right.items()]
     for name, row in result["changes"].items():
         rows.append(("altered world", name, row["recognised"]))
         rows.append(("altered world", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium as gym
@@ -13,7 +14,9 @@ import whatfor as wf
 from whatfor.beliefs.altered import evidence_against_play, evidence_against_table
 from whatfor.beliefs.experience import count_steps, experiences_of, played_steps
 from whatfor.explanations.causes import RATE
+from whatfor.explanations.measures import Measure
 from whatfor.testing import random_world
+from whatfor.text import percent
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from calibration import LEFT, Walk, enter, example_6_7
@@ -182,8 +185,24 @@ def test_a_rarely_tried_action_is_called_too_low_only_if_it_is():
             value, text = comparison.measures[0], str(comparison)
             assert ("too low" in text) == (value.difference < -value.notable), text
             assert ("too high" in text) == (value.difference > value.notable), text
+            assert ("unlucky estimate" in text) <= (value.noise < min(value.lag, value.initial)), text
+            assert ("optimistic" in text) <= (value.initial > max(0.0, value.noise, value.lag)), text
             seen.add(np.sign(value.difference) * (abs(value.difference) > value.notable))
     assert 1.0 in seen
+
+
+def test_parts_of_a_difference_have_one_form():
+    measure = Measure("won", 0.2, 1.0, 0.01, 1.0, 0.02, noise=-0.004, lag=0.2, initial=-0.996, tolerance=0.1)
+    assert measure.terms_text(percent) == "lag +20 %, initial value -100 %"
+    estimated = replace(measure, exact=None, lag=-0.05, noise=0.03, initial=0.0)
+    assert estimated.terms_text(percent) == "estimated: lag -5.0 %, rest +3.0 %"
+
+
+def test_nothing_is_tested_where_states_are_bins():
+    """What follows a bin depends on how it was entered, so no test would keep its rate."""
+    run = wf.train(wf.worlds.cartpole(), wf.QLearning(step_size=0.1, discount=0.95), episodes=200, seed=0)
+    comparison = run.comparison(79, rollouts=100)
+    assert {cause.name for cause in comparison.causes} <= {"lag", "initial value"}
 
 
 def test_causes_are_part_of_the_json(small_buffer):

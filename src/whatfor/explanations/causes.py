@@ -12,14 +12,14 @@ import numpy as np
 from whatfor.beliefs.altered import evidence_against_play, evidence_against_table
 from whatfor.beliefs.experience import StepCounts
 from whatfor.explanations.measure_builder import MeasureBuilder
-from whatfor.explanations.measures import Measure
+from whatfor.explanations.measures import Measure, signed
 from whatfor.text import amount, count, percent
 
 #: The chance that a test names a cause that is none is at most this, for each test.
 RATE = 0.05
 #: The experiences explain a difference if they imply it, except for at most this share.
 MAX_DATA_REST = 0.5
-#: Bootstrapped values that are too high by at least this share of a notable effect: the bias adds up over steps.
+#: A bias is named from this share of a notable effect on: it adds up over steps.
 MIN_BIAS = 0.25
 #: More standard errors than this are not for want of data: something else is wrong with the experiences.
 MAX_DATA_ERRORS = 4.0
@@ -55,7 +55,7 @@ class Cause:
     def effect_text(self) -> str:
         """The effect in words: of a value or visits as a number, of a chance as a percentage."""
         form = amount if self.measure == "value" or self.measure.startswith("visits of") else percent
-        return f"{'-' if self.effect < 0.0 else '+'}{form(abs(self.effect))} in {quoted(self.measure)}"
+        return f"{signed(self.effect, form)} in {quoted(self.measure)}"
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers."""
@@ -90,13 +90,12 @@ def tests_of(
 
     The first two compare experiences with the world of now, so they are not tested in an altered one.
     """
+    if observed == "bins":  # a bin merges observations: what follows depends on how it was entered
+        return []
     with_data = [measure for measure in measures if measure.data is not None]
-    if observed != "bins":  # a bin merges observations: what follows depends on how it was entered
-        altered = altered_world(builder, with_data or measures, played)
-        if altered is not None and altered.holds:
-            return [altered]
-    else:
-        altered = None
+    altered = altered_world(builder, with_data or measures, played)
+    if altered is not None and altered.holds:
+        return [altered]
     bias = maximisation_bias(builder, measures[0])
     few = too_little_data(with_data, builder.implied.experiences) if with_data else None
     return [cause for cause in (bias, few, altered) if cause is not None]
@@ -111,7 +110,7 @@ def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
         return None
     found, effect = tested
     z = found.mean / found.error if found.error > 0.0 else 0.0
-    large = found.mean > MIN_BIAS * value.notable and min(effect, value.difference) > 0.0
+    large = min(found.mean, effect, value.difference) > MIN_BIAS * value.notable
     holds = bool(large and z > ndtri(1.0 - RATE))
     text = (
         f"over {count(found.updates, 'update')}, the values that it bootstrapped from were too high by {amount(found.mean)} on average, "

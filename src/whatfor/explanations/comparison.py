@@ -195,7 +195,12 @@ class Comparison(Explanation):
         form = amount if measure.name == "value" else percent
         if form is percent and all_unknown(measure.believed, self.unknown or 0.0):
             return f"{measure.name}: unknown, {measure.actual_text(percent)}"
-        return measure.with_verdict(form) if self._conclusive else measure.text(form)
+        if self._conclusive:
+            return measure.with_verdict(form)
+        parts = (
+            measure.exact is not None and abs(measure.difference) > measure.notable
+        )  # exact, also if nothing is judged
+        return f"{measure.text(form)} ({measure.terms_text(form)})" if parts else measure.text(form)
 
     def _verdict_text(self) -> str:
         """The verdict in words, as a predicate."""
@@ -217,21 +222,7 @@ class Comparison(Explanation):
             return f"{not_judged}: it rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
         if verdict == "unjudged":
             return f"{not_judged}: the sampling error of this belief is unknown."
-        rare = f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')})."
-        return f"{rare}{'' if self.greedy else self._rare_text()}"
-
-    def _rare_text(self) -> str:
-        """Which way the value of a rarely tried action is off, and why, if that is known."""
-        value = self.measures[0]
-        if abs(value.difference) <= value.notable:
-            return ""
-        if value.difference < 0.0:
-            return (
-                " Its value is too low: an action that looks bad is rarely tried again, so an unlucky estimate stays."
-            )
-        if value.exact is not None and value.initial >= max(value.noise, value.lag):
-            return " Its value is too high: it still rests on initial values, which were optimistic."
-        return " Its value is too high."
+        return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -8,10 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.text import amount
+from whatfor.text import amount, percent
 
 #: A part of a difference below this share of the largest part is left out of sentences.
 MIN_TERM_SHARE = 0.02
+
+
+def signed(number: float, form: Callable[[float], str] = amount) -> str:
+    """A difference with its sign; that of two chances as a percentage.
+
+    >>> signed(0.25), signed(-0.996, percent)
+    ('+0.25', '-100 %')
+    """
+    if form is not percent:
+        return amount(number, signed=True)
+    return f"{100.0 * number:+.0f} %" if abs(number) >= 0.0995 else f"{100.0 * number:+.1f} %"
 
 
 @dataclass(frozen=True)
@@ -92,8 +103,26 @@ class Measure:
         """The parts of the difference in words, without tiny ones; estimates where there is no exact number."""
         largest = max(map(abs, self.terms.values()))
         shown = {name: term for name, term in self.terms.items() if abs(term) >= MIN_TERM_SHARE * largest > 0.0}
-        parts = [f"{name} {'-' if term < 0.0 else '+'}{form(abs(term))}" for name, term in shown.items()]
-        return f"{'' if self.exact is not None else 'estimated: '}{', '.join(parts)}"
+        if self.exact is not None:
+            return ", ".join(f"{name} {signed(term, form)}" for name, term in shown.items())
+        parts = [f"{'rest' if name == 'noise' else name} {signed(term, form)}" for name, term in shown.items()]
+        return f"estimated: {', '.join(reversed(parts))}"
+
+    def direction(self, *, taken: bool) -> str:
+        """Which way the value of a rarely tried action is off and why, as far as it is known; ``taken``: by the agent."""
+        if abs(self.difference) <= self.notable:
+            return ""
+        low = self.difference < 0.0
+        off = f" Its value is too {'low' if low else 'high'}"
+        largest = max(self.terms, key=lambda name: self.terms[name] * self.difference)
+        if self.exact is None:
+            return f"{off}."
+        if largest == "lag":
+            return f"{off}: it bootstrapped from actions that it would no longer take."
+        if largest == "initial value":
+            return f"{off}: it still rests on initial values, which were {'pessimistic' if low else 'optimistic'}."
+        stays = ": an action that looks bad is rarely tried again, so an unlucky estimate stays"
+        return f"{off}{stays if low and not taken else ''}."
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers, and whether they differ."""
