@@ -30,12 +30,16 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-@pytest.mark.parametrize("replay", [None, wf.Replay(capacity=40, keep="first")], ids=["", "replay"])
+REPLAY = wf.Replay(capacity=40, keep="first")
+
+
+@pytest.mark.parametrize(
+    ("learner", "replay"),
+    [(learner, None) for learner in LEARNERS] + [(learner, REPLAY) for learner in LEARNERS if learner.supports_replay],
+    ids=lambda one: type(one).__name__,
+)
 def test_noise_lag_and_initial_value_sum_to_the_difference(learner, replay):
     """For the value, every chance and every visit; each part is computed by itself."""
-    if replay is not None and not learner.supports_replay:
-        return
     seen = []
     for seed in range(3):
         run = wf.train(random_world(seed), learner, episodes=80, max_steps=30, seed=seed, replay=replay)
