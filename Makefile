@@ -92,7 +92,7 @@ paper: $(WHOLE)  ## the paper's tabular figures, trained, drawn and checked, int
 paper-deep: $(WHOLE)  ## the paper's deep figures, into out/paper-deep; training takes some quarter of an hour
 	$(BIN)/whatfor paper --deep --out out/paper-deep
 
-calibration: $(WHOLE)  ## how often a comparison calls a right belief wrong: 200 seeds, some ten minutes
+calibration: $(WHOLE)  ## how often a comparison names a cause wrongly, and rightly: 100 seeds, some ten minutes
 	$(BIN)/python benchmarks/calibration.py
 
 readme: $(WHOLE)  ## put what the commands print into the README and the pages, and draw their pictures: some minutes

@@ -97,22 +97,48 @@ def table(file: Path) -> str:
 
 
 def calibration(file: Path) -> str:
-    """How often a comparison called a belief wrong."""
+    """How often a comparison called a belief wrong, and how often each tested cause was named: wrongly, and rightly."""
     result = json.loads(file.read_text())
+    tests = ("maximisation bias", "too little data", "altered world")
     lines = [
-        "| agents | judged | called different | 95 % interval | explained by lag | not judged: tried seldom | their value is off by |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| well-trained agents | judged | called different | 95 % interval | {' | '.join(tests)} | not judged: tried seldom | their value is off by |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, row in result["settings"].items():
         low, high = row["interval"]
-        lags = row["verdicts"].get("lags", 0) / row["judged"]
+        named = " | ".join(f"{100 * row['false_alarms'][test]:.1f} %" for test in tests)
         off = f"{row['rare_off']:+.3f} ± {2 * row['rare_error']:.3f}" if row["rare"] else ""
         lines.append(
-            f"| {name} | {row['judged']:,} | {100 * row['differs']:.1f} % | {100 * low:.1f} % to {100 * high:.1f} % | {100 * lags:.1f} % | {row['rare']:,} | {off} |"
+            f"| {name} | {row['judged']:,} | {100 * row['differs']:.1f} % | {100 * low:.1f} % to {100 * high:.1f} % | {named} | {row['rare']:,} | {off} |"
         )
     episodes = ", ".join(f"{count:,} episodes ({kind})" for kind, count in result["episodes"].items())
-    note = f"{result['seeds']} seeds each; {episodes}; stated rate {100 * result['rate']:.0f} %; off by: mean and two standard errors."
-    return "\n".join([*lines, "", note, ""])
+    seeds = f"{result['seeds']} seeds each; {episodes}; stated rate {100 * result['rate']:.0f} %; off by: mean and two standard errors."
+    return "\n".join([*lines, "", seeds, "", *_power(result), ""])
+
+
+def _power(result: Any) -> list[str]:
+    """A table of how often each tested cause was named where it is known."""
+    buffers = result["buffers"]
+    rows: list[tuple[str, str, Any]] = [
+        ("maximisation bias", f"example 6.7, {name}, 300 episodes", row) for name, row in result["bias"].items()
+    ]
+    for name, row in buffers.items():
+        agents = "Blackjack, fixed buffers" if name == "all" else f"of these, {name}"
+        rows.append(("too little data", f"{agents}: chance of a bust off by more than 0.15", row["recognised"]))
+    for number, right in buffers["all"]["false_alarms"].items():
+        called = "chance of a bust" if number == "bust" else number
+        where = f"Blackjack, fixed buffers: {called} right within two standard errors of play"
+        rows += [(test, where, row) for test, row in right.items()]
+    for name, row in result["changes"].items():
+        rows.append(("altered world", name, row["recognised"]))
+        rows.append(("altered world", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))
+    lines = ["| test | where | named | of | rate | 95 % interval |", "| --- | --- | --- | --- | --- | --- |"]
+    for test, where, row in rows:
+        low, high = row["interval"]
+        lines.append(
+            f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {100 * row['rate']:.0f} % | {100 * low:.0f} % to {100 * high:.0f} % |"
+        )
+    return lines
 
 
 def taxi(file: Path) -> str:

@@ -104,12 +104,19 @@ def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
 
 def test_the_calibration_says_what_the_page_says():
     result = json.loads((ROOT / "benchmarks" / "calibration.json").read_text())
-    assert result["seeds"] == 200
+    assert result["seeds"] == 100
     for name, row in result["settings"].items():
         assert row["differs"] <= result["rate"], name
+        assert max(row["false_alarms"].values()) <= result["rate"], name
         assert row["judged"] >= 200
         if row["rare"] > 100:
             assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
+    bias, buffers = result["bias"], result["buffers"]["all"]
+    assert bias["Q-learning"]["rate"] >= 0.6
+    assert max(row["rate"] for name, row in bias.items() if name.startswith("double")) <= 0.05
+    assert buffers["recognised"]["rate"] >= 0.7
+    assert max(row["rate"] for right in buffers["false_alarms"].values() for row in right.values()) <= result["rate"]
+    assert min(row["recognised"]["count"] for row in result["changes"].values()) >= 19
     wrong = [100 * row["differs"] for row in result["settings"].values()]
     assert f"measured: [{min(wrong):.1f} % to {max(wrong):.1f} %]" in (ROOT / "README.md").read_text()
 

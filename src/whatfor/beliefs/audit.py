@@ -13,6 +13,7 @@ from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
 from whatfor.beliefs.course import Course, course
 from whatfor.beliefs.deletion import Deletion, deletion
+from whatfor.beliefs.experience import ExperiencedWorld
 from whatfor.beliefs.loops import LoopReader
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
@@ -129,6 +130,11 @@ class Audit(Beliefs):
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
+
+    @cached_property
+    def experienced(self) -> ExperiencedWorld:
+        """The world as the distinct experiences of the ledger show it."""
+        return ExperiencedWorld(self.ledger)
 
     @cached_property
     def discounted(self) -> bool:

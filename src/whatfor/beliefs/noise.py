@@ -1,4 +1,4 @@
-"""Errors of a belief: the sampling error of the experiences it averages, and its lag behind the policy.
+"""Errors of a belief: noise and its standard error, from the experiences it averages, and its lag behind the policy.
 
 For any table T and the weights m of an asked value B, B equals T at the asked pair plus the sum of m times the
 one-step errors c + g T(next) - T(own). If T holds the true values of a policy, these errors are noise around 0,
@@ -80,6 +80,24 @@ def summed_by(groups: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray
     return np.bincount(own, weights=amount).astype(np.float64)
 
 
+def noise(
+    ledger: Ledger,
+    used: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    amount: NDArray[np.float64],  # (n,)
+    table: NDArray[np.float64],  # (cells,) the true numbers of ``policy``
+    policy: NDArray[np.float64],  # (S, A) chances
+    discount: float | None = None,
+) -> float:
+    """The part of a belief that is chance: weighted one-step errors, as if every update had bootstrapped from ``policy``.
+
+    With the lag and the initial part it sums to the belief less the true number.
+    """
+    g, _, to = ahead(ledger, used, table, discount)
+    own = table[ledger.lines.cell[used]]
+    return float(weights @ (amount[used] + g * _by_state(ledger, table, policy)[to // ledger.n_actions] - own))
+
+
 def lag(
     ledger: Ledger,
     used: NDArray[np.int64],
@@ -90,5 +108,10 @@ def lag(
 ) -> float:
     """The part of a belief that was bootstrapped from actions that ``policy`` does not take."""
     g, found, to = ahead(ledger, used, table, discount)
-    by_state = (table.reshape(ledger.n_tables, *policy.shape) * policy).sum(axis=2).ravel()  # (tables * S,)
-    return float((weights * g) @ (found - by_state[to // ledger.n_actions]))
+    return float((weights * g) @ (found - _by_state(ledger, table, policy)[to // ledger.n_actions]))
+
+
+def _by_state(ledger: Ledger, table: NDArray[np.float64], policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(tables * S,) The numbers of the states under a policy."""
+    by_state: NDArray[np.float64] = (table.reshape(ledger.n_tables, *policy.shape) * policy).sum(axis=2).ravel()
+    return by_state

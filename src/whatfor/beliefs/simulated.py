@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -191,7 +191,10 @@ class SimulatedBeliefs(Beliefs):
         """The rollouts behind a row, cached."""
         at, action = situation_of(state), self.labels.action(action)
         self.labels.check_state(at.index)
-        return self._cache.get_or_add((at, action), lambda: self._play(at, action))
+        played = self._cache.get_or_add((at, action), lambda: self._play(at, action))
+        if self._reprice is None:
+            return played
+        return replace(played, reward=self._reprice(played.pair, played.reward))
 
     def _play(self, at: Situation, action: int) -> Rollouts:
         """Play the rollouts of a row; each row has its own random numbers."""
@@ -220,14 +223,7 @@ class SimulatedBeliefs(Beliefs):
         return self._sum_by_rollout(rollouts, self._discounts(rollouts))
 
     def _earnings_by_rollout(self, rollouts: Rollouts) -> Any:
-        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * self._rewards(rollouts))
-
-    def _rewards(self, rollouts: Rollouts) -> NDArray[np.float64]:
-        return rollouts.reward if self._reprice is None else self._reprice(rollouts.pair, rollouts.reward)
-
-    def undiscounted_return(self, rollouts: Rollouts) -> float:
-        """The mean return of rollouts, without a discount."""
-        return float(np.add.reduceat(self._rewards(rollouts), rollouts.first[:-1]).mean())
+        return self._sum_by_rollout(rollouts, self._discounts(rollouts) * rollouts.reward)
 
     def _discounts(self, rollouts: Rollouts) -> NDArray[np.float64]:
         return np.power(self.discount, rollouts.step, dtype=np.float64)

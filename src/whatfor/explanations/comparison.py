@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.experience import StepCounts, played_steps
 from whatfor.explanation import MIN_SHOWN, Badge, Explanation
+from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, tests_of
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
 from whatfor.explanations.phrases import all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
-from whatfor.labels import ENDINGS, Labels
+from whatfor.explanations.without_error import measures_without_error, place_without_error
+from whatfor.labels import Labels
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Bars, Layout, Panels, Series
@@ -30,8 +33,6 @@ from whatfor.worlds.adapter import Enter
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: The chance that the belief of an action is called wrong although it is right is at most this.
-RATE = 0.05
 #: An action tried less often than this is rarely tried.
 MIN_TRIES = 30
 #: So is an action tried less often than this share of the tries of the most tried action in its state.
@@ -49,8 +50,10 @@ class Comparison(Explanation):
     """The future an agent expects of an action, beside the future that its greedy policy leads to.
 
     ``measures`` are the value and the chance of every ending; ``places`` are the pairs whose visits differ most.
-    A difference counts as real if it exceeds the sampling error of both sides and the *lag* of the belief: the part
-    that bootstraps from actions the agent would no longer take, and the part that still rests on initial values.
+    A difference is the sum of noise, lag (what bootstraps from actions the agent would no longer take) and what still
+    rests on initial values. ``causes`` are these parts, where the difference is more than sampling error, and three tests:
+    maximisation bias, too little data, and an altered world. The verdict names the largest
+    cause that holds: of the difference in value, or where the value agrees, in what differs most.
     """
 
     labels: Labels
@@ -68,6 +71,8 @@ class Comparison(Explanation):
     greedy: bool  # whether this is the action it takes
     rare: bool  # too rarely tried to be judged: an agent stops trying an action that looks bad
     residual: float | None  # of the belief
+    causes: tuple[Cause, ...] = ()  # by ``Cause.order``: the one that the verdict names first
+    experiences: float | None = None  # distinct experiences of each pair that follows, on average; None: not counted
 
     @classmethod
     def of(
@@ -79,18 +84,23 @@ class Comparison(Explanation):
         policy: NDArray[np.float64] | None = None,
         *,
         greedy: bool,
+        played: StepCounts | None = None,
     ) -> Comparison:
-        """Compare; ``audit`` gives the sampling error and, with ``policy``, the lag of a belief that was read off a ledger."""
+        """Compare; ``audit`` gives the sampling error and, with ``policy``, the causes for a belief that was read off a ledger.
+
+        ``played``: the steps of the rollouts, to test whether the world was altered where its table is not known.
+        """
         state, action = believed.state, believed.action
         known = None if exact is None else exact.visits(state, action)
         actual = simulated.visits if known is None else known
         apart = np.abs(believed.visits - actual)
         most = np.argsort(-apart, axis=None, kind="stable")[:MAX_PLACES]
         pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
+        causes: list[Cause] = []
         if audit is None:
             measures, places = (
-                _measures_without_error(believed, simulated, exact),
-                [_place_without_error(believed, simulated, known, s, a) for s, a in pairs],
+                measures_without_error(believed, simulated, exact),
+                [place_without_error(believed, simulated, known, s, a) for s, a in pairs],
             )
         else:
             assert policy is not None
@@ -99,6 +109,10 @@ class Comparison(Explanation):
             measures = [builder.value(rate), *builder.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
             places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
+            rare = _rare(audit, state, action, greedy) or builder.episodes < MIN_EPISODES
+            causes = [] if rare else parts_of([*measures, *(measure for *_, measure in places)])
+            causes += tests_of(builder, measures, played, observed=believed.labels.observed)
+            causes.sort(key=Cause.order)
         return cls(
             labels=believed.labels,
             state=state,
@@ -115,6 +129,8 @@ class Comparison(Explanation):
             greedy=greedy,
             rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
+            causes=tuple(causes),
+            experiences=None if audit is None else builder.implied.experiences,
         )
 
     @property
@@ -124,23 +140,32 @@ class Comparison(Explanation):
 
     @property
     def verdict(self) -> str:
-        """ "unknown", "unjudged", "rarely tried", "too few", "differs", "lags" or "agrees"."""
+        """The largest cause, "agrees", "differs" without a known cause; not judged: "unknown", "unjudged", "rarely tried", "too few"."""
         if self.tries == 0 and self.believed.trust is None:  # a network has an estimate even then
             return "unknown"
         if self.episodes is None:
             return "unjudged"
+        found = self.found
+        if any(cause.rate is not None for cause in found):
+            return found[0].name
         if self.rare:
             return "rarely tried"
         if self.episodes < MIN_EPISODES:
             return "too few"
         if any(measure.unexplained for measure in self.all_measures):
             return "differs"
-        return "lags" if any(measure.differs for measure in self.all_measures) else "agrees"
+        return found[0].name if found else "agrees"
+
+    @property
+    def found(self) -> tuple[Cause, ...]:
+        """The causes that hold, the one that the verdict names first."""
+        return tuple(cause for cause in self.causes if cause.holds)
 
     def badge(self) -> Badge:
         """The verdict."""
-        kinds: dict[str, Literal["exact", "off"]] = {"agrees": "exact", "differs": "off", "lags": "off"}
-        return Badge(kinds.get(self.verdict, "unknown"), self.verdict, "the verdict on belief and reality")
+        not_judged = self.verdict in ("unknown", "unjudged", "rarely tried", "too few")
+        kind: Literal["exact", "off", "unknown"] = "unknown" if not_judged else "off"
+        return Badge("exact" if self.verdict == "agrees" else kind, self.verdict, "the verdict on belief and reality")
 
     @property
     def all_measures(self) -> tuple[Measure, ...]:
@@ -156,6 +181,8 @@ class Comparison(Explanation):
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         lines += [*self.believed.without_end(), *self.simulated.without_end()]
+        further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
+        lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in further]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
@@ -169,15 +196,20 @@ class Comparison(Explanation):
 
     @property
     def _conclusive(self) -> bool:
-        """Whether the verdict says if belief and reality differ."""
-        return self.verdict in ("agrees", "lags", "differs")
+        """Whether sampling error can be told from a difference."""
+        return self.episodes is not None and not self.rare and self.episodes >= MIN_EPISODES
 
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
         form = amount if measure.name == "value" else percent
         if form is percent and all_unknown(measure.believed, self.unknown or 0.0):
             return f"{measure.name}: unknown, {measure.actual_text(percent)}"
-        return measure.with_verdict(form) if self._conclusive else measure.text(form)
+        if self._conclusive:
+            return measure.with_verdict(form)
+        parts = (
+            measure.exact is not None and abs(measure.difference) > measure.notable
+        )  # exact, also if nothing is judged
+        return f"{measure.text(form)} ({measure.terms_text(form)})" if parts else measure.text(form)
 
     def _verdict_text(self) -> str:
         """The verdict in words, as a predicate."""
@@ -186,21 +218,20 @@ class Comparison(Explanation):
         verdict = self.verdict
         if verdict == "agrees":
             return f"agrees with {reality}, within sampling error."
-        if verdict in ("differs", "lags"):
-            differing = [m for m in self.all_measures if (m.unexplained if verdict == "differs" else m.differs)]
-            worst = max(differing, key=lambda measure: measure.excess)
-            rest = "by more than sampling error and lag explain" if verdict == "differs" else f"which is {worst.cause}"
-            where = worst.name if worst.name.startswith("visits of") else f"{worst.name!r}"
-            return f"differs from {reality}, most of all in {where}, {rest}."
+        if self.found and verdict == self.found[0].name:
+            cause = self.found[0]
+            return (
+                f"differs from {reality}, most of all because of {cause.called} ({cause.effect_text()}): {cause.text}."
+            )
+        if verdict == "differs":
+            worst = max((m for m in self.all_measures if m.unexplained), key=lambda measure: measure.excess)
+            return f"differs from {reality}, most of all in {quoted(worst.name)}, by more than sampling error, lag and initial values explain."
         not_judged = f"is not judged against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
         if verdict == "unjudged":
             return f"{not_judged}: the sampling error of this belief is unknown."
-        rare = f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')})."
-        if self.greedy:
-            return rare
-        return f"{rare} An action that looks bad is rarely tried again, so its value tends to stay too low."
+        return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -217,6 +248,8 @@ class Comparison(Explanation):
             "greedy": self.greedy,
             "residual": self.residual,
             "against": "simulation" if self.exact is None else "exact",
+            "experiences": self.experiences,
+            "causes": [cause.to_json() for cause in self.causes],
             "measures": [measure.to_json() for measure in self.measures],
             "places": [{"state": s, "action": a, **measure.to_json()} for s, a, measure in self.places],
             "believed": self._map(self.believed.visits),
@@ -225,34 +258,6 @@ class Comparison(Explanation):
             "trust": None if self.believed.trust is None else self.believed.trust.to_json(),
             "sentences": self.sentences(),
         }
-
-
-def _measures_without_error(believed: Intention, simulated: Simulation, exact: ExactBeliefs | None) -> list[Measure]:
-    """Measures of the value and the endings, for a belief whose sampling error is unknown."""
-    true = None if exact is None else exact.value(believed.state, believed.action)
-    known = None if exact is None else exact.outcomes(believed.state, believed.action)
-    no_error: dict[str, Any] = {"error": None, "lag": 0.0, "initial": 0.0, "tolerance": np.inf}
-    measures = [Measure("value", believed.value, simulated.value, simulated.value_error, true, **no_error)]
-    named = (*believed.labels.ending_names, ENDINGS[0])
-    for name, chance in (believed.chances or {}).items():
-        share = simulated.chances.get(name, 0.0)
-        if name == ENDINGS[1]:  # unnamed endings are described by their last step in a simulation
-            share = sum(other for end, other in simulated.chances.items() if end not in named)
-        if max(chance, share) >= MIN_SHOWN:
-            error = float(np.sqrt(share * (1.0 - share) / simulated.rollouts))
-            measures.append(
-                Measure(name, chance, share, error, None if known is None else known.get(name, 0.0), **no_error)
-            )
-    return measures
-
-
-def _place_without_error(
-    believed: Intention, simulated: Simulation, known: NDArray[np.float64] | None, s: int, a: int
-) -> tuple[int, int, Measure]:
-    """Measure the visits of a pair, for a belief whose sampling error is unknown."""
-    true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
-    mean, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
-    return s, a, Measure(name, float(believed.visits[s, a]), mean, error, true, None, 0.0, 0.0, np.inf)
 
 
 def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
@@ -333,8 +338,10 @@ def ask(
     """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
-    simulated = Simulation.of(run.playing.simulated(env, rollouts, seed, enter), at, chosen)
-    exact = run.playing.player.exact(env, at.index, chosen)
-    return Comparison.of(
-        run.beliefs.evidence, believed, simulated, exact, run.policy, greedy=run.would_take(at, chosen)
-    )
+    beliefs = run.playing.simulated(env, rollouts, seed, enter)
+    simulated, exact = Simulation.of(beliefs, at, chosen), run.playing.player.exact(env, at.index, chosen)
+    audit, played = run.beliefs.evidence, None
+    if exact is None and audit is not None:
+        played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions)
+    greedy = run.would_take(at, chosen)
+    return Comparison.of(audit, believed, simulated, exact, run.policy, greedy=greedy, played=played)

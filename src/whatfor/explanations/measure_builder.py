@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.account import Account
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs, ExpectedAmount
-from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, sampling_error
+from whatfor.beliefs.implied import ImpliedFuture
+from whatfor.beliefs.maximisation import Overestimate, overestimate
+from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, noise, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure
 from whatfor.explanations.simulation import Simulation
@@ -22,6 +26,8 @@ from whatfor.labels import ENDINGS
 NEGLIGIBLE_SHARE = 2e-3
 #: Visits may fall short by up to this much because of initial values; the answer reports that share by itself.
 NEGLIGIBLE_INITIAL_VISITS = 0.01
+#: An effect below this share of the range of a number is not named as a cause of a difference.
+NOTABLE_SHARE = 0.1
 #: With fewer degrees of freedom, an estimated standard error is not used: no difference counts as real.
 MIN_DEGREES_OF_FREEDOM = 2.0
 
@@ -33,8 +39,10 @@ class BeliefError(NamedTuple):
     error: float  # standard error
     width: float  # the number of standard errors that count as noise
     unit: float  # half of what one experience may change
+    noise: float | None  # the part that is chance in what happened; None: only as the rest
     lag: float  # the part that bootstraps from actions the policy does not take
     initial: float  # the part that still rests on initial values
+    variance: NDArray[np.float64] | None = None  # (S, A) of one step, where it is known
 
 
 class MeasureBuilder:
@@ -50,6 +58,7 @@ class MeasureBuilder:
     ) -> None:
         self.audit, self.believed, self.simulated, self.exact, self.policy = audit, believed, simulated, exact, policy
         self.state, self.action = believed.state, believed.action
+        self.implied = ImpliedFuture(audit.experienced, policy, self.state, self.action, simulated.discount)
 
     def value(self, rate: float) -> Measure:
         """Measure the value."""
@@ -61,9 +70,9 @@ class MeasureBuilder:
         largest = float(np.abs(self.audit.recomputed).max(initial=0.0))
         negligible = NEGLIGIBLE_SHARE * self.believed.magnitude + self.simulated.beyond * largest * (self.exact is None)
         negligible += (self.believed.unknown or 0.0) * largest * (belief_error.true is None)
-        return self._measure(
-            "value", self.believed.value, self.simulated.value, self.simulated.value_error, belief_error, negligible
-        )
+        numbers = self.believed.value, self.simulated.value, self.simulated.value_error
+        measure = self._measure("value", *numbers, belief_error, negligible, self.scale)
+        return self._with_data(measure, self.audit.experienced.table.reward, None, belief_error.variance)
 
     def endings(self, rate: float) -> list[Measure]:
         """Measure the chance of every ending that was believed, simulated or is possible."""
@@ -79,7 +88,10 @@ class MeasureBuilder:
             if max(believed, simulated, belief_error.true or 0.0) > 0.0:
                 error = float(np.sqrt(max(simulated * (1.0 - simulated), 1.0 / n) / n))  # never zero
                 negligible = NEGLIGIBLE_SHARE + unknown * (belief_error.true is None)
-                measures.append(self._measure(name, believed, simulated, error, belief_error, negligible))
+                measure = self._measure(name, believed, simulated, error, belief_error, negligible, 1.0)
+                seen = self.audit.experienced
+                implied = ((seen.table.ending == code) & seen.tried).astype(np.float64)
+                measures.append(self._with_data(measure, implied, 1.0, belief_error.variance))
         return measures
 
     def place(self, state: int, action: int, rate: float) -> Measure:
@@ -97,9 +109,16 @@ class MeasureBuilder:
         else:
             negligible += min(self.believed.unknown or 0.0, NEGLIGIBLE_INITIAL_VISITS)
         numbers = float(self.believed.visits[state, action]), float(self.simulated.visits[state, action])
-        return self._measure(
-            f"visits of '{labels.words(state)}: {labels.actions[action]}'", *numbers, error, belief_error, negligible
-        )
+        name = f"visits of '{labels.words(state)}: {labels.actions[action]}'"
+        return self._measure(name, *numbers, error, belief_error, negligible, max(1.0, *numbers))
+
+    @cached_property
+    def scale(self) -> float:
+        """The range that values may have: of the absolute rewards behind the belief, and of the steps that follow."""
+        rewards = self.audit.experienced.experiences.reward
+        both = bool(rewards.min(initial=0.0) < 0.0 < rewards.max(initial=0.0))
+        rewarded = max(self._learned_account.scale, float(np.abs(self.simulated.earnings).sum()))
+        return max((1.0 + both) * rewarded, 2.0 * self.implied.deviation)
 
     @cached_property
     def episodes(self) -> float:
@@ -116,20 +135,60 @@ class MeasureBuilder:
         simulated_error: float,
         belief_error: BeliefError,
         negligible: float,
+        scale: float,
     ) -> Measure:
-        noise = float(np.hypot(belief_error.error, simulated_error if belief_error.true is None else 0.0))
-        tolerance = belief_error.width * noise + belief_error.unit + negligible
+        chance = float(np.hypot(belief_error.error, simulated_error if belief_error.true is None else 0.0))
+        rest = believed - simulated - belief_error.lag - belief_error.initial
         return Measure(
-            name,
-            believed,
-            simulated,
-            simulated_error,
-            belief_error.true,
-            belief_error.error,
-            belief_error.lag,
-            belief_error.initial,
-            tolerance,
+            name=name,
+            believed=believed,
+            simulated=simulated,
+            simulated_error=simulated_error,
+            exact=belief_error.true,
+            error=belief_error.error,
+            noise=rest if belief_error.noise is None else belief_error.noise,
+            lag=belief_error.lag,
+            initial=belief_error.initial,
+            tolerance=belief_error.width * chance + belief_error.unit + negligible,
+            notable=NOTABLE_SHARE * scale,
         )
+
+    def _with_data(
+        self, measure: Measure, amount: NDArray[np.float64], discount: float | None, variance: NDArray[np.float64] | None
+    ) -> Measure:  # fmt: skip
+        """The measure, with what the distinct experiences imply; each entry of the experienced world adds ``amount``."""
+        implied = self.implied.number(amount, discount, variance)
+        if implied is None:
+            return measure
+        reach = implied.untried * measure.notable / NOTABLE_SHARE  # nothing is known beyond untried pairs
+        return replace(measure, data=implied.number - measure.actual, data_error=implied.error + reach)
+
+    def overestimate(self) -> tuple[Overestimate, float] | None:
+        """How far the values that it bootstrapped from were too high over all updates, and the part of that in the belief.
+
+        By the exact values, or by what the experiences imply where the world is not known.
+        """
+        if self.exact is not None and self._is_finite(self.exact, np.flatnonzero(self._weights(None)), None):
+            known, centred = self.exact.expected(self.exact.table.reward), False
+        elif self.implied.visits() is not None:
+            known, centred = self.implied.values, True
+        else:
+            return None
+        ledger, (n_states, n_actions) = self.audit.ledger, self.policy.shape
+        cells = (np.arange(ledger.n_tables) * n_states + self.state) * n_actions + self.action
+        found = overestimate(ledger, cells, self.policy, known.mean, known.variance, centred=centred)
+        return None if found is None else (found, self._bootstrapped_error(known.mean))
+
+    def _bootstrapped_error(self, values: NDArray[np.float64]) -> float:
+        """The part of the belief that its updates got from values that they bootstrapped from and that were off."""
+        ledger, lines = self.audit.ledger, self.audit.ledger.lines
+        direct = self.audit.weights(self.state, self.action, discount=0.0)
+        used = np.flatnonzero(direct)
+        g, found, _ = ahead(ledger, used, np.tile(values.ravel(), ledger.n_tables), None)
+        initial = self.audit.account(self.state, self.action, discount=0.0, method="scan").initial_share
+        return self.believed.value - initial - float(direct[used] @ (lines.reward[used] + g * found))
+
+    # -- the errors of a belief --------------------------------------------------------------
 
     def _belief_error(
         self, amount: NDArray[np.float64], entries: NDArray[np.float64] | None, discount: float | None, rate: float,
@@ -143,13 +202,14 @@ class MeasureBuilder:
         used = np.flatnonzero(weights)
         if entries is not None and self.exact is not None and self._is_finite(self.exact, used, discount):
             expected = self.exact.expected(entries, discount)
-            return self._exact_error(expected, used, weights[used], discount, rate, initial[0])
+            return self._exact_error(amount, expected, used, weights[used], discount, rate, initial[0])
         table = np.zeros((self.audit.ledger.n_cells, 1)) if initial[1] is None else initial[1].reshape(-1, 1)
         fold(self.audit.lines_at(discount), amount, table, np.zeros(1), np.empty(0))
         return self._estimated_error(amount, table[:, 0], used, weights[used], discount, rate)
 
     def _exact_error(
-        self, expected: ExpectedAmount, used: NDArray[np.int64], weights: NDArray[np.float64], discount: float | None, rate: float, initial: float
+        self, amount: NDArray[np.float64], expected: ExpectedAmount, used: NDArray[np.int64], weights: NDArray[np.float64],
+        discount: float | None, rate: float, initial: float,
     ) -> BeliefError:  # fmt: skip
         """The error from the known variance of every step."""
         from scipy.special import ndtri
@@ -163,8 +223,10 @@ class MeasureBuilder:
             error=float(np.sqrt(combined**2 @ expected.variance.ravel()[own])),
             width=float(ndtri(1.0 - rate / 2.0)),
             unit=0.5 * float((combined * expected.span.ravel()[own]).max(initial=0.0)),
+            noise=noise(ledger, used, weights, amount, table, self.policy, discount),
             lag=lag(ledger, used, weights, table, self.policy, discount),
             initial=initial - float(self._initial_weights(discount) @ table),
+            variance=expected.variance,
         )
 
     def _estimated_error(
@@ -184,6 +246,7 @@ class MeasureBuilder:
             error=max(error, np.finfo(float).tiny),
             width=width,
             unit=float(np.ptp(amount[used]) if len(used) else 0.0) / max(self.episodes, 1.0),
+            noise=None,
             lag=lag(ledger, used, weights, table, self.policy, discount),
             initial=0.0,
         )
@@ -227,9 +290,13 @@ class MeasureBuilder:
         """(cells,) The weight still on each initial value."""
         return self._undiscounted_initial_weights if discount is not None else self._learned_initial_weights
 
-    @cached_property
+    @property
     def _learned_initial_weights(self) -> NDArray[np.float64]:
-        return self.audit.account(self.state, self.action, method="scan").initial_weights.ravel()
+        return self._learned_account.initial_weights.ravel()
+
+    @cached_property
+    def _learned_account(self) -> Account:
+        return self.audit.account(self.state, self.action, method="scan")
 
     @cached_property
     def _undiscounted_initial_weights(self) -> NDArray[np.float64]:

@@ -8,7 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.text import amount
+from whatfor.text import amount, percent
+
+#: A part of a difference below this share of the largest part is left out of sentences.
+MIN_TERM_SHARE = 0.02
+
+
+def signed(number: float, form: Callable[[float], str] = amount) -> str:
+    """A difference with its sign; that of two chances as a percentage.
+
+    >>> signed(0.25), signed(-0.996, percent)
+    ('+0.25', '-100 %')
+    """
+    if form is not percent:
+        return amount(number, signed=True)
+    return f"{100.0 * number:+.0f} %" if abs(number) >= 0.0995 else f"{100.0 * number:+.1f} %"
 
 
 @dataclass(frozen=True)
@@ -21,9 +35,13 @@ class Measure:
     simulated_error: float  # standard error
     exact: float | None  # None: unknown
     error: float | None  # the belief's own standard error; None: unknown
-    lag: float  # the part of the belief that bootstraps from actions the policy does not take
+    noise: float  # the part of the difference that is chance in what happened; with lag and initial, the whole
+    lag: float  # the part that bootstraps from actions the policy does not take
     initial: float  # the part that still rests on initial values; 0 where only a bound on it is known
     tolerance: float  # a difference up to this is sampling error or negligible
+    notable: float = np.inf  # an effect below this is not named as a cause
+    data: float | None = None  # what the distinct experiences imply, less the actual number; None: unknown
+    data_error: float | None = None  # how far off they may be because there are no more of them
 
     @property
     def actual(self) -> float:
@@ -52,13 +70,9 @@ class Measure:
         return self.differs and abs(self.difference - explained) > self.tolerance
 
     @property
-    def cause(self) -> str:
-        """What explains a difference beyond sampling error."""
-        if self.unexplained:
-            return "more than sampling error explains"
-        if abs(self.lag) >= abs(self.initial):
-            return "explained by actions it would no longer take"
-        return "explained by its initial values"
+    def terms(self) -> dict[str, float]:
+        """The parts of the difference, which sum to it."""
+        return {"noise": self.noise, "lag": self.lag, "initial value": self.initial}
 
     @property
     def excess(self) -> float:
@@ -82,8 +96,33 @@ class Measure:
             return f"{self.text(form)} (too few experiences to judge)"
         tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance)
         if self.differs:
-            return f"{self.text(form)} ({self.cause}; margin of the test: ± {tolerance})"
+            return f"{self.text(form)} ({self.terms_text(form)}; margin of the test: ± {tolerance})"
         return f"{self.text(form)} (within the margin of the test: ± {tolerance})"
+
+    def terms_text(self, form: Callable[[float], str] = amount) -> str:
+        """The parts of the difference in words, without tiny ones; estimates where there is no exact number."""
+        largest = max(map(abs, self.terms.values()))
+        shown = {name: term for name, term in self.terms.items() if abs(term) >= MIN_TERM_SHARE * largest > 0.0}
+        if self.exact is not None:
+            return ", ".join(f"{name} {signed(term, form)}" for name, term in shown.items())
+        parts = [f"{'rest' if name == 'noise' else name} {signed(term, form)}" for name, term in shown.items()]
+        return f"estimated: {', '.join(reversed(parts))}"
+
+    def direction(self, *, taken: bool) -> str:
+        """Which way the value of a rarely tried action is off and why, as far as it is known; ``taken``: by the agent."""
+        if abs(self.difference) <= self.notable:
+            return ""
+        low = self.difference < 0.0
+        off = f" Its value is too {'low' if low else 'high'}"
+        largest = max(self.terms, key=lambda name: self.terms[name] * self.difference)
+        if self.exact is None:
+            return f"{off}."
+        if largest == "lag":
+            return f"{off}: it bootstrapped from actions that it would no longer take."
+        if largest == "initial value":
+            return f"{off}: it still rests on initial values, which were {'pessimistic' if low else 'optimistic'}."
+        stays = ": an action that looks bad is rarely tried again, so an unlucky estimate stays"
+        return f"{off}{stays if low and not taken else ''}."
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers, and whether they differ."""

@@ -90,7 +90,7 @@ class Simulation(Explanation):
             max_steps=beliefs.max_steps,
             within=counts if within is rollouts else within.ending_counts(labels),
             within_length=float(within.lengths.mean()),
-            undiscounted=beliefs.undiscounted_return(within),
+            undiscounted=float(within.returns.mean()),
             still_going=beliefs.still_going(at, action),
             never=beliefs.never_ends(at, action),
         )
