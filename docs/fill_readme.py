@@ -115,7 +115,7 @@ def calibration(file: Path) -> str:
 
 def taxi(file: Path) -> str:
     """What deep Taxi's script found for the presets as they are."""
-    from whatfor.paper.deep_agents import PRESETS
+    from whatfor.paper.presets import PRESETS
 
     lines = [
         "| preset, head, seed | delivers from | mean return | \\|V − V*\\| | values of 15 (a tie), 18, 16 off by at most | visits off the exact ones | earnings off Q | correlation | episodes, time |",

@@ -187,7 +187,7 @@ CLAIMS = (
         Claim(figure, "After hit, it keeps hitting until the sum is high enough.",
               f"below {HIGH_SUM} it expects to hit more often than to stick, and it expects to stick at {HIGH_SUM} or more with over 50 %", f"chance to stick at {HIGH_SUM} or more", _until_high(run_of), "trained on the negated reward"),
         Claim(figure, "A second peak is at 20, since face cards count ten.", "among all sums after hit, 20 has the most expected visits", "sum at the peak", _peak_at_20(run_of), "a deck with as many tens as other cards"),
-        Claim(figure, "Lower sums have lower weight, since fewer paths lead there.", "mean expected visits of the sums 16 to 19 are above those of 12 to 15", "their difference", _lower_below(run_of), "trained on the negated reward"),
+        Claim(figure, "Lower sums have lower weight, since fewer paths lead there.", "mean expected visits of the sums 16 to 19 are above those of 12 to 15", "their difference", _lower_below(run_of), "a game in which only one card can be drawn"),
     )),
     Claim("S4", "Hitting gives access to various future states.", f"at least {MIN_OPEN_STATES} states are expected only after hit, fewer only after stick", "states expected only after hit", _opens_futures, "beliefs of the present step alone"),
     Claim("S4", "Sticking is undesirable, since it is more likely to give −1.", "after stick it expects −1 with more than 50 %, and more likely than after hit", "believed chance of −1 after stick", _sticking_loses, "a shuffled ledger"),

@@ -18,6 +18,7 @@ from whatfor.text import percent
 
 HAND, HIT = "player 7, dealer 5, no usable ace", "hit"
 MIN_BUST_GAP = 0.1  # believed minus actual probability of a bust: "increased belief"
+MIN_MORE_HANDS = 0.05  # of hands from 12 on: "sticks early"
 HANDS = [(total, dealer, 0) for total in range(12, 22) for dealer in range(1, 11)]
 
 
@@ -80,7 +81,7 @@ def _rates(size: int, busts: list[Bust], usual: float) -> str:
     correlation = float(np.corrcoef(gaps, sticks)[0, 1]) if np.ptp(gaps) and np.ptp(sticks) else 0.0
     return (
         f"{size:,} experiences: {sum(gap > MIN_BUST_GAP for gap in gaps)} of {len(busts)} overestimate busts by more than {MIN_BUST_GAP:g}, "
-        f"{sum(gap < -MIN_BUST_GAP for gap in gaps)} underestimate them by as much, {sum(stick > usual for stick in sticks)} stick more often than well-trained agents; "
+        f"{sum(gap < -MIN_BUST_GAP for gap in gaps)} underestimate them by as much, {sum(stick > usual + MIN_MORE_HANDS for stick in sticks)} stick on at least {percent(MIN_MORE_HANDS)} more hands than well-trained agents; "
         f"overestimating and sticking correlate at {correlation:+.2f}; {percent(_mean(busts, 'unknown'))} of the belief is unknown."
     )
 
@@ -137,7 +138,7 @@ def _pessimistic(agents: Agents) -> Seen:
 
 def _sticks_early(agents: Agents) -> Seen:
     more = Bust.of(agents.small_buffer).sticks - Bust.of(agents.blackjack_q).sticks
-    return Seen(more > 0.0, more)
+    return Seen(more > MIN_MORE_HANDS, more)
 
 
 def _sticks_out_of_pessimism(agents: Agents) -> Seen:
@@ -145,7 +146,7 @@ def _sticks_out_of_pessimism(agents: Agents) -> Seen:
     return Seen(gap.met and _sticks_early(agents).met, gap.number)
 
 
-_MORE = "it sticks on more hands from 12 on than the well-trained agent of the same seed"
+_MORE = f"it sticks on at least {percent(MIN_MORE_HANDS)} more of the hands from 12 on than the well-trained agent of the same seed"
 CLAIMS = (
     Claim("1", "The belief of a well-trained agent is about what happens.", f"its believed chance of a bust is within {MIN_BUST_GAP:g} of the exact one of its policy", "believed minus actual", _well_trained, "beliefs of another policy", form="{:+.3f}"),
     Claim("1", "A small fixed buffer makes an agent overestimate the chance of a bust.", f"from {SHOWN_BUFFER:,} experiences: believed minus actual is above {MIN_BUST_GAP:g}", "believed minus actual", _pessimistic, "a large buffer", form="{:+.3f}"),

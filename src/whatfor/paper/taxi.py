@@ -251,7 +251,8 @@ def tells(contrast: Contrast, case: Case) -> bool:
         int((np.delete(only, contrast.state, axis=0).sum(axis=1) >= case.min_visits).sum())
         for only in (contrast.gained, contrast.lost)
     ]
-    return contrast.gap <= case.max_gap and min(ways) > 0  # fmt: skip
+    here = [which.visits[contrast.state].sum() for which in (contrast.chosen, contrast.instead)]
+    return contrast.gap <= case.max_gap and min(ways) > 0 and bool(min(here) >= 0.5)  # fmt: skip
 
 
 def back_after(contrast: Contrast) -> int | None:

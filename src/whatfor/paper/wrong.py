@@ -90,6 +90,23 @@ class FlatDeck(Agents):
         return replace(world, arrays=world.arrays._replace(table=table._replace(chance=chance)))
 
 
+class OneMoreCard(Agents):
+    """Agents that were trained in a game where only one card can be drawn: from 12 on, every hit is a bust."""
+
+    def world(self, world: World | str, method: str) -> World | str:
+        """Blackjack with that rule."""
+        assert isinstance(world, World)
+        table = world.table
+        reward, ending = table.reward.copy(), table.ending.copy()
+        hits = np.flatnonzero(np.diff(table.first) == 10)  # one entry for each card
+        bust = ending[table.first[hits]][reward[table.first[hits]] == -1.0].min()
+        for pair in hits:
+            if world.labels.values(int(pair) // world.labels.n_actions)[0] >= 12:
+                entries = slice(table.first[pair], table.first[pair + 1])
+                reward[entries], ending[entries] = -1.0, bust
+        return replace(world, arrays=world.arrays._replace(table=table._replace(reward=reward, ending=ending)))
+
+
 class FromTheTable(Agents):
     """Beliefs read off the finished Q-table, without a ledger: the future of the first of the best actions."""
 
@@ -139,6 +156,7 @@ WRONG: dict[str, Callable[[int], Agents]] = {
     "trained on the negated reward": WrongReward,
     "Monte Carlo trained on the negated reward": lambda seed: WrongReward(seed, ("mc",)),
     "a deck with as many tens as other cards": FlatDeck,
+    "a game in which only one card can be drawn": OneMoreCard,
     "a large buffer": LargeBuffer,
     "a belief map that starts at zero": ZeroStart,
 }  # fmt: skip
