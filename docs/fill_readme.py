@@ -135,6 +135,26 @@ def taxi(file: Path) -> str:
     return "\n".join([*lines, ""])
 
 
+def claims(file: Path) -> str:
+    """What `whatfor paper` found about the paper's claims, as it wrote it: the counts, then every claim."""
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    number = {status: sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")}
+    counts = ", ".join(f"**{n} {status}**" for status, n in number.items())
+    lines = [
+        f"{counts}, of {len(rows)} claims, each measured on {max(row['seeds'] for row in rows)} agents.",
+        "",
+        "| | claim | agents that show it | measured: median (range) | wrong mechanism | |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        low, high = row["interval"]
+        status = row["status"] if row["status"] == "reproduced" else f"**{row['status']}**"
+        wrong = f"{row['wrong'][0]} of {row['wrong'][1]}: {row['wrong_mechanism']}"
+        rate = f"{row['met']} of {row['seeds']} ({low:.0%} to {high:.0%}; threshold {row['at_least']:.0%})"
+        lines.append(f"| {row['figure']} | {row['says']} | {rate} | {row['number']}: {row['median']} | {wrong} | {status} |")
+    return "\n".join([*lines, ""])
+
+
 def questions(folder: Path) -> str:
     """The list of questions, one line each, with links to their pages in a folder."""
     from whatfor.asking import QUESTIONS
@@ -201,6 +221,7 @@ KINDS = {
     "table": table,
     "calibration": calibration,
     "taxi": taxi,
+    "claims": claims,
     "questions": questions,
     "question": question,
 }

@@ -25,6 +25,9 @@ MIN_OPEN_VISITS, MIN_OPEN_STATES = 0.01, 5
 HIGH_SUM = 17
 #: The sums of the first trend: below 20, without the second peak.
 LOW_SUMS, UPPER_SUMS = range(12, 16), range(16, 20)
+#: Against these cards the best play hits below 17; mean over them, since one belief averages few experiences.
+HIGH_CARDS = ("ace", 7, 8, 9, 10)
+MIN_RISE = 0.01  # less than half of the exact rise of the best play, 0.023
 
 RunOf = Callable[[Agents], Run]
 
@@ -92,9 +95,12 @@ def _peak_at_20(run_of: RunOf) -> Callable[[Agents], Seen]:
 
 def _lower_below(run_of: RunOf) -> Callable[[Agents], Seen]:
     def measure(agents: Agents) -> Seen:
-        sums = _after_hit(run_of(agents)).sum(axis=1)
+        run = run_of(agents)
+        hands = [run.labels.index(f"player 10, dealer {dealer}, no usable ace") for dealer in HIGH_CARDS]
+        rows = run.audit.accounts([(hand, run.labels.action(HIT)) for hand in hands])
+        sums = np.mean([row.visits.reshape(*run.labels.shape, 2).sum(axis=(1, 2, 3)) for row in rows], axis=0)
         rise = float(sums[list(UPPER_SUMS)].mean() - sums[list(LOW_SUMS)].mean())
-        return Seen(rise > 0.0, rise)
+        return Seen(rise > MIN_RISE, rise)
 
     return measure
 
@@ -110,7 +116,7 @@ def figure_s4(agents: Agents) -> Figure:
 def figure_s5(agents: Agents) -> Figure:
     """Contrast at (17, 9), Monte Carlo."""
     run = agents.blackjack_mc
-    note = "The exact gap of the best play is small (0.09), and a Monte Carlo value with a step size of 0.1 has a standard error of about 0.2."
+    note = "The exact gap of the best play is 0.13, and a Monte Carlo value with a step size of 0.1 has a standard error of about 0.2."
     return _contrast_figure(
         "S5", "player 17, dealer 9", "Hitting mostly ends in a bust, which outweighs everything that sticking gives.", run, run.contrast(SEVENTEEN, STICK, HIT), note
     )  # fmt: skip
@@ -187,7 +193,7 @@ CLAIMS = (
         Claim(figure, "After hit, it keeps hitting until the sum is high enough.",
               f"below {HIGH_SUM} it expects to hit more often than to stick, and it expects to stick at {HIGH_SUM} or more with over 50 %", f"chance to stick at {HIGH_SUM} or more", _until_high(run_of), "trained on the negated reward"),
         Claim(figure, "A second peak is at 20, since face cards count ten.", "among all sums after hit, 20 has the most expected visits", "sum at the peak", _peak_at_20(run_of), "a deck with as many tens as other cards"),
-        Claim(figure, "Lower sums have lower weight, since fewer paths lead there.", "mean expected visits of the sums 16 to 19 are above those of 12 to 15", "their difference", _lower_below(run_of), "a game in which only one card can be drawn"),
+        Claim(figure, "Lower sums have lower weight, since fewer paths lead there.", f"after hit with a sum of 10, mean over the dealer's cards from 7 on: the sums 16 to 19 have {MIN_RISE:g} more expected visits than those of 12 to 15", "their difference", _lower_below(run_of), "a game in which only one card can be drawn"),
     )),
     Claim("S4", "Hitting gives access to various future states.", f"at least {MIN_OPEN_STATES} states are expected only after hit, fewer only after stick", "states expected only after hit", _opens_futures, "beliefs of the present step alone"),
     Claim("S4", "Sticking is undesirable, since it is more likely to give −1.", "after stick it expects −1 with more than 50 %, and more likely than after hit", "believed chance of −1 after stick", _sticking_loses, "a shuffled ledger"),

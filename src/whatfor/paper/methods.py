@@ -52,6 +52,9 @@ def _cartpole(agents: Agents) -> tuple[float, float]:
 
 def _distances(runs: tuple[Run, ...], pairs: list[tuple[int, int]]) -> tuple[float, float]:
     """Of the first run from each of the others, mean over pairs."""
+    pairs = [pair for pair in pairs if all(run.audit.tries[pair] for run in runs)]
+    if not pairs:
+        return np.inf, 0.0
     one, *others = ([row.visits for row in run.audit.accounts(pairs)] for run in runs)
     method, seed = (np.mean([distance(b, a) for a, b in zip(one, other, strict=True)]) for other in others)
     return float(method), float(seed)

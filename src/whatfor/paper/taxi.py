@@ -26,6 +26,7 @@ POINTS_SHOWN = 6  # points of the episode in a still picture
 #: A belief over so many times the states of a single path covers several routes; below the second number it is one path.
 SEVERAL_ROUTES, ONE_ROUTE = 1.1, 1.02
 PRINTED_PRECISION = 5e-5
+TIED = 1e-6
 PRINTED_GAP = 7.7147 - 7.0777  # of two "equally good" policies
 #: Expected visits from which a state is on a route, discounted by at most 0.9 ** 14.
 MIN_ROUTE_VISITS = 0.1
@@ -45,7 +46,7 @@ def figure_5(agents: Agents) -> Figure:
     early = along_an_episode("5", "Q-learning", agents.early_taxi).pictures[0].frames[0]
     shown = along_an_episode("5", "Q-learning", agents.taxi, note=(
         f"After {TAXI_EPISODES:,} episodes the belief is a single path from the first step on: it covers exactly as many states as its remaining steps do. "
-        f"Several routes are overlaid only in an agent that has not converged, as after {EARLY_TAXI_EPISODES:,} episodes. The paper does not say how long it trained."
+        f"Several routes are overlaid in some agents that have not converged; the second picture is after {EARLY_TAXI_EPISODES:,} episodes. The paper does not say how long it trained."
     ))  # fmt: skip
     return replace(
         shown,
@@ -243,6 +244,27 @@ def _story(case: Case) -> Callable[[Agents], Seen]:
     return measure
 
 
+def _ambiguous_somewhere(agents: Agents) -> Seen:
+    """Whether in some state two tied actions are each believed to start a shortest path of its own."""
+    run, best = agents.taxi, optimal_values(0.9)
+    right = np.isclose(run.values, best, rtol=0.0, atol=TIED) & np.isclose(best, best.max(axis=1, keepdims=True))
+    tied = np.flatnonzero(right.sum(axis=1) > 1).tolist()
+    return Seen(any(_two_paths(run, state, np.flatnonzero(right[state]).tolist()) for state in tied), len(tied))
+
+
+def _two_paths(run: Run, state: int, actions: list[int]) -> bool:
+    """Whether two actions are believed to start different paths, each as short as possible."""
+    steps = round(float(np.log((optimal_values(0.9)[state].max() + 10.0) / 30.0) / np.log(0.9)))
+    path = 0.9 ** np.arange(steps + 1)
+    paths = set()
+    for action in actions:
+        visits = run.beliefs.visits(state, action)
+        weights = np.sort(visits.sum(axis=1))[::-1]
+        if np.allclose(weights[: len(path)], path, atol=0.01) and weights[len(path) :].sum() < 0.01:
+            paths.add(tuple(np.flatnonzero(visits.sum(axis=1) > 0.5 * path[-1])))
+    return len(paths) > 1
+
+
 def tells(contrast: Contrast, case: Case) -> bool:
     """Whether the beliefs show what the paper says about a case."""
     if case.back is not None:
@@ -252,7 +274,7 @@ def tells(contrast: Contrast, case: Case) -> bool:
         for only in (contrast.gained, contrast.lost)
     ]
     here = [which.visits[contrast.state].sum() for which in (contrast.chosen, contrast.instead)]
-    return contrast.gap <= case.max_gap and min(ways) > 0 and bool(min(here) >= 0.5)  # fmt: skip
+    return abs(contrast.gap) <= case.max_gap and min(ways) > 0 and bool(min(here) >= 0.5)  # fmt: skip
 
 
 def back_after(contrast: Contrast) -> int | None:
@@ -277,6 +299,8 @@ CLAIMS = (
           "times, at the start", lambda agents: several_routes_collapse(agents.early_taxi, 0.9), "beliefs read off the Q-table"),
     Claim("5", "The beliefs end on the shortest path to the goal.", "the episode is as short as possible, and in its last third the belief is a single path",
           "times the states of a single path, at most", lambda agents: ends_on_the_shortest_path(agents.taxi, 0.9), "beliefs of another policy", ALL),
+    Claim("7", "Value ambiguity is real: two distinct and equally good policies are found.", f"in some state two actions have the best value (to {TIED:g}), and each is believed to start a shortest path of its own",
+          "states with two such values", _ambiguous_somewhere, "beliefs of another policy", ALL),
     *(claim for case in CASES for claim in (
         Claim("7", f"The value of the best action ({case.kind}: {case.best}) is {case.value:.4f}.", f"in all {len(states_of(case))} states of this case the value is the printed one to {PRINTED_PRECISION:g}",
               "largest difference", _printed_value(case), "trained on the negated reward", form="{:.1e}"),
