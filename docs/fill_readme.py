@@ -137,11 +137,15 @@ def taxi(file: Path) -> str:
 
 def claims(file: Path) -> str:
     """What `whatfor paper` found about the paper's claims, as it wrote it: the counts, then every claim."""
+    from whatfor.text import count, percent
+
     rows = json.loads(file.read_text(encoding="utf-8"))
-    number = {status: sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")}
+    number = {
+        status: sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")
+    }
     counts = ", ".join(f"**{n} {status}**" for status, n in number.items())
     lines = [
-        f"{counts}, of {len(rows)} claims, each measured on {max(row['seeds'] for row in rows)} agents.",
+        f"{counts}, of {len(rows)} claims, each measured on {count(max(row['seeds'] for row in rows), 'agent')}.",
         "",
         "| | claim | agents that show it | measured: median (range) | wrong mechanism | |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -150,8 +154,12 @@ def claims(file: Path) -> str:
         low, high = row["interval"]
         status = row["status"] if row["status"] == "reproduced" else f"**{row['status']}**"
         wrong = f"{row['wrong'][0]} of {row['wrong'][1]}: {row['wrong_mechanism']}"
-        rate = f"{row['met']} of {row['seeds']} ({low:.0%} to {high:.0%}; threshold {row['at_least']:.0%})"
-        lines.append(f"| {row['figure']} | {row['says']} | {rate} | {row['number']}: {row['median']} | {wrong} | {status} |")
+        rate = (
+            f"{row['met']} of {row['seeds']} ({percent(low)} to {percent(high)}; threshold {percent(row['at_least'])})"
+        )
+        lines.append(
+            f"| {row['figure']} | {row['says']} | {rate} | {row['number']}: {row['median']} | {wrong} | {status} |"
+        )
     return "\n".join([*lines, ""])
 
 

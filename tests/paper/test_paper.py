@@ -2,13 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from whatfor.beliefs import value_iteration
-from whatfor.paper import CLAIMS, FIGURES, reproduce, taxi
+from whatfor.paper import CLAIMS, DEEP_CLAIMS, FIGURES, reproduce, taxi
 from whatfor.paper import agents as settings
 from whatfor.paper.agents import Agents, balanced_steps
 from whatfor.paper.evidence import ALL, MOST, Claim, ClaimResult, SeedRate, Seen, counts_text
@@ -17,6 +18,7 @@ from whatfor.paper.study import RIGHT, UNTRAINED, measure_claims, study
 from whatfor.paper.taxi import CASES, back_after, states_of, value_after
 from whatfor.paper.wrong import WRONG, WrongReward
 
+ROOT = Path(__file__).parents[2]
 IDS = [f"{claim.figure}: {claim.says[:50]}" for claim in CLAIMS]
 #: Seeds of the controls. A rate of 0 of 4 lies below both thresholds.
 CONTROL_SEEDS = 4
@@ -250,3 +252,16 @@ def test_the_command(whatfor, tmp_path):
     code, _, error = whatfor("paper", "--only", "S11", "--out", tmp_path)
     assert code == 2
     assert "figure S11 shows deep agents: add --deep" in error
+
+
+@pytest.mark.parametrize(("file", "claims"), [("paper", CLAIMS), ("paper_deep", DEEP_CLAIMS)])
+def test_the_documented_numbers_are_of_these_claims(file, claims):
+    rows = json.loads((ROOT / "benchmarks" / f"{file}.json").read_text(encoding="utf-8"))
+    assert [(row["figure"], row["says"], row["test"], row["wrong_mechanism"]) for row in rows] == [
+        (claim.figure, claim.says, claim.test, claim.wrong) for claim in claims
+    ], "run `make paper` or `make paper-deep`"
+    for row, claim in zip(rows, claims, strict=True):
+        assert row["seeds"] >= (20 if file == "paper" else 1)
+        assert row["untrained"] == [0, row["seeds"]]
+        assert SeedRate(*row["wrong"]).status(claim.at_least) != "reproduced"
+        assert SeedRate(row["met"], row["seeds"], row["level"]).status(claim.at_least) == row["status"]

@@ -20,8 +20,6 @@ from whatfor.paper.figure import Figure
 from whatfor.paper.presets import WorldName
 from whatfor.paper.study import RIGHT, UNTRAINED, Makers, OnShare, measure_claims
 from whatfor.paper.taxi import (
-    ONE_ROUTE,
-    SEVERAL_ROUTES,
     TAXI_START,
     Case,
     along_an_episode,
@@ -41,6 +39,8 @@ from whatfor.text import percent
 VALUE_TOLERANCE = 0.25
 #: A state with at least this many expected visits is on the route.
 MIN_ROUTE_VISITS = 0.5
+#: A network spreads its visits a little, so a single path and several routes have wider limits than those of a table.
+SEVERAL_ROUTES, ONE_ROUTE = 1.25, 1.1
 PRINTED_CASES = (
     Case("ambiguity", "south", "west", 15.0, 15.0, None, "two distinct but equally good policies", VALUE_TOLERANCE, MIN_ROUTE_VISITS),
     Case("bounce", "south", "west", 18.0, 16.0, 2, "the other action leads away and back again", VALUE_TOLERANCE, MIN_ROUTE_VISITS),
@@ -182,9 +182,9 @@ DEEP_CLAIMS = (
     Claim("6", "Outward and return journey are overlaid at first, and separate later.", "at the start it expects some places both without and with the passenger; at the last step only with",
           "places expected both ways", lambda agents: overlaid_at_first(agents.taxi), "beliefs of other states"),
     Claim("6", "Several potential routes collapse to a single one.", f"at the start the belief covers at least {SEVERAL_ROUTES:g} times the states of a single path, in the last third at most {ONE_ROUTE:g} times",
-          "times, at the start", lambda agents: several_routes_collapse(agents.taxi, 1.0), "beliefs of other states"),
-    Claim("6", "The beliefs end on the shortest path to the goal.", "the episode is as short as possible, and in its last third the belief is a single path",
-          "times the states of a single path, at most", lambda agents: ends_on_the_shortest_path(agents.taxi, 1.0), "beliefs of other states"),
+          "times, at the start", lambda agents: several_routes_collapse(agents.taxi, 1.0, SEVERAL_ROUTES, ONE_ROUTE), "beliefs of other states"),
+    Claim("6", "The beliefs end on the shortest path to the goal.", f"the episode is as short as possible, and in its last third the belief is a single path (within {percent(ONE_ROUTE - 1.0)})",
+          "times the states of a single path, at most", lambda agents: ends_on_the_shortest_path(agents.taxi, 1.0, ONE_ROUTE), "beliefs of other states"),
     Claim("6", "Its beliefs are those of its policy.", f"along the episode, visits are within {MAX_VISITS_DISTANCE:g} of the exact ones of its policy (relative distance, mean)",
           "distance", _like_its_policy, "beliefs of other states"),
     _consistency("6", _taxi),

@@ -9,7 +9,7 @@ from pathlib import Path
 from whatfor.files import replacing
 from whatfor.paper.evidence import STATUSES, ClaimResult, counts
 from whatfor.paper.figure import Figure
-from whatfor.text import percent
+from whatfor.text import count, percent
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; --good: #1a7f5a; --bad: #c2410c; --open: #7a5c00; }
@@ -55,12 +55,12 @@ def _rule(results: Sequence[ClaimResult], deep: bool) -> str:
     seeds = max((one.rate.seeds for one in results), default=0)
     level = percent(results[0].level) if results else ""
     few = (
-        f" Deep agents take long to train: with only {seeds} seeds, these intervals are {level} ones, and the evidence is weak."
+        f" Deep agents take long to train: with only {count(seeds, 'seed')}, these intervals are {level} ones, and the evidence is weak."
         if deep
         else ""
     )
     return (
-        f"Each claim is a yes-or-no question to an agent, asked of {seeds} agents with different seeds. It is <em>reproduced</em> if the {level} interval (Wilson's) of the "
+        f"Each claim is a yes-or-no question to an agent, asked of {count(seeds, 'agent')} with different seeds. It is <em>reproduced</em> if the {level} interval (Wilson's) of the "
         "rate lies above a threshold stated with it, <em>not reproduced</em> if it lies below, and <em>unclear</em> otherwise: 50 % for a claim about typical agents, 80 % for "
         "one about all agents. The same question is asked of untrained agents and of agents with a wrong mechanism; a check that those pass too counts as unclear. "
         f"Pictures show seed 0 unless they say otherwise.{few}"

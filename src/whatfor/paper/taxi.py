@@ -128,22 +128,20 @@ def _places(why: Intention) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]
     return without, aboard
 
 
-def several_routes_collapse(run: Run, discount: float) -> Seen:
+def several_routes_collapse(run: Run, discount: float, several: float = SEVERAL_ROUTES, one: float = ONE_ROUTE) -> Seen:
     """Whether a belief covers several routes at the start, and a single path in the last third of the episode."""
     along = episode(run)
     first, *rest = (routes_at(why, len(along) - step, discount) for step, why in enumerate(along))
     last = rest[-(len(along) // 3) :]
-    return Seen(bool(first >= SEVERAL_ROUTES and last and max(last) <= ONE_ROUTE), first)
+    return Seen(bool(first >= several and last and max(last) <= one), first)
 
 
-def ends_on_the_shortest_path(run: Run, discount: float) -> Seen:
+def ends_on_the_shortest_path(run: Run, discount: float, one: float = ONE_ROUTE) -> Seen:
     """Whether the episode is as short as possible, and the belief a single path in its last third."""
     along = episode(run)
     covered = [routes_at(why, len(along) - step, discount) for step, why in enumerate(along)]
     last = covered[-(len(along) // 3) :] if len(along) >= 3 else [np.inf]
-    return Seen(
-        bool(len(along) == shortest(run, discount) and abs(np.array(last) - 1.0).max() <= ONE_ROUTE - 1.0), max(last)
-    )
+    return Seen(bool(len(along) == shortest(run, discount) and abs(np.array(last) - 1.0).max() <= one - 1.0), max(last))
 
 
 # -- contrasts -----------------------------------------------------------------------------
