@@ -86,11 +86,13 @@ stress: $(WHOLE)  ## savers and readers at once, and 250 SIGKILLs while saving a
 bench: $(WHOLE)  ## the ratios in docs/performance.md, measured in one run (needs a browser)
 	$(BIN)/python benchmarks/bench.py
 
-paper: $(WHOLE)  ## the paper's tabular figures, trained, drawn and checked, into out/paper
+paper: $(WHOLE)  ## the paper's tabular figures and claims, trained, drawn and measured on 20 seeds, into out/paper
 	$(BIN)/whatfor paper --out out/paper
+	cp out/paper/claims.json benchmarks/paper.json
 
-paper-deep: $(WHOLE)  ## the paper's deep figures, into out/paper-deep; training takes some quarter of an hour
+paper-deep: $(WHOLE)  ## the paper's deep figures, into out/paper-deep; training takes some quarter of an hour for each of 3 seeds
 	$(BIN)/whatfor paper --deep --out out/paper-deep
+	cp out/paper-deep/claims.json benchmarks/paper_deep.json
 
 calibration: $(WHOLE)  ## how often a comparison names a cause wrongly, and rightly: 100 seeds, some ten minutes
 	$(BIN)/python benchmarks/calibration.py

@@ -19,7 +19,8 @@ from whatfor.beliefs import ExactBeliefs, value_iteration
 from whatfor.beliefs.distance import distance
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.paper.deep import PRINTED_CASES, is_unfinished, value_errors
-from whatfor.paper.deep_agents import PRESETS, Inputs, Preset, train_heads
+from whatfor.paper.deep_agents import Inputs, train_heads
+from whatfor.paper.presets import PRESETS, Preset
 from whatfor.paper.taxi import Case
 from whatfor.runs import Run
 from whatfor.worlds.taxi import ABOARD

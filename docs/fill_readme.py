@@ -63,7 +63,7 @@ def checksum(*files: Path) -> str:
 
 def sources(package: Path = ROOT / "src" / "whatfor") -> list[Path]:
     """The files that what an example prints can depend on: all of the package but what no example imports."""
-    unused = {package / name for name in ("explorer", "paper", "cli.py", "__main__.py")}
+    unused = {package / name for name in ("explorer", "paper", "paper_command.py", "cli.py", "__main__.py")}
     return [file for file in sorted(package.rglob("*.py")) if unused.isdisjoint((file, *file.parents))]
 
 
@@ -143,7 +143,7 @@ def _power(result: Any) -> list[str]:
 
 def taxi(file: Path) -> str:
     """What deep Taxi's script found for the presets as they are."""
-    from whatfor.paper.deep_agents import PRESETS
+    from whatfor.paper.presets import PRESETS
 
     lines = [
         "| preset, head, seed | delivers from | mean return | \\|V − V*\\| | values of 15 (a tie), 18, 16 off by at most | visits off the exact ones | earnings off Q | correlation | episodes, time |",
@@ -223,6 +223,34 @@ RELATED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, str]]]] = {
 }  # fmt: skip
 
 
+def claims(file: Path) -> str:
+    """What `whatfor paper` found about the paper's claims, as it wrote it: the counts, then every claim."""
+    from whatfor.text import count, percent
+
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    number = {
+        status: sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")
+    }
+    counts = ", ".join(f"**{n} {status}**" for status, n in number.items())
+    lines = [
+        f"{counts}, of {len(rows)} claims, each measured on {count(max(row['seeds'] for row in rows), 'agent')}.",
+        "",
+        "| | claim | agents that show it | measured: median (range) | wrong mechanism | |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        low, high = row["interval"]
+        status = row["status"] if row["status"] == "reproduced" else f"**{row['status']}**"
+        wrong = f"{row['wrong'][0]} of {row['wrong'][1]}: {row['wrong_mechanism']}"
+        rate = (
+            f"{row['met']} of {row['seeds']} ({percent(low)} to {percent(high)}; threshold {percent(row['at_least'])})"
+        )
+        lines.append(
+            f"| {row['figure']} | {row['says']} | {rate} | {row['number']}: {row['median']} | {wrong} | {status} |"
+        )
+    return "\n".join([*lines, ""])
+
+
 def questions(folder: Path) -> str:
     """The list of questions, one line each, with links to their pages in a folder."""
     from whatfor.asking import QUESTIONS
@@ -292,6 +320,7 @@ KINDS = {
     "calibration": calibration,
     "taxi": taxi,
     "related": related,
+    "claims": claims,
     "questions": questions,
     "question": question,
 }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from whatfor.flags import concepts_in, environment_in, exploration_in, import_module, step_size_in
+from whatfor.paper_command import paper
 from whatfor.signals import exit_once, handling_signals, interruptible
 from whatfor.terminal import print_safely, progress_bar, run_command
 from whatfor.text import count, file_name
@@ -264,60 +265,6 @@ def _load(run: str, as_of: int | None, cells: str | None, module: str | None) ->
 
     check_time("as-of", as_of, loaded)
     return loaded.as_of(as_of)
-
-
-def paper(
-    out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None,
-    only: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="ID")] = (),
-    deep: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    preset: Annotated[
-        Literal["small", "full"] | None, tyro.conf.arg(metavar="{small,full}", help_behavior_hint="")
-    ] = None,
-    device: Annotated[
-        Literal["auto", "cpu", "cuda"] | None, tyro.conf.arg(metavar="{auto,cpu,cuda}", help_behavior_hint="")
-    ] = None,
-    inputs: Annotated[
-        Literal["one-hot", "raw"] | None, tyro.conf.arg(metavar="{one-hot,raw}", help_behavior_hint="")
-    ] = None,
-    both_heads: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-) -> None:
-    """Reproduce the paper's figures, from training to picture, and check the paper's claims about them.
-
-    Args:
-        out: The folder for the pictures and their index.html: out/paper by default, or out/paper-deep.
-        only: A figure's id, such as 7 or S4; may be given several times. By default all.
-        deep: The figures of deep agents (4D, 6, S11, A6) instead of tabular ones. Training takes minutes; the agents are saved in the same folder.
-        preset: With --deep: small (the default) for some minutes on a CPU, full for the paper's networks on a GPU.
-        device: With --deep: the device to train on; auto (the default) uses a GPU if there is one.
-        inputs: With --deep: the networks' input: the one-hot code of a state (the default), or its raw numbers, as in the paper.
-        both_heads: With --deep: also train the paper's own belief network alongside every agent, for comparison; by default only where that costs little.
-    """
-    from pathlib import Path
-    from shlex import quote
-
-    from whatfor.paper import DeepAgents, reproduce
-    from whatfor.paper.deep import EXAMPLES
-    from whatfor.pictures.files import check_writable
-
-    if not deep:
-        for name, given in (("preset", preset), ("device", device), ("inputs", inputs), ("both-heads", both_heads)):
-            if given:
-                raise ValueError(f"--{name} is for deep agents: add --deep")
-    target = Path(out or ("out/paper-deep" if deep else "out/paper"))
-    check_writable(target)  # checked before the work starts
-    agents = None
-    if deep:
-        options: dict[str, Any] = {"device": device or "auto", "inputs": inputs or "one-hot", "both_heads": both_heads}
-        agents = DeepAgents(preset or "small", **options)
-    figures = reproduce(target, only, agents=agents)
-    checks = [(figure.id, check) for figure in figures for check in figure.checks]
-    for id, check in checks:
-        if not check.met:
-            print_safely(f"not met in figure {id}: {check.what}; the paper: {check.paper}; here: {check.ours}")
-    print_safely(f"{sum(check.met for _, check in checks)} of {len(checks)} checks met; see {target / 'index.html'}")
-    for name, run in agents.runs.items() if agents is not None else ():
-        state = quote(run.labels.words(run.labels.index(EXAMPLES[name])))
-        print_safely(f"to ask this agent: whatfor explain {quote(str(target / name))} --state {state}")
 
 
 def main() -> None:

@@ -306,7 +306,7 @@ def test_a_gap_between_rollouts_has_a_standard_error():
 def test_a_source_is_judged_by_its_own_updates():
     """Not by those of the run: the errors of the run's ledger say nothing about another source."""
     run = wf.train(chain(), wf.QLearning(discount=0.9), episodes=300, seed=0)
-    assert run.comparison(0).verdict in ("agrees", "lags", "differs")
+    assert run.comparison(0).verdict != "unjudged"
     assert run.believing(wf.BeliefMap.from_ledger(run.ledger)).comparison(0).verdict == "unjudged"
     without = wf.Run(labels=run.labels, values=run.values, beliefs=run.audit, settings=run.settings, origin=run.origin)
     assert without.comparison(0).verdict == run.comparison(0).verdict, "an audit brings its own ledger"

@@ -1,4 +1,4 @@
-"""The paper's deep figures: a barely trained agent meets no check, a perfect one meets all; agents are saved and loaded."""
+"""The paper's deep figures: controls fail every check, exact beliefs pass them; agents are saved and loaded."""
 
 import importlib
 import re
@@ -12,10 +12,13 @@ import whatfor as wf
 from whatfor.beliefs import ExactBeliefs, Situation, value_iteration
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.explanations import Contrast, Intention, Trust
-from whatfor.paper import DEEP_FIGURES, FIGURES, DeepAgents, reproduce
-from whatfor.paper.deep import distance, is_unfinished, states_on_route
+from whatfor.paper import DEEP_CLAIMS, DEEP_FIGURES, FIGURES, DeepAgents, deep_agents, reproduce
+from whatfor.paper.deep import is_unfinished
+from whatfor.paper.deep_wrong import DEEP_WRONG
+from whatfor.paper.evidence import DEEP_LEVEL
 from whatfor.paper.taxi import TAXI_START, back_after
 
+IDS = [f"{claim.figure}: {claim.says[:50]}" for claim in DEEP_CLAIMS]
 STATES = {"taxi": TAXI_START, "cartpole": 79}
 
 
@@ -25,14 +28,23 @@ def untrained():
 
 
 @pytest.mark.parametrize("id", DEEP_FIGURES)
-def test_no_check_is_met_by_an_agent_trained_on_one_batch(untrained, id):
+def test_figures_of_an_agent_trained_on_one_batch(untrained, id):
     figure = DEEP_FIGURES[id](untrained)
     assert figure.id == id
     assert figure.claim
-    assert figure.checks
+    assert figure.pictures
     assert "Deviations: " in figure.note
-    assert [check for check in figure.checks if check.met] == []
     assert untrained.taxi.beliefs.updates == 1
+
+
+@pytest.mark.parametrize("claim", DEEP_CLAIMS, ids=IDS)
+def test_no_check_is_met_by_an_agent_trained_on_one_batch(untrained, claim):
+    assert not claim.measure(untrained).met
+
+
+def test_every_claim_has_a_wrong_mechanism():
+    assert {claim.figure for claim in DEEP_CLAIMS} == set(DEEP_FIGURES) - {"A6"}
+    assert {claim.wrong for claim in DEEP_CLAIMS} == set(DEEP_WRONG)
 
 
 def test_both_heads_are_trained_alongside_the_same_agent(untrained):
@@ -48,18 +60,17 @@ def test_both_heads_are_trained_alongside_the_same_agent(untrained):
 def test_the_papers_head_is_left_out_by_default():
     agents = DeepAgents(trained=False, device="cpu")
     assert agents.taxi_regression is None
-    checks = DEEP_FIGURES["6"](agents).checks
-    assert [check for check in checks if check.met or "the paper's head" in check.ours] == []
+    assert "The paper's head" not in DEEP_FIGURES["6"](agents).note
 
 
 @pytest.mark.parametrize("inputs", ["one-hot", "raw"])
 @pytest.mark.parametrize("name", ["taxi", "cartpole"])
 def test_a_loaded_agent_gives_the_same_answers(tmp_path, name, inputs):
     agents = DeepAgents(trained=False, device="cpu", inputs=inputs)
+    agents.use(tmp_path)
     run, state = getattr(agents, name), STATES[name]
     space = run.beliefs.partition.space
     assert (space.shape == ()) == (inputs == "one-hot")
-    agents.save(tmp_path)
     loaded = wf.load(tmp_path / name)
     assert isinstance(loaded.beliefs, BeliefNetwork)
     assert np.array_equal(loaded.values, run.values)
@@ -76,21 +87,46 @@ def test_raw_inputs_are_the_values_of_a_state():
     assert run.beliefs.example(state).tolist() == list(run.labels.values(state))
 
 
-def test_reproduce_writes_a_page_and_a_run(tmp_path, untrained):
+def test_reproduce_writes_a_page_and_the_runs_of_all_seeds(tmp_path):
+    agents, folder = DeepAgents(trained=False, device="cpu"), tmp_path / "new"
     progress = []
-    figures = reproduce(tmp_path / "new", ["s11", "4d"], agents=untrained, progress=False)
+    figures, results = reproduce(folder, ["s11", "4d"], seeds=2, agents=agents, progress=False)
     assert [figure.id for figure in figures] == ["S11", "4D"]
-    page = (tmp_path / "new" / "index.html").read_text()
+    assert {one.claim.figure for one in results} == {"S11", "4D"}
+    assert {(one.rate.seeds, one.level) for one in results} == {(2, DEEP_LEVEL)}
+    page = (folder / "index.html").read_text()
     assert "deep figures, reproduced" in page
-    assert "tabular figures" not in page
+    assert "with only 2 seeds, these intervals are 80 % ones, and the evidence is weak" in page
     for picture in re.findall(r"<img src='([^']+)'", page):
-        assert (tmp_path / "new" / picture).is_file()
-    assert wf.load(tmp_path / "new" / "taxi").intention(TAXI_START).value == untrained.taxi.intention(TAXI_START).value
+        assert (folder / picture).is_file()
+    saved = [wf.load(folder / name / "taxi") for name in ("", "seed-1")]
+    assert saved[0].intention(TAXI_START).value == agents.taxi.intention(TAXI_START).value
+    assert not np.array_equal(saved[0].values, saved[1].values)
     fresh = DeepAgents(trained=False, device="cpu")
     fresh.on_progress = lambda name, share: progress.append((name, share))
     assert fresh.taxi.labels.kind == "taxi"
     assert progress[-1] == ("taxi", 1.0)
     assert [share for _, share in progress] == sorted(share for _, share in progress)
+
+
+def test_saved_agents_with_the_same_settings_are_not_trained_again(tmp_path, monkeypatch):
+    first = DeepAgents(trained=False, device="cpu")
+    first.use(tmp_path)
+    values = first.cartpole.values
+    trained = []
+    original = deep_agents.train_heads
+    monkeypatch.setattr(
+        deep_agents, "train_heads", lambda name, *args, **more: trained.append(name) or original(name, *args, **more)
+    )
+    again = DeepAgents(trained=False, device="cpu")
+    again.use(tmp_path)
+    assert np.array_equal(again.cartpole.values, values)
+    assert again.cartpole_regression is not None, "the preset trains both heads"
+    assert trained == []
+    other = DeepAgents(trained=False, device="cpu", inputs="raw")
+    other.use(tmp_path)
+    assert other.cartpole.labels.kind == "cartpole"
+    assert trained == ["cartpole"], "another input"
 
 
 def test_a_folder_with_other_files_is_refused_before_training(tmp_path):
@@ -123,7 +159,7 @@ def test_the_command_line(whatfor, tmp_path, monkeypatch):
     code, out, _ = whatfor("paper", "--deep", "--only", "S11", "--device", "cpu", "--inputs", "raw", "--out", tmp_path)
     assert code == 0
     *_, summary, hint = out.splitlines()
-    assert summary == f"0 of 8 checks met; see {tmp_path / 'index.html'}"
+    assert summary == f"0 reproduced, 4 not reproduced, 0 unclear, of 4 claims; see {tmp_path / 'index.html'}"
     assert hint == f"to ask this agent: whatfor explain {tmp_path / 'taxi'} --state '{TAXI_START}'"
     code, out, _ = whatfor("explain", tmp_path / "taxi", "--state", TAXI_START)
     assert code == 0
@@ -158,7 +194,7 @@ def test_tabular_figures_do_not_need_torch():
 
     code = "import sys; sys.modules['torch'] = None; from whatfor.paper import FIGURES, DEEP_FIGURES, reproduce; print(len(FIGURES), len(DEEP_FIGURES))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.split() == ["17", "4"]
+    assert result.stdout.split() == ["20", "4"]
 
 
 def test_invalid_options_are_refused():
@@ -168,16 +204,6 @@ def test_invalid_options_are_refused():
         DeepAgents(inputs="pixels")
     with pytest.raises(ValueError, match="device='tpu'"):
         DeepAgents(device="tpu")
-
-
-def test_measures_of_the_figures():
-    one, two = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert distance(one, one) == 0.0
-    assert distance(one, two) == 1.0  # relative L1
-    assert distance(one, np.zeros_like(one)) == np.inf
-    assert distance(np.zeros_like(one), np.zeros_like(one)) == 0.0
-    assert states_on_route(one - np.array([[0.9, 0.0], [0.4, 0.0]]), here=0) == 1
-    assert states_on_route(one, here=1) == 1
 
 
 def test_unfinished_states_are_counted(untrained):
@@ -247,12 +273,20 @@ def perfect(untrained):
     return agents
 
 
-@pytest.mark.parametrize("id", ["6", "S11", "A6"])
-def test_every_check_is_met_by_an_agent_with_exact_beliefs(perfect, id):
+TAXI_CLAIMS = [claim for claim in DEEP_CLAIMS if claim.figure in ("6", "S11")]
+#: What not even exact beliefs show: they are a single path from the start.
+NOT_OF_A_PERFECT_AGENT = "Several potential routes"
+
+
+@pytest.mark.parametrize("claim", TAXI_CLAIMS, ids=lambda claim: f"{claim.figure}: {claim.says[:50]}")
+def test_checks_are_met_by_exact_beliefs_and_not_by_the_wrong_mechanism(perfect, claim):
     assert perfect.taxi.agent is perfect.taxi.beliefs
-    figure = DEEP_FIGURES[id](perfect)
-    assert [check for check in figure.checks if not check.met] == []
-    assert len(figure.pictures) == {"6": 1, "S11": 2, "A6": 1}[id]
+    assert claim.measure(perfect).met != claim.says.startswith(NOT_OF_A_PERFECT_AGENT)
+    assert not claim.measure(DEEP_WRONG[claim.wrong](perfect)).met
+
+
+def test_figures_of_an_agent_with_exact_beliefs(perfect):
+    assert {id: len(DEEP_FIGURES[id](perfect).pictures) for id in ("6", "S11", "A6")} == {"6": 1, "S11": 2, "A6": 1}
 
 
 def test_the_steps_until_it_is_back_follow_from_visits():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,66 +17,20 @@ from numpy.typing import NDArray
 from whatfor.folder import holds_run
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
+from whatfor.paper.presets import PRESETS, Preset, PresetName, WorldName
+from whatfor.saving import load
 from whatfor.worlds.cartpole import BINS, BOUNDS, MAX_STEPS, cartpole
 from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.taxi import LABELS as TAXI
 
 if TYPE_CHECKING:
-    from whatfor.deep.document import HeadName, LossName
+    from whatfor.deep.document import HeadName
     from whatfor.runs import Run
 
 Inputs = Literal["one-hot", "raw"]
-PresetName = Literal["small", "full"]
-WorldName = Literal["taxi", "cartpole"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 #: Called during training with the name of the agent and the share of its steps that is done.
 OnTraining = Callable[[str, float], None]
-
-
-@dataclass(frozen=True)
-class Preset:
-    """How an agent is trained; the paper leaves most of this open."""
-
-    steps: int  # of all environments together
-    environments: int
-    batch: int
-    gradient_steps: int  # for each step of all environments
-    sync: int  # steps of all environments between two syncs of the target networks
-    buffer: int
-    layers: tuple[int, ...]  # of Q
-    learning_rate: float  # of Q; constant, then decaying to 0, so that its choice between equally good routes settles
-    belief_rate: float  # of the beliefs; constant, then decaying
-    exploring: float  # the share of training in which exploration decays from 1
-    exploration: float  # the final exploration
-    learning_starts: int = 2_000
-    belief_least: float = 0.02  # the final share of ``belief_rate``: beliefs still settle when Q has
-    falls: tuple[float, float] = (0.5, 0.7)  # the share of training at which Q's rate starts and stops decaying
-    belief_falls: tuple[float, float] = (0.75, 1.0)  # the same for beliefs, which can only settle after Q
-    paper_beliefs: bool = False  # whether to use the paper's belief network, or a smaller one
-    loss: LossName = "squared"  # of amounts; Taxi is deterministic, so both losses learn the same
-    both_heads: bool = True  # whether the paper's head is trained too, since it costs little
-
-
-#: The paper's networks, many environments, a GPU. The large buffer keeps the transitions of the exploration phase, so that Q is
-#: right in rarely visited states too. About forty syncs follow after Q has settled: each propagates beliefs by one step.
-TAXI_FULL = Preset(
-    4_400_000, 256, 1024, 1, 38_400, 1_500_000, (500, 2000), 5e-4, 5e-4, 0.15, 0.15,
-    falls=(0.5, 0.65), belief_falls=(0.8, 1.0), paper_beliefs=True,
-)  # fmt: skip
-#: Smaller networks, for some minutes on a CPU.
-TAXI_SMALL = Preset(
-    240_000, 8, 128, 1, 3_200, 240_000, (256, 256), 1e-3, 1e-3, 0.3, 0.25,
-    falls=(0.5, 0.65), belief_falls=(0.8, 1.0), both_heads=False,
-)  # fmt: skip
-#: Without a discount a value grows by at most 1 with each sync, and with many more syncs Q overestimates the number of steps:
-#: 80 to 150 syncs give agents that balance the pole. Their values still grow, so beliefs stop learning when Q does.
-CARTPOLE_SMALL = Preset(
-    80_000, 8, 128, 2, 1_000, 50_000, (128, 512), 5e-4, 1e-3, 0.3, 0.1,
-    belief_least=0.0, falls=(0.6, 0.9), belief_falls=(0.6, 0.9), loss="huber",
-)  # fmt: skip
-CARTPOLE_FULL = replace(
-    CARTPOLE_SMALL, steps=240_000, sync=2_000, buffer=100_000, learning_rate=3e-4, belief_rate=5e-4, paper_beliefs=True
-)
 
 
 class Numbers(gym.ObservationWrapper[Any, Any, Any]):
@@ -112,13 +67,6 @@ def _check_inputs(inputs: str) -> None:
         raise ValueError(f"inputs={inputs!r}: a network reads a state 'one-hot', or its 'raw' numbers")
 
 
-#: By name, how each world's agent is trained.
-PRESETS: dict[PresetName, dict[WorldName, Preset]] = {
-    "small": {"taxi": TAXI_SMALL, "cartpole": CARTPOLE_SMALL},
-    "full": {"taxi": TAXI_FULL, "cartpole": CARTPOLE_FULL},
-}
-
-
 class DeepAgents:
     """The deep agents of the figures, trained on first use.
 
@@ -143,10 +91,10 @@ class DeepAgents:
         _check_inputs(inputs)
         self.preset, self.inputs, self.seed, self.trained = preset, inputs, seed, trained
         self.both_heads, self.device = both_heads, device_of(device)
-        self.tabular = Agents(trained=trained)
+        self.tabular = Agents(seed, trained=trained)
         self.on_progress: OnTraining = lambda name, share: None
-        self.runs: dict[str, Run] = {}  # the runs trained so far, by name
-        self._saved: set[tuple[Path, str]] = set()
+        self.runs: dict[str, Run] = {}  # the runs trained or loaded so far, by name
+        self.folder: Path | None = None  # where they are saved
 
     @cached_property
     def _taxi(self) -> dict[HeadName, Run]:
@@ -184,32 +132,82 @@ class DeepAgents:
         few = 10 * preset.environments
         return replace(preset, steps=few + preset.environments, learning_starts=few)
 
-    def check(self, folder: Path) -> None:
-        """Raise an exception if the agents cannot be saved in a folder, before they are trained."""
+    def with_seed(self, seed: int) -> DeepAgents:
+        """The same agents with another seed, saved in a subfolder."""
+        other = self._like(seed, self.trained)
+        if self.folder is not None:
+            other.folder = self.folder / f"seed-{seed}"
+        other.on_progress = lambda name, share: self.on_progress(f"{name}, seed {seed}", share)
+        return other
+
+    def untrained(self) -> DeepAgents:
+        """The same agents after a single batch."""
+        return self._like(self.seed, False)
+
+    def _like(self, seed: int, trained: bool) -> DeepAgents:
+        device: DeviceName = "cuda" if self.device == "cuda" else "cpu"
+        return DeepAgents(
+            self.preset, inputs=self.inputs, device=device, seed=seed, both_heads=self.both_heads, trained=trained
+        )
+
+    def use(self, folder: Path) -> None:
+        """Save agents in a folder, for ``whatfor explain`` and ``whatfor draw``; agents that are there are not trained again.
+
+        An exception is raised if they cannot be saved there, before they are trained.
+        """
         for name in PRESETS[self.preset]:
             holds_run(folder / name)
-
-    def save(self, folder: Path) -> None:
-        """Save the agents trained since the last call, for ``whatfor explain`` and ``whatfor draw``."""
-        for name, run in self.runs.items():
-            if (folder, name) not in self._saved:
-                run.save(folder / name)
-                self._saved.add((folder, name))
+        self.folder = folder
 
     def _train(self, name: WorldName) -> dict[HeadName, Run]:
-        preset = self.preset_of(name)
-        both: tuple[HeadName, ...] = ("faithful", "regression")
-        runs = train_heads(
-            name,
-            preset,
-            both if self.both_heads or preset.both_heads else both[:1],
-            inputs=self.inputs,
-            seed=self.seed,
-            device=self.device,
-            on_progress=lambda share: self.on_progress(name, share),
-        )
+        preset, runs = self.preset_of(name), self._saved(name)
+        if not runs:
+            both: tuple[HeadName, ...] = ("faithful", "regression")
+            runs = train_heads(
+                name,
+                preset,
+                both if self.both_heads or preset.both_heads else both[:1],
+                inputs=self.inputs,
+                seed=self.seed,
+                device=self.device,
+                on_progress=lambda share: self.on_progress(name, share),
+            )
+            self._save(name, runs)
         self.runs[name] = runs["faithful"]
         return runs
+
+    def _settings(self, name: WorldName) -> dict[str, Any]:
+        """What the agent is trained with; saved agents with other settings are trained again."""
+        options = {"inputs": self.inputs, "seed": self.seed, "both_heads": self.both_heads}
+        return json.loads(json.dumps({**asdict(self.preset_of(name)), **options}))  # type: ignore[no-any-return]
+
+    def _save(self, name: WorldName, runs: dict[HeadName, Run]) -> None:
+        if self.folder is None:
+            return
+        for head, run in runs.items():
+            run.save(self.folder / _file_of(name, head))
+        (self.folder / f"{name}.json").write_text(json.dumps(self._settings(name)), "utf-8")
+
+    def _saved(self, name: WorldName) -> dict[HeadName, Run]:
+        """The saved agent by head, if it was trained with the same settings."""
+        settings = None if self.folder is None else self.folder / f"{name}.json"
+        if (
+            self.folder is None
+            or settings is None
+            or not settings.exists()
+            or json.loads(settings.read_text("utf-8")) != self._settings(name)
+        ):
+            return {}
+        heads: tuple[HeadName, ...] = ("faithful", "regression")
+        return {
+            head: load(self.folder / _file_of(name, head))
+            for head in heads
+            if (self.folder / _file_of(name, head)).is_dir()
+        }
+
+
+def _file_of(name: WorldName, head: HeadName) -> str:
+    return name if head == "faithful" else f"{name}-paper-head"
 
 
 def need_deep() -> None:

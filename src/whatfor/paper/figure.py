@@ -1,21 +1,10 @@
-"""A reproduced figure of the paper: pictures, the paper's claim, and checks."""
+"""A reproduced figure of the paper: pictures beside what the paper says about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from whatfor.explanation import Explanation
 from whatfor.layouts import Layout, Panels
-
-
-@dataclass(frozen=True)
-class Check:
-    """A claim of the paper beside the measurement here."""
-
-    what: str
-    paper: str
-    ours: str
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -45,18 +34,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Figure:
-    """A reproduced figure of the paper."""
+    """A reproduced figure of the paper, or a claim that has none."""
 
     id: str
     title: str
     claim: str  # what the figure should show, according to the paper
     pictures: tuple[Picture, ...]
-    checks: tuple[Check, ...]
     answers: tuple[str, ...] = field(default=())  # the text of the explanations
     note: str = ""  # deviations from the paper
-
-
-def residual_of(why: Explanation) -> float:
-    """The residual of an answer, which the figures' agents always have."""
-    assert why.residual is not None, "the agents of the figures have their own values"
-    return why.residual

@@ -2,62 +2,90 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from whatfor.files import replacing
 from whatfor.needed import need_matplotlib
-from whatfor.paper import blackjack, cartpole
-from whatfor.paper.agents import Agents
-from whatfor.paper.chain import figure_2
-from whatfor.paper.deep import DEEP_FIGURES
+from whatfor.paper import blackjack, cartpole, chain, methods, small_buffer, tables, taxi
+from whatfor.paper.agents import DEEP_SEEDS, SEEDS, Agents
+from whatfor.paper.deep import DEEP_CLAIMS, DEEP_FIGURES, deep_study
 from whatfor.paper.deep_agents import DeepAgents
+from whatfor.paper.evidence import Claim, ClaimResult
 from whatfor.paper.figure import Figure
 from whatfor.paper.page import write_page
-from whatfor.paper.small_buffer import figure_1
-from whatfor.paper.taxi import figure_5, figure_7, figure_a5
+from whatfor.paper.study import study
 
-_BUILDERS: dict[str, Callable[[Agents], Figure]] = {
-    "1": figure_1, "2": figure_2, "5": figure_5, "7": figure_7, "A5": figure_a5, **blackjack.BLACKJACK_FIGURES, **cartpole.CARTPOLE_FIGURES,
+Builder = Callable[[Agents], Figure]
+
+
+def _table(id: str, world: str, method: str, name: str) -> Builder:
+    return lambda agents: tables.recovered(id, world, method, getattr(agents, name))
+
+
+#: The paper's figures of tabular agents in its order, and its claims that have none (T1, T2, TD); 4D, 6, S11 and A6 show deep agents.
+FIGURES: dict[str, Builder] = {
+    "1": small_buffer.figure_1, "2": chain.figure_2, "T1": chain.figure_t1, "T2": tables.figure_t2,
+    "3": blackjack.figure_3, "4": cartpole.figure_4, "5": taxi.figure_5, "7": taxi.figure_7, "S1": blackjack.figure_s1,
+    "S2": _table("S2", "Blackjack", "Q-learning", "blackjack_q"), "S3": _table("S3", "Blackjack", "Monte Carlo", "blackjack_mc"),
+    "S4": blackjack.figure_s4, "S5": blackjack.figure_s5, "S6": cartpole.figure_s6,
+    "S7": _table("S7", "CartPole", "Monte Carlo", "cartpole_mc"), "S8": _table("S8", "CartPole", "Q-learning", "cartpole_q"),
+    "S9": cartpole.figure_s9, "S10": cartpole.figure_s10, "A5": taxi.figure_a5, "TD": methods.figure_td,
 }  # fmt: skip
-#: The paper's figures of tabular agents, in its order; 4D, 6, S11 and A6 show deep agents.
-FIGURES = {id: _BUILDERS[id] for id in ("1", "2", "3", "4", "5", "7", *(f"S{n}" for n in range(1, 11)), "A5")}
+_MODULES = (blackjack, cartpole, chain, methods, small_buffer, tables, taxi)
+#: The claims about tabular agents, in the order of the figures.
+CLAIMS: tuple[Claim, ...] = tuple(
+    claim for id in FIGURES for module in _MODULES for claim in module.CLAIMS if claim.figure == id
+)
 
 
 def reproduce(
     folder: str | os.PathLike[str],
     only: Sequence[str] = (),
     *,
+    seeds: int | None = None,
     agents: Agents | DeepAgents | None = None,
     progress: bool = True,
-) -> list[Figure]:
-    """Train the agents, draw the figures into a folder, and write its ``index.html``.
+) -> tuple[list[Figure], list[ClaimResult]]:
+    """Measure the paper's claims, draw the figures into a folder, and write its ``index.html`` and ``claims.json``.
 
-    ``agents``: tabular by default. ``DeepAgents`` give the deep figures, and are saved in subfolders.
+    ``seeds``: 20 by default, 3 for deep agents. ``agents``: those that are drawn, tabular by default. ``DeepAgents`` give
+    the deep figures, and are saved in subfolders.
     """
     agents = agents or Agents()
     deep = isinstance(agents, DeepAgents)
+    seeds = seeds or (DEEP_SEEDS if deep else SEEDS)
     figures: dict[str, Callable[[Any], Figure]] = {**(DEEP_FIGURES if deep else FIGURES)}
-    ids, target, finished = _check_ids(only, deep) or list(figures), Path(folder), []
+    ids, target = _check_ids(only, deep) or list(figures), Path(folder)
+    claims = [claim for claim in (DEEP_CLAIMS if deep else CLAIMS) if claim.figure in ids]
     need_matplotlib()  # checked before the work starts
     if isinstance(agents, DeepAgents):
-        agents.check(target)
+        agents.use(target)
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"no pictures can be written to {target}: {error.strerror}; choose another folder") from None
-    with _progress_bars(progress, agents, len(ids)) as start_figure:
+    finished = []
+    with _progress_bars(progress, agents, len(ids)) as (start_figure, on_study):
+        if isinstance(agents, DeepAgents):
+            results = deep_study(claims, agents, seeds, on_study)
+        else:
+            results = study(claims, seeds, on_study)
         for id in ids:
             start_figure(id)
-            figure = figures[id](agents)
-            if isinstance(agents, DeepAgents):
-                agents.save(target)
+            build = partial(small_buffer.figure_1, seeds=seeds) if id == "1" else figures[id]
+            figure = build(agents)
             _draw(figure, target)
             finished.append(figure)
-    write_page(finished, target, deep=deep)
-    return finished
+    write_page(finished, results, target, deep=deep)
+    with replacing(target / "claims.json") as fresh:
+        fresh.write_text(json.dumps([one.to_json() for one in results], indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return finished, results
 
 
 def _check_ids(only: Sequence[str], deep: bool) -> list[str]:
@@ -74,13 +102,16 @@ def _check_ids(only: Sequence[str], deep: bool) -> list[str]:
 
 
 @contextmanager
-def _progress_bars(progress: bool, agents: Agents | DeepAgents, total: int) -> Iterator[Callable[[str], None]]:
-    """Progress bars for the figures and for the training of deep agents; yields a function that starts a figure."""
+def _progress_bars(
+    progress: bool, agents: Agents | DeepAgents, total: int
+) -> Iterator[tuple[Callable[[str], None], Callable[[float], None]]]:
+    """Progress bars for the study, the figures and the training of deep agents; yields functions that move the first two."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), *Progress.get_default_columns()[1:3])
     with Progress(*columns, TimeElapsedColumn(), disable=not progress) as bars:
-        task = bars.add_task("", total=total)
+        measured = bars.add_task("claims", total=1.0)
+        task = bars.add_task("figures", total=total)
         training: dict[str, Any] = {}
 
         def on_progress(name: str, share: float) -> None:
@@ -97,7 +128,7 @@ def _progress_bars(progress: bool, agents: Agents | DeepAgents, total: int) -> I
             done += 1
             bars.update(task, description=f"figure {id}", completed=done)
 
-        yield start_figure
+        yield start_figure, lambda share: bars.update(measured, completed=share)
         bars.update(task, completed=total)
 
 
