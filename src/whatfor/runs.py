@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +204,8 @@ class Run(QuestionMethods, Counterfactuals):
         """The intention behind an action in a situation; other answers build on it."""
         values, row = self.values_at(at), self.beliefs.row(at, action)
         own: dict[str, bool] = {"own": self.origin.own_values, "learned": self.beliefs.learned}
-        return Intention.of(row, self.labels, at.index, action, values=values, **own).under(self.origin.premise)
+        why = Intention.of(row, self.labels, at.index, action, values=values, **own)
+        return replace(why, choice=self.best(at)).under(self.origin.premise)
 
     # -- saving and showing ----------------------------------------------------------------
 

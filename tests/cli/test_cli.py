@@ -53,7 +53,7 @@ def test_explain_prints_value_residual_and_expected_future(whatfor, taxi, state,
     assert code == 0
     first, second, *rest = out.splitlines()
     assert first.startswith(f"In '{run.labels.words(68)}', it {run.labels.action_phrase(chosen)}")
-    assert second.startswith(f"Its estimated return is {amount(run.values[68, chosen])} (discounted as learned)")
+    assert second.startswith(f"Its estimated return is {amount(run.values[68, chosen])} (discounted)")
     later = run.audit.visits(68, chosen)
     later[68, chosen] = 0.0
     s, a = np.unravel_index(later.argmax(), later.shape)

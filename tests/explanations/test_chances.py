@@ -71,7 +71,7 @@ def test_untried_is_unknown_and_an_unknown_share_is_reported():
     world = wf.worlds.table(next_state=[[1], [1]], reward=[[0.0], [1.0]], terminated=[[False], [True]])
     little = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=5, seed=0).chance(0, event="state 1")
     assert (little.probability, little.unknown) == (pytest.approx(1 - 0.9**5), pytest.approx(0.9**5))
-    assert "41 % (tried 5 times)" in str(little)
+    assert "41 % to 100 % (tried 5 times)" in str(little)
     assert "59 %  unknown: still resting on initial values" in str(little)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,16 @@ class Course:
     ending_chance: float
     comes_back_to: int | None  # the step whose pair follows the last one: the course is a loop
     stays: float  # the probability that the asked step does not change the state
+
+    def to_json(self) -> dict[str, Any]:
+        """The course as a JSON object."""
+        steps = zip(self.pairs, self.chances, self.rewards, strict=True)
+        return {
+            "steps": [{"state": s, "action": a, "chance": p, "reward": r} for (s, a), p, r in steps],
+            "ending": self.ending,
+            "chance": self.ending_chance,
+            "comes_back_to": self.comes_back_to,
+        }
 
 
 def course(

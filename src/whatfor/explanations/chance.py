@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.phrases import all_unknown, without_end
+from whatfor.explanations.phrases import MOSTLY_UNKNOWN, all_unknown, without_end
 from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question
@@ -91,7 +91,7 @@ class Chance(Explanation):
             unknown = f"In {here!r}, whether {event} follows {doing!r} is unknown ({tried}): it still rests on initial values."
             return [unknown, *self.notes]
         lines = [
-            f"In {here!r}, after {doing!r}, it expects {event} with a probability of {percent(self.probability)} ({tried})."
+            f"In {here!r}, after {doing!r}, it expects {event} with a probability of {self._probability_text()} ({tried})."
         ]
         for concept in (self.event, self.before):
             if concept is not None and concept.states[self.state]:
@@ -99,12 +99,18 @@ class Chance(Explanation):
         if self.visits >= MIN_SHOWN:
             lines.append(
                 f"It expects {self.visits:.3f} visits of {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
-                f"{' (discounted as learned)' if self.discounted else ''}."
+                f"{' (discounted)' if self.discounted else ''}."
             )
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
             others.append(f"  {percent(self.unknown):>7}  unknown: still resting on initial values")
         return [*lines, *(["Otherwise:", *others] if others else []), *self.notes]
+
+    def _probability_text(self) -> str:
+        """The probability; where much is unknown, the range that it lies in."""
+        if self.unknown >= MOSTLY_UNKNOWN:
+            return f"{percent(self.probability)} to {percent(min(1.0, self.probability + self.unknown))}"
+        return percent(self.probability).replace("> ", "more than ").replace("< ", "less than ")
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -99,7 +99,7 @@ class Change(Difference):
     def _choices(self, now: str, then: str) -> str:
         """What it chooses now and chose before; an action that it would not take is not called its choice."""
         actions, doing = self.labels.actions, self.labels.action_phrase(self.after.action)
-        if not self.after.is_best:
+        if not self.after.is_choice:
             expects = "it expects" if self.learned else "playing its policy leads to"
             return f"if it {doing}, {expects} {self._futures(then)}"
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
@@ -114,9 +114,9 @@ class Change(Difference):
         before, after = amount(self.before.value), amount(self.after.value)
         value = "The estimated return" if self.learned else "The return of its policy"
         if self.tied:
-            return f"{value} is {after} {now}, the same as {then}{' (discounted as learned)' if self.one.discounted else ''}."
+            return f"{value} is {after} {now}, the same as {then}{' (discounted)' if self.one.discounted else ''}."
         was = "" if self.another_run else "was "
-        return f"{value} is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted as learned' if self.one.discounted else ''})."
+        return f"{value} is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted' if self.one.discounted else ''})."
 
     def _futures(self, then: str) -> str:
         """How much the two futures have in common, for an action that is not its choice."""

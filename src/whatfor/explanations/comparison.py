@@ -177,14 +177,14 @@ class Comparison(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.verdict == "unknown":
             return [f"In {here!r}, it never tried {doing!r}, so it expects nothing."]
-        what = f"what {'it expects' if self.learned else 'these beliefs say'} of {doing!r}"
+        what = f"what {'it expects' if self.learned else 'these beliefs say'} after {doing!r}"
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         lines += [*self.believed.without_end(), *self.simulated.without_end()]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
         lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in further]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
-            lines.append(f"  ({percent(self.unknown)} of its expectation still rests on initial values)")
+            lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
         visits, less = ("its expected visits", "expected") if self.learned else ("these visits", "these")
         apart = f"Relative L1 distance between {visits} and the {actual} ones: {percent(self.distance)}"
@@ -217,7 +217,7 @@ class Comparison(Explanation):
         reality = f"{rollouts} of its policy" if self.exact is None else "the exact future of its policy"
         verdict = self.verdict
         if verdict == "agrees":
-            return f"agrees with {reality}, within sampling error."
+            return f"does not differ from {reality} by more than sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             return (
@@ -228,7 +228,7 @@ class Comparison(Explanation):
             return f"differs from {reality}, most of all in {quoted(worst.name)}, by more than sampling error, lag and initial values explain."
         not_judged = f"is not judged against {reality}"
         if verdict == "too few":
-            return f"{not_judged}: it rests on about {self.episodes:.1f} episodes, too few to tell a difference from sampling error."
+            return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
             return f"{not_judged}: the sampling error of this belief is unknown."
         return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"

@@ -72,7 +72,7 @@ class Contrast(Difference):
                 if self.gap == 0.0 or self.one.trust is None
                 else f"{amount(self.one.value)} and {amount(self.other.value)}"
             )
-            equal += ", discounted as learned" if self.one.discounted else ""
+            equal += ", discounted" if self.one.discounted else ""
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
             lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
         else:
@@ -155,10 +155,7 @@ class Contrast(Difference):
         if self.unsettled:
             lines.append(f"This difference is {not_significant(self.gap, self.noise)}.")
         for which in (better, worse):
-            if which.endings_unknown >= 0.5 and "unknown" not in which.expectation().text:
-                after = self.labels.actions[which.action]
-                unknown = percent(which.endings_unknown)
-                lines.append(f"It has learned little about how episodes end after {after!r} ({unknown} unknown).")
+            lines += which.little_known(f" after {self.labels.actions[which.action]!r}")
             if which.tries is not None and 1.0 - which.now >= 0.05:
                 only = "only " if which.tries < FEW_UPDATES else ""
                 lines.append(

@@ -19,6 +19,7 @@ from whatfor.explanations.phrases import (
     expectation,
     expectation_clause,
     experience,
+    little_known,
     signed_lines,
     without_end,
 )
@@ -60,6 +61,7 @@ class Intention(Explanation):
     discounted: bool = True  # whether any discount is below 1
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    choice: int | None = None  # the action that it takes here; None: any with the highest value
     played_value: float | None = None  # the return of playing its policy; None: the row is what it learned
 
     @classmethod
@@ -133,6 +135,11 @@ class Intention(Explanation):
         return bool(self.values[self.action] >= self.values.max() - self.tie)
 
     @property
+    def is_choice(self) -> bool:
+        """Whether this is the action that it takes."""
+        return self.is_best if self.choice is None else self.action == self.choice
+
+    @property
     def tie(self) -> float:
         """Values that differ by at most this are tied."""
         return TIE * self.magnitude if self.trust is None else max(TIE * self.magnitude, self.trust.tie)
@@ -165,17 +172,22 @@ class Intention(Explanation):
                 f"and {amount(self.value)} is the initial value."
             ]
         why = self.expectation()
-        if self.is_best:
+        if self.is_choice:
             lines = [f"In {here!r}, it {doing}{expectation_clause(why)}."]
         else:
             expects = f"it expects {why.text}" if why.text else "no single future is likely"
             lines = [f"In {here!r}, if it {doing}, {expects}."]
         lines.append(self._compared())
         lines += [] if "without an end" in why.text else self.without_end()
+        lines += [] if why.text else self.little_known()
         lines += experience(self.tries, 1.0 - self.now, self.unknown or 0.0)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
         return [*lines, *self._earnings_lines(), *self.faults]
+
+    def little_known(self, after: str = "") -> list[str]:
+        """A sentence if most of how the episode ends is unknown; empty if not."""
+        return little_known(self.labels, self.chances or {}, self.endings_unknown, after)
 
     def without_end(self) -> list[str]:
         """A sentence if the episode goes on without an end by what it has learned; empty if not."""
@@ -207,7 +219,7 @@ class Intention(Explanation):
     @property
     def note(self) -> str:
         """The note beside a discounted number."""
-        return " (discounted as learned)" if self.discounted else ""
+        return " (discounted)" if self.discounted else ""
 
     def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
         """What a belief network estimates, and the quality of that estimate."""
@@ -264,21 +276,12 @@ class Intention(Explanation):
             ends = self.course is not None and self.course.ending is not None
             return [] if ends or self.course is None else ["It has not learned what follows."]
         lines = [
-            f"{'Most expected' if self.learned else 'Most visited'} next (visits{', discounted as learned' if self.discounted else ''}):"
+            f"{'Most expected' if self.learned else 'Most visited'} afterwards (visits{', discounted' if self.discounted else ''}):"
         ]
         return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
-        course = None
-        if self.course is not None:
-            steps = zip(self.course.pairs, self.course.chances, self.course.rewards, strict=True)
-            course = {
-                "steps": [{"state": s, "action": a, "chance": p, "reward": r} for (s, a), p, r in steps],
-                "ending": self.course.ending,
-                "chance": self.course.ending_chance,
-                "comes_back_to": self.course.comes_back_to,
-            }
         return {
             "question": "intention",
             "state": self.state,
@@ -294,7 +297,7 @@ class Intention(Explanation):
             "trust": None if self.trust is None else self.trust.to_json(),
             "tries": self.tries,
             "chances": self.chances,
-            "course": course,
+            "course": None if self.course is None else self.course.to_json(),
             "visits": self._map(self.visits),
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
@@ -302,14 +305,15 @@ class Intention(Explanation):
 
     def _largest_earnings(self, most: int = 5) -> list[tuple[float, str]]:
         """The largest earnings by pair, and the sum of the rest."""
+        least = MIN_SHOWN * min(1.0, self.magnitude)  # small rewards are rewards
         order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
         pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
         largest = [
-            (float(self.earnings[s, a]), self._pair(s, a)) for s, a in pairs if abs(self.earnings[s, a]) >= MIN_SHOWN
+            (float(self.earnings[s, a]), self._pair(s, a)) for s, a in pairs if abs(self.earnings[s, a]) >= least
         ]
         rest = float(self.earnings.sum()) - sum(earned for earned, _ in largest)
-        others = int((np.abs(self.earnings) >= MIN_SHOWN).sum()) - len(largest)
-        if others > 0 or abs(rest) >= MIN_SHOWN:
+        others = int((np.abs(self.earnings) >= least).sum()) - len(largest)
+        if others > 0 or abs(rest) >= least:
             largest.append((rest, f"at {count(others, 'other state-action pair')}" if others > 0 else "elsewhere"))
         if self.initial_share:
             largest.append((self.initial_share, "remaining from initial values"))

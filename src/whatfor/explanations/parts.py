@@ -111,7 +111,7 @@ class Parts(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
-        note = " (discounted as learned)" if self.discounted else ""
+        note = " (discounted)" if self.discounted else ""
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r}{note} consists of:"]
         totals = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
         rows = [(total, name) for name, total in totals if abs(total) > ROUNDING * max(1.0, self.scale)]

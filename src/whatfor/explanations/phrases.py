@@ -23,6 +23,10 @@ MIN_STATED_SHARE = 0.005
 FEW_UPDATES = 10
 
 
+#: From this probability on, what is unknown outweighs what is expected.
+MOSTLY_UNKNOWN = 0.5
+
+
 class Expectation(NamedTuple):
     """What an agent expects to reach, in words."""
 
@@ -73,12 +77,25 @@ def without_end(never: float) -> list[str]:
 
 
 def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
-    """What it expects by the chances of endings."""
-    if chances:
+    """What it expects by the chances of endings; nothing if most of them are unknown."""
+    if chances and unknown < MOSTLY_UNKNOWN:
         ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
         rest = f"; {percent(unknown)} unknown" if unknown >= MIN_STATED_SHARE else ""
         return Expectation("to " + _join(ways, "or") + rest)
     return Expectation()
+
+
+def little_known(labels: Labels, chances: dict[str, float], unknown: float, after: str = "") -> list[str]:
+    """A sentence if most of how an episode ends is unknown; empty if not.
+
+    >>> little_known(Labels.plain(1, 1), {"terminated": 0.2}, 0.8)
+    ['It has learned little about how the episode ends (80 % unknown; 20 % terminated).']
+    """
+    if unknown < MOSTLY_UNKNOWN:
+        return []
+    known = [f"{percent(chance)} {name}" for name, chance in _largest_first(chances) if chance >= MIN_STATED_SHARE]
+    texts = "; ".join([f"{percent(unknown)} unknown", *known])
+    return [f"It has learned little about how the episode ends{after} ({texts})."]
 
 
 def expectation_clause(why: Expectation, hedge: str = "") -> str:
@@ -108,7 +125,9 @@ def experience(tries: int | None, initial: float, unknown: float) -> list[str]:
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        parts.append(f"{unknown - initial:.2g} of its expected visits are bootstrapped from initial values")
+        parts.append(
+            f"another {counted(f'{unknown - initial:.2g}', 'expected visit')} rest{'s' * (f'{unknown - initial:.2g}' == '1')} on initial values"
+        )
     return ["; ".join(parts) + "."]
 
 

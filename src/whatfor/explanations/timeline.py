@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
 from whatfor.explanation import Explanation
-from whatfor.explanations.phrases import without_end
+from whatfor.explanations.phrases import MIN_STATED_SHARE, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.map import rows_of
 from whatfor.layouts.shapes import Grid, Series
 from whatfor.layouts.words import pair_names
 from whatfor.question import Action, Parameter, State, question
+from whatfor.text import percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -69,6 +70,9 @@ class Timeline(Explanation):
             lines.append(f"  {step:3d}  {expected[state, action]:.3f}  {self._pair(state, action)}")
         if len(lines) == 1:
             return [f"In {here!r}, {doing!r} was never tried: it has no expectation."]
+        untaught = 1.0 - float(self.visits[0].sum())
+        if untaught >= MIN_STATED_SHARE:
+            lines.append(f"  The other {percent(untaught)} rest on the initial value of {doing!r}: unknown.")
         beyond = float(self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
