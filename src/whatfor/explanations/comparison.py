@@ -41,6 +41,8 @@ MIN_TRIES_SHARE = 0.1
 MIN_EPISODES = 5.0
 #: The number of pairs whose visits are compared one by one.
 MAX_PLACES = 5
+#: Further parts of a difference are listed from this share of the largest cause on.
+MIN_FURTHER_SHARE = 0.1
 #: A picture draws smaller differences of visits as none.
 MIN_DRAWN_DIFFERENCE = 5e-3
 
@@ -182,7 +184,8 @@ class Comparison(Explanation):
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         lines += [*self.believed.without_end(), *self.simulated.without_end()]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
-        lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in further]
+        shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
+        lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in shown]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
