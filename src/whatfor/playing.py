@@ -170,7 +170,8 @@ class Playing:
         enters = enter is not None and place.env is not None
         world = place.env if place.world is None or enters else with_endings(place.world, self.labels)
         simulated = SimulatedBeliefs(world, greedy_policy(self.values), max_steps=limit, **more)
-        simulated.labels = replace(simulated.labels, endings=self.labels.endings)
+        if self.labels.endings:  # they may have been renamed after training
+            simulated.labels = replace(simulated.labels, endings=self.labels.endings)
         return simulated
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
