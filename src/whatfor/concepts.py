@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ class Concept:
     name: str
     states: NDArray[np.bool_]  # (S,)
     endings: tuple[str, ...] = ()  # names of endings, as in the ledger
+    both: tuple[Concept, ...] = ()  # the concepts that it is the conjunction of
 
     def __or__(self, other: Concept) -> Concept:
         """True where either is."""
@@ -33,7 +34,23 @@ class Concept:
     def __and__(self, other: Concept) -> Concept:
         """True where both are."""
         endings = tuple(name for name in self.endings if name in other.endings)
-        return Concept(f"{self.name} and {other.name}", self.states & other.states, endings)
+        return Concept(f"{self.name} and {other.name}", self.states & other.states, endings, (self, other))
+
+    def holds_at_end(
+        self, final_states: NDArray[np.int64], endings: Sequence[str], which: NDArray[np.integer]
+    ) -> NDArray[np.bool_]:
+        """(n,) Whether it is true at the ends of episodes: of their final states (-1: unknown), or of ``endings[which]``.
+
+        >>> concept = Concept("left", np.array([True, False]), ("won",))
+        >>> concept.holds_at_end(np.array([0, 1, 1, -1]), ("won", "lost"), np.array([1, 1, 0, 1])).tolist()
+        [True, False, True, False]
+        """
+        if self.both:
+            one, other = (concept.holds_at_end(final_states, endings, which) for concept in self.both)
+            return one & other
+        there: NDArray[np.bool_] = (final_states >= 0) & self.states[final_states]
+        named: NDArray[np.bool_] = np.array([name in self.endings for name in endings])[which]
+        return there | named
 
     def same_as(self, other: Concept) -> bool:
         """Whether both have the same name, states and endings."""

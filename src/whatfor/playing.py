@@ -232,7 +232,8 @@ class TablePlay:
         enters = enter is not None and place.env is not None
         world = place.env if place.world is None or enters else with_endings(place.world, labels)
         simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
-        simulated.labels = replace(simulated.labels, endings=labels.endings)
+        if labels.endings:  # they may have been renamed after training
+            simulated.labels = replace(simulated.labels, endings=labels.endings)
         reprice = self.playing.origin.reprice
         return simulated if reprice is None else simulated.repriced(reprice)
 

@@ -284,6 +284,9 @@ def test_an_episode_names_its_ending(taxi: Run) -> None:
     )
     early = wf.train("Taxi-v4", wf.QLearning(), episodes=3, seed=0)
     found = Desk(early).ask("episode", {"key": "greedy:68"})
+    assert (found["ending"], found["length"]) == ("timed out", 200), "it stops at the time limit"
+    endless = wf.train("CliffWalking-v1", wf.QLearning(), episodes=1, seed=0)
+    found = Desk(endless).ask("episode", {"key": "greedy:36"})
     assert (found["ending"], len(found["steps"])) == (None, 200)
     assert found["length"] > 200
     assert Desk(early).ask("episode", {"key": "past:0"})["ending"] == "cut"

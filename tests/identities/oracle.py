@@ -106,13 +106,13 @@ def by_depth(lines: LedgerLines, n_cells: int, n_pairs: int, horizon: int) -> np
 def ever(lines: LedgerLines, n_cells: int, arrived) -> np.ndarray:
     """(cells,) The probability that something is ever true after a step, learned forwards like a value.
 
-    ``arrived(cell or code)`` says what is known on arrival: 1 if it is true there, 0 if it no longer can be,
+    ``arrived(cell or code, line)`` says what is known on arrival: 1 if it is true there, 0 if it no longer can be,
     None where it is still open; then the target is what is believed of the place arrived at.
     """
     tables, target, previous = np.zeros(n_cells), 0.0, -1
-    for k, j, _, a, _, lambda_ in columns(lines):
+    for i, (k, j, _, a, _, lambda_) in enumerate(columns(lines)):
         known = arrived(
-            previous if j == NO_BOOTSTRAP else j
+            previous if j == NO_BOOTSTRAP else j, i
         )  # on a λ-return, the line before begins where this arrives
         if known is None:
             known = lambda_ * target + ((1 - lambda_) * tables[j] if j >= 0 else 0.0)

@@ -117,7 +117,7 @@ BROKEN = {
     ),
     "an ending does not count as an arrival": (
         "beliefs/arrivals.py",
-        "becomes[ending_place(ledger.endings.index(name))] = ending_place(place)",
+        "reached[concept.holds_at_end(final_states, ledger.endings, which)] = ending_place(place)",
         "pass",
         ["chance_equals_the_oracle", "chance_of_an_ending_is_its_outcome"],
     ),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.concepts import Concept
-from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TIMED_OUT, LedgerLines, ending_place
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import last_updates
 
@@ -35,23 +35,22 @@ def absorb_concepts(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:
     >>> absorb_concepts(ledger, [Concept("there", np.array([False, True]))]).source.tolist()
     [-3, -4]
     """
-    # The new source for each old one: first the cells of all tables, then the endings, which negative codes index from the end.
-    codes = np.arange(ending_place(len(ledger.endings) - 1), 0, dtype=np.int32)
-    becomes = np.concatenate([np.arange(ledger.n_cells, dtype=np.int32), codes])
-    cells = becomes[: ledger.n_cells].reshape(ledger.n_tables, ledger.n_states, ledger.n_actions)
-    for place, concept in reversed(list(enumerate(concepts, start=len(ledger.endings)))):
+    # The new source for each old one: the cells of all tables.
+    cells = np.arange(ledger.n_cells, dtype=np.int32).reshape(ledger.n_tables, ledger.n_states, ledger.n_actions)
+    lines, first = ledger.lines, len(ledger.endings)
+    last, final_states = last_updates(ledger)
+    reached = lines.source[last]
+    which = TIMED_OUT - reached  # the place of each ending in the ledger's list
+    for place, concept in reversed(list(enumerate(concepts, start=first))):
         if concept.states.shape != (ledger.n_states,):
             raise ValueError(f"{concept.name!r} covers {len(concept.states)} states, the ledger has {ledger.n_states}")
         cells[:, concept.states] = ending_place(place)
-        for name in set(concept.endings) & set(ledger.endings):
-            becomes[ending_place(ledger.endings.index(name))] = ending_place(place)
-    lines = ledger.lines
-    source = becomes[lines.source]
+        reached[concept.holds_at_end(final_states, ledger.endings, which)] = ending_place(place)
+    becomes = cells.ravel()
+    source = np.where(lines.source >= NOT_ENDED, becomes[np.maximum(lines.source, 0)], lines.source)
+    source[last] = reached
     # A target without a bootstrap names no cell. The state that it reached is the one of the line before.
     trailing = np.flatnonzero(lines.source[1:] == NO_BOOTSTRAP) + 1
     arrived = becomes[lines.cell[trailing - 1]]
     source[trailing] = np.where(arrived < 0, arrived, NO_BOOTSTRAP)
-    last, final = last_updates(ledger)  # the state that an episode ended in was reached too
-    arrived = np.where(final >= 0, becomes[final * ledger.n_actions], NOT_ENDED)
-    source[last] = np.where(arrived < 0, arrived, source[last])
     return lines._replace(source=source, discount=np.ones(1))

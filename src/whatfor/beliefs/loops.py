@@ -28,8 +28,8 @@ MAX_STEPS = 1_000
 MIN_LONG_FUTURE, MIN_UNKNOWN = 5.0, 5e-4
 #: With more weight than this on initial values, as far as the discount looks, it is not known whether a future ends.
 MAX_UNKNOWN = 0.5
-#: A future without a discount, or with a larger one, is looked at with this one.
-MAX_DISCOUNT = 0.99
+#: Other discounts are clipped to these: a future is looked at for some 10 to 100 steps at least.
+MIN_DISCOUNT, MAX_DISCOUNT = 0.9, 0.99
 
 
 class Ends(NamedTuple):
@@ -60,7 +60,7 @@ class LoopReader:
         never = float(endless[cells].mean())
         if never == 0.0:
             return Ends(endings, 0.0, unknown)
-        looks_ahead = np.minimum(ledger.lines.discount, MAX_DISCOUNT)
+        looks_ahead = np.clip(ledger.lines.discount, MIN_DISCOUNT, MAX_DISCOUNT)
         read = (ledger.lines if lines is None else lines)._replace(discount=looks_ahead)
         near = self.reader.scan([cells], read, n_endings=len(endings))[0]
         started = float(near.initial_weights.sum())

@@ -147,7 +147,7 @@ def table_world(
 
 
 def with_endings(world: World, labels: Labels) -> World:
-    """The world with the endings of other labels, derived from their conditions; itself if they are its own.
+    """The world with the endings of other labels, derived from their conditions; itself if there are none, or its own.
 
     >>> from whatfor.axes import Axis, Ending
     >>> from whatfor.worlds import chain
@@ -155,7 +155,7 @@ def with_endings(world: World, labels: Labels) -> World:
     >>> with_endings(chain(), labels).labels.ending_names
     ('won',)
     """
-    if labels.endings == world.labels.endings or world.arrays.kind != TABLE:
+    if labels.endings in ((), world.labels.endings) or world.arrays.kind != TABLE:
         return world
     named = replace(world.labels, endings=labels.endings)
     return replace(world, labels=named, arrays=world.arrays._replace(table=_name_endings(world.table, named)))
