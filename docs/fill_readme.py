@@ -7,6 +7,7 @@ minutes (`slow`), tests compare checksums instead: such a place holds those of t
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
 import inspect
@@ -392,10 +393,15 @@ def pages() -> list[Path]:
     return sorted((ROOT / "docs").rglob("*.md"))
 
 
-def main(patient: bool) -> None:
+def main() -> None:
     """Fill every place, and keep the pictures that pages draw; a page whose code fails is left as it was."""
-    failed = []
-    for page in (ROOT / "README.md", *pages()):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="*", type=Path, help="the pages to fill; by default the README and all pages")
+    parser.add_argument("--quick", action="store_true", help="leave out the examples that take minutes")
+    given = parser.parse_args()
+    patient, failed = not given.quick, []
+    for page in [path.resolve() for path in given.pages] or (ROOT / "README.md", *pages()):
+        print(page.relative_to(ROOT), flush=True)
         with tempfile.TemporaryDirectory() as folder:
             try:
                 text = filled(page.read_text(), patient=patient, folder=Path(folder))
@@ -411,4 +417,4 @@ def main(patient: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(patient="--quick" not in sys.argv)
+    main()

@@ -3,16 +3,18 @@
 import importlib
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import whatfor as wf
 from saved import trained
-from whatfor import asking
+from whatfor import asking, explanations
+from whatfor.explanation import Explanation
 from whatfor.explorer.desk import Desk
 from whatfor.explorer.report import build_payload
-from whatfor.question import QUESTIONS, layout_of
+from whatfor.question import QUESTIONS, layout_of, question
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -104,3 +106,28 @@ def test_one_question_comes_first_and_clickable_pictures_have_the_cells_of_the_m
                 found.append(name)
                 assert [len(row) for row in picture["numbers"]] == [len(row) for row in rows]
     assert found == ["intention", "contrast", "comparison", "change", "simulation"]
+
+
+def test_every_answer_is_exported():
+    """The API page lists what the package exports."""
+    assert {one.answer.__name__ for one in QUESTIONS.values()} <= {*explanations.__all__}
+
+
+def test_an_answer_without_what_the_page_reads_is_rejected():
+    @dataclass(frozen=True)
+    class Half(Explanation):
+        labels: object
+        state: int
+        best: int
+        residual: None = None
+
+        def sentences(self):
+            return []
+
+        def numbers(self):
+            return {}
+
+    with pytest.raises(TypeError, match="Half, has no action: add it to its fields"):
+        question("half", "half an answer", answer=Half, layout=lambda answer: None)(
+            lambda run, state, action=None: None
+        )

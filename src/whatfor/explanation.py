@@ -105,9 +105,7 @@ class Explanation(ABC):
             return f"Sum: {total}, equal to {what} up to rounding (residual {self.residual:.1g})"
         if estimated:
             return f"Sum: {total}, {self.residual:.3g} off {what}"
-        return (
-            f"Sum: {total}. The explanation is off by {self.residual:.3g}: the ledger does not match the agent's values"
-        )
+        return f"Sum: {total}. The explanation is off by {self.residual:.3g}: these beliefs do not match the agent's values"
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
 from whatfor.explanation import Explanation
@@ -95,12 +95,25 @@ def question(
 
         for function in (ask, ask_checked):  # a TypeError about arguments names the inner one
             function.__name__, function.__qualname__ = name, f"Run.{name}"
+        _check_answer(name, answer)
         QUESTIONS[name] = Question(name, title, ask_checked, answer, needs=frozenset(needs), **more)
         for one in sorted(QUESTIONS.values(), key=lambda one: one.place):  # keep the dictionary sorted
             QUESTIONS[one.name] = QUESTIONS.pop(one.name)
         return ask_checked
 
     return register
+
+
+def _check_answer(name: str, answer: type[Explanation]) -> None:
+    """Raise ``TypeError`` unless an answer has what pages and reports read from it."""
+    known: set[str] = {field.name for field in fields(answer)} if is_dataclass(answer) else set()
+    missing = [
+        one for one in ("labels", "state", "action", "residual") if one not in known and not hasattr(answer, one)
+    ]
+    if "action" in missing and answer.actions is not Explanation.actions:
+        missing.remove("action")  # an answer about several actions
+    if missing:
+        raise TypeError(f"the answer to {name}, {answer.__name__}, has no {missing[0]}: add it to its fields")
 
 
 def first_question() -> Question:

@@ -72,7 +72,7 @@ def test_explain_prints_a_large_residual(whatfor, taxi, tmp_path):
     run.save(tmp_path / "wrong")
     code, out, _ = whatfor("explain", tmp_path / "wrong", "--state", 68)
     assert code == 0
-    assert "The explanation is off by 0.25: the ledger does not match the agent's values" in out.splitlines()[-1]
+    assert "The explanation is off by 0.25: these beliefs do not match the agent's values" in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from whatfor.explorer.report import BUDGET, build_payload
 from whatfor.jsonable import jsonable
 from whatfor.labels import Axis
 from whatfor.maps import places_of
-from whatfor.question import layout_of
+from whatfor.question import QUESTIONS, layout_of
 from whatfor.runs import Run
 from whatfor.worlds.taxi import LABELS as TAXI
 
@@ -123,7 +123,8 @@ def test_a_report_contains_pythons_answers(taxi: Run, report: Path) -> None:
 
 def test_a_report_is_small(tmp_path: Path, taxi: Run) -> None:
     taxi.report(tmp_path / "two.html", episodes=2)
-    assert (tmp_path / "two.html").stat().st_size < 700_000, "of twenty episodes: 3 MB; make bench measures it"
+    most = 80_000 * len(QUESTIONS)  # a new question may take its share; --budget limits a report
+    assert (tmp_path / "two.html").stat().st_size < most, "of two episodes; make bench measures one of twenty"
 
 
 def test_no_request_leaves_a_report(report: Path) -> None:
