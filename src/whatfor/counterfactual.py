@@ -74,8 +74,8 @@ def repriced(
 
     >>> import whatfor as wf
     >>> run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0), episodes=20, seed=0)
-    >>> run.values[0].max(), run.repriced(factors={"reward +2": 0.5}).values[0].max()
-    (np.float64(2.0), np.float64(1.0))
+    >>> run.values[0].max(), run.repriced(factors={"reward +1": 0.5}).values[0].max()
+    (np.float64(1.0), np.float64(0.5))
     """
     ledger = run.need_ledger("changing rewards")
     if (reward is None) == (factors is None):

@@ -197,9 +197,9 @@ class Playing:
         return NetworkPlay(self, self.beliefs, self.agent)
 
     def simulated(
-        self, env: Any, rollouts: int, seed: int, enter: Enter | None, *, fewest: int = 2
+        self, env: Any, rollouts: int, seed: int, enter: Enter | None, *, fewest: int = 1
     ) -> SimulatedBeliefs:
-        """Rollouts of the greedy policy; an interval needs 2."""
+        """Rollouts of the greedy policy, at least ``fewest``."""
         whole("rollouts", rollouts, fewest)
         more: dict[str, Any] = {"discount": self.discount, "rollouts": rollouts, "seed": seed, "enter": enter}
         more["beyond_limit"] = not self.limit_is_terminal  # training bootstrapped at the limit
@@ -264,7 +264,7 @@ class TablePlay:
     def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode; ``at=None``: from the start of an episode."""
         at = self.start(seed) if at is None else at
-        simulated = self.playing.simulated(env, 1, seed, enter, fewest=1)
+        simulated = self.playing.simulated(env, 1, seed, enter)
         rollouts, limit = simulated.rollouts(at, best(at)), simulated.limit
         return first_episode(
             rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None

@@ -166,8 +166,8 @@ def _no_snapshot_reason(run: Run) -> str:
         return "its agent is a network; train it with its own library, e.g. model.learn(..., callback=BeliefCallback(...)), and use the new run"
     if not run.origin.own_values:
         return "it is an earlier time of another run (as_of); resume that run, or train a new one"
-    if "seed" in run.settings:  # train() sets it
-        return f"{run.settings['learner']['name']} is not one of the built-in learners; train a new run"
+    if "seed" in run.settings and "learner" in run.settings:  # train() sets them
+        return f"{run.settings['learner'].get('name')} is not one of the built-in learners; train a new run"
     return "it was built from a custom training loop; continue that loop, with the same ledger"
 
 

@@ -240,7 +240,7 @@ def test_a_failing_environment_is_reported_and_the_run_so_far_is_saved(whatfor, 
 
 def test_the_return_of_one_episode_is_not_a_mean_of_episodes(whatfor, tmp_path):
     _, output, _ = whatfor("train", "chain", "--episodes", "1", "--out", tmp_path / "run")
-    assert "mean return of the last episode: " in output
+    assert "mean undiscounted return of the last episode: " in output
 
 
 def test_the_environment_of_a_module_is_played_again_with_its_module(whatfor, tmp_path, monkeypatch):

@@ -51,7 +51,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_concepts_must_be_passed_to_load(tmp_path: Path) -> None:
     _, run = cart()
     run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"^its concepts .* are functions, which are not saved: pass them again"):
+    with pytest.raises(
+        ValueError,
+        match=r"^the concepts and endings of this run .* are Python functions and are not saved: pass them again",
+    ):
         wf.load(tmp_path / "run")
     with pytest.raises(ValueError, match="cells= lacks 'fell left'"):
         wf.load(tmp_path / "run", cells=CONCEPTS)

@@ -227,7 +227,7 @@ def test_an_agent_of_stacked_observations_has_no_environment_for_rollouts() -> N
     with pytest.raises(ValueError, match="no environment for rollouts with its observations"):
         learn_after(model, {"left": lambda obs: obs[4] < 0.0}, steps=10, updates=1)
     with pytest.raises(ValueError, match="env="):
-        callback.run.simulation(np.zeros(8, np.float32), rollouts=1)
+        callback.run.simulation(np.zeros(8, np.float32), rollouts=2)
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -372,7 +372,7 @@ def test_wrong_arguments_of_a_report_are_refused(
 
 
 def test_a_path_that_cannot_be_written_is_refused(taxi: Run, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="ends in"):
+    with pytest.raises(ValueError, match="must end in"):
         taxi.report(tmp_path / "x.txt")
     with pytest.raises(ValueError, match="there is no folder"):
         taxi.report(tmp_path / "no" / "x.html")

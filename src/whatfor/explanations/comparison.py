@@ -341,7 +341,7 @@ def ask(
     """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
-    beliefs = run.playing.simulated(env, rollouts, seed, enter)
+    beliefs = run.playing.simulated(env, rollouts, seed, enter, fewest=2)
     simulated, exact = Simulation.of(beliefs, at, chosen), run.playing.player.exact(env, at.index, chosen)
     audit, played = run.beliefs.evidence, None
     if exact is None and audit is not None:

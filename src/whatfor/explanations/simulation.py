@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
-from whatfor.checks import whole
 from whatfor.explanation import Explanation
 from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, counted
 from whatfor.history import Evaluation
@@ -64,7 +63,6 @@ class Simulation(Explanation):
     @classmethod
     def of(cls, beliefs: SimulatedBeliefs, at: Situation, action: int) -> Simulation:
         """Play the rollouts and summarize them."""
-        whole("rollouts", beliefs.n, 2)  # fewer have no interval
         rollouts, labels = beliefs.rollouts(at, action), beliefs.labels
         earnings, returns = beliefs.earnings(at, action), beliefs.returns(at, action)
         played = Evaluation.of(returns, rollouts.lengths)
@@ -234,5 +232,5 @@ def ask(
     ``env``: the environment to play in, if a loaded run cannot create its own, or another one.
     ``enter``: a function (env, state, rng) that puts the environment into a state, if whatfor cannot.
     """
-    beliefs = run.playing.simulated(env, rollouts, seed, enter)
+    beliefs = run.playing.simulated(env, rollouts, seed, enter, fewest=2)  # fewer have no interval
     return Simulation.of(beliefs, *run.resolve(state, action))
