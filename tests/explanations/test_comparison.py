@@ -152,7 +152,7 @@ def test_lag_explains_what_noise_does_not():
     assert raw >= 3 * max(beyond, 1)
     lagging = next(comparison for comparison in comparisons if comparison.verdict == "lag")
     assert "most of all because of its lag" in str(lagging)
-    assert "its targets bootstrapped from actions that its greedy policy does not take" in str(lagging)
+    assert "its targets follow actions that its greedy policy does not take" in str(lagging)
 
 
 def test_where_the_world_is_not_known_rollouts_are_compared_with():

@@ -73,7 +73,7 @@ def parts_of(measures: Sequence[Measure]) -> list[Cause]:
     worst = _first(differing or measures, lambda measure: measure.excess)
     causes = []
     terms: tuple[tuple[CauseName, float, str], ...] = (
-        ("lag", worst.lag, "its targets bootstrapped from actions that its greedy policy does not take"),
+        ("lag", worst.lag, "its targets follow actions that its greedy policy does not take"),
         ("initial value", worst.initial, "it still rests on initial values"),
     )
     for name, effect, text in terms:

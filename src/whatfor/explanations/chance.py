@@ -108,7 +108,7 @@ class Chance(Explanation):
 
     def _probability_text(self) -> str:
         """The probability; where much is unknown, the range that it lies in."""
-        if self.unknown >= MOSTLY_UNKNOWN:
+        if self.unknown > MOSTLY_UNKNOWN:
             return f"{percent(self.probability)} to {percent(min(1.0, self.probability + self.unknown))}"
         return percent(self.probability).replace("> ", "more than ").replace("< ", "less than ")
 

@@ -118,7 +118,7 @@ class Measure:
         if self.exact is None:
             return f"{off}."
         if largest == "lag":
-            return f"{off}: its targets bootstrapped from actions that its greedy policy does not take."
+            return f"{off}: its targets follow actions that its greedy policy does not take."
         if largest == "initial value":
             return f"{off}: it still rests on initial values, which were {'pessimistic' if low else 'optimistic'}."
         stays = ": an action that looks bad is rarely tried again, so an unlucky estimate stays"

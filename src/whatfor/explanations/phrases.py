@@ -23,7 +23,7 @@ MIN_STATED_SHARE = 0.005
 FEW_UPDATES = 10
 
 
-#: From this probability on, what is unknown outweighs what is expected.
+#: Above this probability, what is unknown outweighs what is expected.
 MOSTLY_UNKNOWN = 0.5
 
 
@@ -78,7 +78,7 @@ def without_end(never: float) -> list[str]:
 
 def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
     """What it expects by the chances of endings; nothing if most of them are unknown."""
-    if chances and unknown < MOSTLY_UNKNOWN:
+    if chances and unknown <= MOSTLY_UNKNOWN:
         ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
         rest = f"; {percent(unknown)} unknown" if unknown >= MIN_STATED_SHARE else ""
         return Expectation("to " + _join(ways, "or") + rest)
@@ -91,7 +91,7 @@ def little_known(labels: Labels, chances: dict[str, float], unknown: float, afte
     >>> little_known(Labels.plain(1, 1), {"terminated": 0.2}, 0.8)
     ['It has learned little about how the episode ends (80 % unknown; 20 % terminated).']
     """
-    if unknown < MOSTLY_UNKNOWN:
+    if unknown <= MOSTLY_UNKNOWN:
         return []
     known = [f"{percent(chance)} {name}" for name, chance in _largest_first(chances) if chance >= MIN_STATED_SHARE]
     texts = "; ".join([f"{percent(unknown)} unknown", *known])
