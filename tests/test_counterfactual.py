@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from whatfor.explorer.desk import Desk
 from whatfor.question import QUESTIONS
 
 TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
@@ -53,6 +54,7 @@ def test_every_question_is_answered_and_says_what_it_is_about(lake, how):
         assert answer.residual is None, name
         assert name == "comparison" or answer.badge() is None, name
     assert "without episodes 998, 999" in repr(other)
+    assert Desk(other).ask("run", {})["premise"] == other.origin.premise, "the page says so once"
     assert other.as_of(500).intention(0).premise is not None
     assert other.as_of(500).values.tolist() == lake.as_of(500).values.tolist(), "episodes keep their numbers"
     with pytest.raises(ValueError, match="cannot be resumed: it is the run without"):

@@ -80,7 +80,7 @@ class Explanation(ABC):
         """The answer as a JSON object; its key ``question`` names the question."""
         document: dict[str, Any] = jsonable(self.numbers())
         if self.premise is not None:
-            document |= {"premise": self.premise, "sentences": [*self._premise_text(), *self.sentences()]}
+            document["premise"] = self.premise
         return document
 
     @abstractmethod

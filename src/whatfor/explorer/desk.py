@@ -89,6 +89,7 @@ class Desk:
             "name": self.name
             or str(world.get("id") or run.settings.get("environment", {}).get("id") or run.labels.kind or "a run"),
             "learner": learner_names(run.settings),
+            "premise": run.origin.premise,
             "episodes": run.n_episodes or 0,  # the page leaves 0 out
             "updates": 0 if ledger is None else len(ledger),
             "states": run.labels.n_states,

@@ -197,7 +197,7 @@ function figureOf(question, layout, i) {
   const quantity = quantityOf(layout) + (low === 0 && high === 0 && layout.layout !== "bars" ? ": 0 everywhere" : "");
   const title = [layout.title, named ? quantity : ""].filter(Boolean).join(" – ");
   const caption = [title, isFirst ? layout.caption : ""].filter(Boolean).join(" – ");
-  const time = current.as_of === null ? "" : `, as of episode ${thousands(current.as_of)}`;
+  const time = current.as_of === null ? "" : `, after ${count(current.as_of, "episode")}`;
   const heads = [title, shownState().words + time];
   const button = (/** @type {string} */ kind, /** @type {() => unknown} */ work) => {
     const element = html("button", { type: "button" }, kind);

@@ -219,6 +219,7 @@ function showAbout() {
     about.episodes && count(about.episodes, "episode"),
     about.updates && count(about.updates, "update"),
     count(about.states, "state"),
+    about.premise,
     about.trust?.sentences.join(" "),
   ];
   byId("about").textContent = facts.filter(Boolean).join(" · ");

@@ -114,6 +114,7 @@ export interface Question {
 export interface About {
   name: string;
   learner: string;
+  premise: string | null;
   episodes: number;
   updates: number;
   states: number;
