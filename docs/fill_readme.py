@@ -31,6 +31,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PICTURES = (".png", ".gif")
 #: What a question needs, in a sentence for its page.
 NEEDS = {
+    "beliefs": "a run with a ledger, or a belief network",
     "endings": "beliefs that know how episodes end: a run with a ledger, or a belief network",
     "updates": "a run with a ledger",
     "two actions": "at least two actions",
@@ -288,9 +289,7 @@ def question(name: Path) -> str:
     if one.shows:
         shows = ", ".join(f"`{what}`" for what in one.shows)
         lines += [f"Other pictures (`--show` in the shell, `wf.draw(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
-    needs = [NEEDS[need] for need in sorted(one.needs)]
-    if not one.needs & {"endings", "updates"} and one.name != "simulation":  # a simulation asks no beliefs
-        needs.append("a run with a ledger, or a belief network")
+    needs = [NEEDS[need] for need in sorted(one.needs)] or ["any run"]
     return "\n".join([*lines, f"Needs {' and '.join(needs)}.", ""])
 
 

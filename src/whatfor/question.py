@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from whatfor.runs import Run
 
 #: What a question may need from a run:
+#: "beliefs"      beliefs of any source: a ledger, or those of ``Run(beliefs=...)``
 #: "endings"      beliefs about how episodes end
 #: "updates"      the ledger of updates
 #: "two actions"  at least two actions
 #: "play"         the environment
-Need = Literal["endings", "updates", "two actions", "play"]
+Need = Literal["beliefs", "endings", "updates", "two actions", "play"]
 
 State = Any  # an index, an observation, or words
 Action = int | str
@@ -125,7 +126,9 @@ def why_not(run: Run, one: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as is known without playing."""
     if "two actions" in one.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
-    if "updates" in one.needs and run.ledger is None:
+    if run.ledger is None and (
+        "updates" in one.needs or (one.needs & {"beliefs", "endings"} and run.playing.beliefs is None)
+    ):
         return no_ledger_reason(run)
     if "endings" in one.needs and "endings" not in run.beliefs.can:
         source = type(run.beliefs).__name__

@@ -23,4 +23,4 @@ def test_the_corpus_covers_all_questions_worlds_learners_and_stages():
     assert len(heads) == 210
     assert len(set(heads)) == 105
     assert all(asked.count(f"run.{name}(") == 21 for name in make_corpus.QUESTIONS)
-    assert (*QUESTIONS,) == make_corpus.QUESTIONS
+    assert {*make_corpus.QUESTIONS} <= {*QUESTIONS}

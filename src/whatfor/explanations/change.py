@@ -182,6 +182,7 @@ def _times(run: Run) -> list[str]:
     "how it changed since an earlier time",
     answer=Change,
     layout=layout,
+    needs=["beliefs"],
     parameters=(
         Parameter(
             "since",

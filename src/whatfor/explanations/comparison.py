@@ -322,7 +322,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     "belief and reality",
     answer=Comparison,
     layout=layout,
-    needs=["play"],
+    needs=["beliefs", "play"],
     parameters=(ROLLOUTS,),
     shows=("difference", "endings"),
     clickable=("difference",),

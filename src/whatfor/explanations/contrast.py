@@ -223,7 +223,7 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     "why not another action",
     answer=Contrast,
     layout=layout,
-    needs=["two actions"],
+    needs=["beliefs", "two actions"],
     parameters=(Parameter("instead", "another action to compare it with", "action", selects=True),),
     shows=("parts",),
     clickable=("parts",),

@@ -340,6 +340,7 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     "what it expects",
     answer=Intention,
     layout=layout,
+    needs=["beliefs"],
     clickable=("",),
     first=True,
     every_action=True,
