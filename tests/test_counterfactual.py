@@ -66,9 +66,13 @@ def test_a_counterfactual_run_is_saved_with_its_premise(lake, tmp_path):
     loaded = wf.load(tmp_path / "run")
     assert np.array_equal(loaded.tables, lake.without([3]).tables)
     assert "without episode 3 (replayed)" in repr(loaded)
-    again = loaded.without([5], how="relearn")
+    again = loaded.without([5])
     assert not np.isin(again.ledger.episodes_and_steps()[0][again.ledger.applied], [3, 5]).any()
-    with pytest.raises(ValueError, match="rewards from a function"):
+    far = lake.without(range(500))
+    far.save(tmp_path / "far")
+    with pytest.raises(ValueError, match="load the original run"):
+        wf.load(tmp_path / "far").without([600], how="relearn")
+    with pytest.raises(ValueError, match="changed rewards cannot be saved"):
         lake.repriced(lambda state, action, reward: 2 * reward).save(tmp_path / "other")
 
 
@@ -88,7 +92,9 @@ def test_relearning_is_refused_where_the_rule_is_unknown(lake):
         custom.without([0], how="relearn")
     assert np.array_equal(custom.without([0]).tables, lake.without([0]).tables)
     changed = wf.train(lake, wf.Sarsa(step_size=0.1, discount=0.95), episodes=5)
-    settings = {**changed.settings, "learner": {**changed.settings["learner"], "name": "QLearning"}}
+    with pytest.raises(ValueError, match="this run has another learner, several"):
+        changed.without([0], how="relearn")
+    settings = {**lake.settings, "learner": {**lake.settings["learner"], "name": "QLearning"}}
     with pytest.raises(ValueError, match="not those of QLearning"):
         changed.derived(settings=settings).without([0], how="relearn")
 
@@ -102,6 +108,12 @@ def test_relearning_is_refused_where_the_rule_is_unknown(lake):
         (lambda run: run.without([0], how="forget"), "'replay' or 'relearn'"),
         (lambda run: run.repriced(), "pass one of reward= "),
         (lambda run: run.repriced(factors={"reward +2": 0.0}), r"the parts are 'reward \+1'"),
+        (lambda run: run.repriced(factors={}), "factors is a dictionary"),
+        (lambda run: run.repriced(5), r"a function of \(state, action, reward\)"),
+        (lambda run: run.repriced(lambda state: 1), r"a function of \(state, action, reward\)"),
+        (lambda run: run.repriced(lambda s, a, r: r, parts={}), "parts= names what factors= scales"),
+        (lambda run: run.without(None), r"pass \[17\]"),
+        (lambda run: wf.train("FrozenLake-v1", episodes=0).without([0]), "no episodes that could be left out"),
         (lambda run: run.repriced(lambda state, action, reward: float("nan")), "it must be a finite number"),
     ],
 )
@@ -147,7 +159,7 @@ def test_a_planted_reward_flaw_is_named_and_repricing_flips_the_decision_back():
     assert fixed.best(0) == 1
     change = fixed.change(0, since=run)
     assert sorted(change.flips) == [(0, 0, 1), (1, 0, 1)]
-    assert "the best action differs in 2 states:" in str(change)
+    assert "between the two runs in 2 states:" in str(change)
     assert "  state 0: 'action 1' instead of 'action 0'" in str(change)
     assert fixed.simulation(0, rollouts=20).value == pytest.approx(0.9), "played with the new rewards"
 
@@ -156,3 +168,39 @@ def test_a_change_between_discounts_says_so(lake):
     other = wf.train("FrozenLake-v1", wf.QLearning(discount=0.5), episodes=50, seed=0)
     assert "discounts differ (0.95 and 0.5)" in str(lake.change(0, since=other))
     assert "discounts differ" not in str(lake.change(0, since=lake.without([3])))
+
+
+@pytest.mark.parametrize("learner", [LAKE, wf.DoubleQLearning(step_size=0.1, discount=0.95, exploration=0.3)])
+def test_changes_can_be_combined_in_any_order(learner):
+    """Relearning starts from what was recorded first, whatever was changed before."""
+    run = wf.train("FrozenLake-v1", learner, episodes=300, seed=2)
+    doubled = {"factors": {"reward +1": 2.0}}
+    one = run.without(range(100)).repriced(**doubled)
+    other = run.repriced(**doubled).without(range(100), how="relearn")
+    assert np.array_equal(one.tables, other.tables)
+    assert np.array_equal(one.tables, run.without(range(100), how="relearn").repriced(**doubled).tables)
+    assert np.array_equal(
+        one.as_of(200).tables, run.as_of(200).without(range(100), how="relearn").repriced(**doubled).tables
+    )
+
+
+def test_other_rewards_do_not_rename_endings(lake):
+    """The goal is recognised by its reward of 1; without that reward it is still the goal."""
+    without = lake.repriced(factors={"reward +1": 0.0}, how="replay")
+    assert without.outcomes(0, 0).chances == pytest.approx(lake.outcomes(0, 0).chances)
+    assert without.repriced(lambda s, a, r: 1.0 - r, how="replay").outcomes(0, 0).chances == pytest.approx(
+        lake.outcomes(0, 0).chances
+    )
+    measures = {one.name: one for one in without.comparison(0, 0, rollouts=20).measures}
+    assert "reached the goal" in measures
+
+
+def test_deleted_experience_is_no_experience(lake):
+    """An early run and the same run without what came later have the same tables; so have their answers the same numbers."""
+    early, same = lake.as_of(50), lake.without(range(50, 1_000))
+    assert np.array_equal(early.tables, same.tables)
+    for state in (0, 4, 8):
+        one, other = early.comparison(state, rollouts=20), same.comparison(state, rollouts=20)
+        assert (one.verdict, one.experiences, one.tries) == (other.verdict, other.experiences, other.tries)
+        assert early.chance(state, event="row 3").tries == same.chance(state, event="row 3").tries
+    assert f"{int(same.ledger.applied.sum()):,} updates" in repr(same)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from whatfor.kernels.relearning import relearn
 from whatfor.learners.named import LEARNERS
 from whatfor.learners.schedules import VisitCount, from_json
 from whatfor.ledger import Ledger
+from whatfor.ledger.ends import with_names
+from whatfor.playing import Origin
 from whatfor.text import amount
 from whatfor.worlds.world import Reprice
 
@@ -31,9 +34,10 @@ MAX_NAMED = 3
 
 def as_of(run: Run, episodes: int) -> Run:
     """The run as it was after this many episodes; its values are recomputed from the ledger."""
-    earlier = run.need_ledger("looking back").until(episodes)
+    earlier, recorded = run.need_ledger("as_of()").until(episodes), run.origin.recorded
     history = History(run.history.returns[: int(episodes)], run.history.lengths[: int(episodes)])
-    return _from_ledger(run, earlier, history=history, stopped=None)
+    origin = replace(run.playing.current_origin, recorded=None if recorded is None else recorded.until(episodes))
+    return _from_ledger(run, earlier, origin, history=history, stopped=None)
 
 
 def without(run: Run, episodes: Iterable[int], *, how: How = "replay") -> Run:
@@ -49,12 +53,12 @@ def without(run: Run, episodes: Iterable[int], *, how: How = "replay") -> Run:
     >>> run.without([1])
     Run(QLearning, 2 episodes, 4 updates, engine='compiled'; without episode 1 (replayed))
     """
-    ledger, chosen = run.need_ledger("leaving out episodes"), _checked_episodes(run, episodes)
+    ledger, chosen = run.need_ledger("without()"), _checked_episodes(run, episodes)
     deleted = np.isin(ledger.episodes_and_steps()[0], chosen) | ~ledger.applied
     named = ", ".join(f"{one:,}" for one in chosen[:MAX_NAMED].tolist())
     more = f" and {len(chosen) - MAX_NAMED:,} more" if len(chosen) > MAX_NAMED else ""
     premise = f"without episode{'s' * (len(chosen) > 1)} {named}{more}"
-    return _changed(run, ledger, deleted, how, premise)
+    return _changed(run, deleted, how, premise)
 
 
 def repriced(
@@ -77,22 +81,22 @@ def repriced(
     >>> run.values[0].max(), run.repriced(factors={"reward +1": 0.5}).values[0].max()
     (np.float64(1.0), np.float64(0.5))
     """
-    ledger = run.need_ledger("changing rewards")
+    ledger = run.need_ledger("repriced()")
     if (reward is None) == (factors is None):
         raise ValueError("pass one of reward= (a function of state, action and reward) and factors= (by part)")
     if reward is not None:
-        function, premise = reward, "with changed rewards"
+        if parts is not None:
+            raise ValueError("parts= names what factors= scales: pass factors= instead of reward=")
+        function, premise = _checked_function("reward", reward), "with changed rewards"
     else:
-        function = _scaled(ledger, factors or {}, parts)
+        function = _scaled(ledger, factors, parts)
         changed = ", ".join(f"{name!r} × {amount(float(factor))}" for name, factor in (factors or {}).items())
         premise = f"with {changed}"
 
     def reprice(pairs: NDArray[np.integer[Any]], rewards: NDArray[np.float64]) -> NDArray[np.float64]:
         return amounts_by_function("the new reward", function, pairs, rewards, ledger.n_actions)
 
-    pairs = ledger.lines.cell % (ledger.n_states * ledger.n_actions)
-    paid = ledger.revised(reward=reprice(pairs, ledger.lines.reward))
-    return _changed(run, paid, ~ledger.applied, how, premise, reprice)
+    return _changed(run, ~ledger.applied, how, premise, reprice)
 
 
 class Counterfactuals:
@@ -103,34 +107,38 @@ class Counterfactuals:
     repriced = repriced
 
 
-def _changed(
-    run: Run, ledger: Ledger, deleted: NDArray[np.bool_], how: How, premise: str, reprice: Reprice | None = None
-) -> Run:
-    """The run of a changed ledger, replayed or relearned."""
+def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, reprice: Reprice | None = None) -> Run:
+    """The run without some updates, or with other rewards; replayed as it is, or relearned from what was recorded first."""
     if how not in ("replay", "relearn"):
         raise ValueError(f"how is 'replay' or 'relearn', not {how!r}")
-    applied = "replayed"
+    origin, current = run.playing.current_origin, run.need_ledger("this")
+    recorded = origin.recorded or with_names(current, run.labels)  # endings keep the names that the paid rewards give
+    both, applied = _both(origin.reprice, reprice), "replayed"
     if how == "relearn":
         rule = _rule(run)
         applied = f"relearned{rule.note}"
-        _check_rule(run.need_ledger("relearning"), rule)
+        _check_rule(recorded, rule, changed=origin.premise is not None)
+        ledger = _repriced(recorded, both)
         source, step_size = _learn_again(ledger, rule, deleted)
         ledger = ledger.revised(source=source, step_size=step_size)
-    elif deleted.any():
-        steps = np.where(deleted, 0.0, np.broadcast_to(ledger.lines.step_size, len(ledger)))
-        ledger = ledger.revised(step_size=steps)
-    before = run.origin
-    words = " and ".join(one for one in (before.premise, f"{premise} ({applied})") if one)
-    return _from_ledger(run, ledger, premise=words, reprice=_both(before.reprice, reprice))
+    else:
+        steps = np.where(deleted, 0.0, np.broadcast_to(current.lines.step_size, len(current)))
+        ledger = _repriced(recorded if origin.recorded is None else current, reprice).revised(step_size=steps)
+    words = " and ".join(one for one in (origin.premise, f"{premise} ({applied})") if one)
+    return _from_ledger(run, ledger, replace(origin, premise=words, reprice=both, recorded=recorded))
 
 
-def _from_ledger(
-    run: Run, ledger: Ledger, premise: str | None = None, reprice: Reprice | None = None, **more: Any
-) -> Run:
+def _repriced(ledger: Ledger, reprice: Reprice | None) -> Ledger:
+    """The ledger with other rewards."""
+    if reprice is None:
+        return ledger
+    pairs = ledger.lines.cell % (ledger.n_states * ledger.n_actions)
+    return ledger.revised(reward=reprice(pairs, ledger.lines.reward))
+
+
+def _from_ledger(run: Run, ledger: Ledger, origin: Origin, **more: Any) -> Run:
     """The run of another ledger, which cannot be resumed; its values are those that the updates give."""
-    now = run.playing.current_origin
-    origin = replace(now, learner=None, snapshot=None, own_values=False)
-    origin = replace(origin, premise=premise or now.premise, reprice=reprice or now.reprice)
+    origin = replace(origin, learner=None, snapshot=None, own_values=False)
     return run.derived(values=ledger.values(), ledger=ledger, beliefs=None, origin=origin, **more)
 
 
@@ -159,21 +167,25 @@ class RelearningRule(NamedTuple):
 def _rule(run: Run) -> RelearningRule:
     """The rule of a built-in learner."""
     settings = run.settings.get("learner", {})
-    learner = LEARNERS.get(settings.get("name", ""))
+    learner = None if run.settings.get("earlier_learners") else LEARNERS.get(settings.get("name", ""))
     if learner is None:
         raise ValueError(
-            "relearning needs the rule of a built-in learner; this run has another learner or was built from a custom training "
-            "loop: pass how='replay'"
+            "relearning needs the rule of one built-in learner; this run has another learner, several, or was built from a custom "
+            "training loop: pass how='replay'"
         )
     step_size = from_json(settings.get("step_size", 0.0))
     power = float(step_size.power) if isinstance(step_size, VisitCount) else 0.0
     return RelearningRule(learner.__name__, learner.bootstraps_greedily, power)
 
 
-def _check_rule(ledger: Ledger, rule: RelearningRule) -> None:
+def _check_rule(ledger: Ledger, rule: RelearningRule, *, changed: bool) -> None:
     """Raise ``ValueError`` unless learning from everything again gives the recorded updates."""
     source, step_size = _learn_again(ledger, rule, ~ledger.applied)
     if not np.array_equal(source, ledger.lines.source) or (step_size != ledger.lines.step_size).any():
+        if changed:  # a saved one: what was recorded first is not in its folder
+            raise ValueError(
+                "a counterfactual run that was loaded cannot be relearned: load the original run, and change that"
+            )
         raise ValueError(
             f"the recorded updates are not those of {rule.name} with its last settings (they may have changed when training was "
             "resumed), so this run cannot be relearned: pass how='replay'"
@@ -194,25 +206,46 @@ def _learn_again(
 
 def _checked_episodes(run: Run, episodes: Iterable[int]) -> NDArray[np.int64]:
     """Numbers of episodes of the run, in order."""
-    if isinstance(episodes, int | np.integer):
-        raise TypeError(f"episodes is a list of numbers of episodes: pass [{episodes}]")
-    last = run.need_ledger("leaving out episodes").n_episodes - 1
+    given: Any = episodes
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        example = f"[{given}]" if isinstance(given, int | np.integer) else "[17]"
+        raise TypeError(f"episodes is a list of numbers of episodes: pass {example}")
+    last = run.need_ledger("without()").n_episodes - 1
+    if last < 0:
+        raise ValueError("this run has no episodes that could be left out")
     chosen = np.unique([whole("the number of an episode", one, 0, last) for one in episodes]).astype(np.int64)
     if len(chosen) == 0:
         raise ValueError("name at least one episode to leave out")
     return chosen
 
 
-def _scaled(ledger: Ledger, factors: Mapping[str, float], parts: Mapping[str, RewardFunction] | None) -> RewardFunction:
+def _scaled(
+    ledger: Ledger, factors: Mapping[str, float] | None, parts: Mapping[str, RewardFunction] | None
+) -> RewardFunction:
     """A reward with factors on some of its parts."""
-    known = _by_reward(ledger) if parts is None else parts
+    example = 'factors={"reward -1": 0.5}'
+    if not isinstance(factors, Mapping) or not factors:
+        raise ValueError(f"factors is a dictionary of factors by the name of a part, e.g. {example}, not {factors!r}")
+    known = _by_reward(ledger) if parts is None else {name: _checked_function(name, one) for name, one in parts.items()}
     for name, factor in factors.items():
         number(f"the factor of {name!r}", factor)
         if name not in known:
-            raise ValueError(f"there is no part {name!r} of the reward; the parts are {', '.join(map(repr, known))}")
+            listed = f"the parts are {', '.join(map(repr, known))}" if known else "all rewards are 0"
+            raise ValueError(f"there is no part {name!r} of the reward: {listed}")
     return lambda state, action, reward: (
         reward + sum((factor - 1.0) * known[name](state, action, reward) for name, factor in factors.items())
     )
+
+
+def _checked_function(name: str, function: Any) -> RewardFunction:
+    """A function of (state, action, reward)."""
+    try:
+        inspect.signature(function).bind(0, 0, 0.0)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} is a function of (state, action, reward), all as numbers; {function!r} is not"
+        ) from None
+    return cast(RewardFunction, function)
 
 
 def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
@@ -221,4 +254,6 @@ def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
     def part(paid: float) -> RewardFunction:
         return lambda _state, _action, reward: paid if reward == paid else 0.0
 
-    return {name: part(float(amounts[amounts != 0.0][0])) for name, amounts in by_reward(ledger.lines).items()}
+    applied = ledger.applied  # deleted rewards are no parts
+    known = {name: amounts[applied & (amounts != 0.0)] for name, amounts in by_reward(ledger.lines).items()}
+    return {name: part(float(amounts[0])) for name, amounts in known.items() if len(amounts)}

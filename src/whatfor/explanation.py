@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import html
+import re
 from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple, Self
 
@@ -45,6 +46,11 @@ class Explanation(ABC):
         other = copy.copy(self)
         object.__setattr__(other, "premise", premise)  # answers are frozen
         return other
+
+    @property
+    def short_premise(self) -> str | None:
+        """The premise without how it was computed."""
+        return None if self.premise is None else re.sub(r" \((replayed|relearned)[^)]*\)", "", self.premise)
 
     def _premise_text(self) -> list[str]:
         return [] if self.premise is None else [f"Counterfactual: the run {self.premise}."]

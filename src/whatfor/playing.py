@@ -16,7 +16,7 @@ from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
 from whatfor.history import Episode, Evaluation
-from whatfor.kernels.recursion import TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
 from whatfor.learners.protocol import Learner
@@ -52,6 +52,7 @@ class Origin:
     own_values: bool = True  # False: the values were recomputed from the ledger
     premise: str | None = None  # what is different in a counterfactual run
     reprice: Reprice | None = None  # its rewards, if they are
+    recorded: Ledger | None = None  # what was recorded, before anything was changed
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,13 +118,20 @@ class Playing:
         return self.settings.get("time_limit") == "terminal"
 
     @property
+    def discounts(self) -> tuple[float, ...]:
+        """The discounts of training, smallest first: one, or several if it was resumed with another; none: unknown."""
+        if self.ledger is not None and len(self.ledger):
+            lines = self.ledger.lines
+            on = lines.source >= NO_BOOTSTRAP  # where an episode ended, the discount has no meaning
+            used = lines.discount if len(lines.discount) == 1 or not on.any() else lines.discount[on]
+            return tuple(float(one) for one in np.unique(used))
+        learners = (self.settings.get("learner", {}), *self.settings.get("earlier_learners", ()))
+        return tuple(sorted({float(one["discount"]) for one in learners if "discount" in one}))
+
+    @property
     def discount(self) -> float:
         """The discount of training."""
-        if self.ledger is not None and len(self.ledger):
-            discounts = np.unique(self.ledger.lines.discount).tolist()
-        else:
-            learners = (self.settings.get("learner", {}), *self.settings.get("earlier_learners", ()))
-            discounts = sorted({float(one["discount"]) for one in learners if "discount" in one})
+        discounts = self.discounts
         if not discounts:
             raise ValueError(
                 "the discount of this run is unknown: pass ledger= to Run, or settings={'learner': {'name': ..., 'discount': ...}}"
@@ -133,7 +141,7 @@ class Playing:
                 f"this run was trained with several discounts ({', '.join(f'{one:g}' for one in discounts[:3])}{', ...' if len(discounts) > 3 else ''}), "
                 "so its policy cannot be played with one: train a new run with one discount"
             )
-        return float(discounts[0])
+        return discounts[0]
 
     # -- worlds ----------------------------------------------------------------------------
 
@@ -244,9 +252,10 @@ class TablePlay:
             return None
         if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
+        world = with_endings(world, self.playing.labels)
         if self.playing.origin.reprice is not None:
             world = world.repriced(self.playing.origin.reprice)
-        exact = ExactBeliefs(with_endings(world, self.playing.labels), self.policy, discount=self.playing.discount)
+        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
         return exact if exact.has_finite_visits(state, action) else None
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:

@@ -73,7 +73,7 @@ class Run(QuestionMethods, Counterfactuals):
         self._beliefs = beliefs
 
     def __repr__(self) -> str:
-        updates = "no ledger" if self.ledger is None else count(len(self.ledger), "update")
+        updates = "no ledger" if self.ledger is None else count(int(self.ledger.applied.sum()), "update")
         episodes = "episodes not counted" if self.n_episodes is None else count(self.n_episodes, "episode")
         premise = "" if self.origin.premise is None else f"; {self.origin.premise}"
         return f"Run({learner_names(self.settings)}, {episodes}, {updates}, engine={self.engine!r}{premise})"
@@ -105,7 +105,9 @@ class Run(QuestionMethods, Counterfactuals):
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables, if they were kept."""
-        ledger = with_names(self.need_ledger("this question"), self.labels)
+        ledger = self.need_ledger("this question")
+        if self.origin.reprice is None:  # else its endings have the names that the paid rewards gave
+            ledger = with_names(ledger, self.labels)
         return Audit(ledger, values=self.tables if self.origin.own_values else None)
 
     @property

@@ -20,6 +20,7 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
+from whatfor.ledger.ends import with_names
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
@@ -98,7 +99,7 @@ def _contents_of(run: Run) -> Contents:
         )
     if run.origin.reprice is not None:
         raise FolderError(
-            "this run has rewards from a function, which cannot be saved: save the original run, and call repriced() again"
+            "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
         )
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
     data: dict[str, Any] = {
@@ -120,7 +121,7 @@ def _contents_of(run: Run) -> Contents:
         data["table"] = {"max_steps": world.max_steps}
     groups = {"arrays": arrays}
     if run.ledger is not None:
-        data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
+        data["ledger"], groups["ledger"] = _ledger_out(with_names(run.ledger, run.labels))
     tensors: dict[str, bytes] = {}
     if run.agent is not None:
         from whatfor.needed import need_safetensors

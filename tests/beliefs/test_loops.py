@@ -133,3 +133,19 @@ def test_against_a_walk_of_the_latest_updates(seed):
         near = float(audit.account(state, 0).endings.sum() + audit.account(state, 0).initial_weights.sum())
         loops = path[-1] in path[:-1] and path[-1] != 30
         assert (row.endings.get("never ends", 0.0) > 0.5) == (loops and near < 0.5)
+
+
+def test_a_rare_end_is_not_forgotten():
+    """Ends with probability 0.05 a step: after some steps without one, it is still no loop."""
+    world = wf.worlds.table(
+        next_state=[[[1, 1]], [[0, 0]]],
+        reward=[[[-1.0, -1.0]]] * 2,
+        terminated=[[[False, True]]] * 2,
+        probability=[[[0.95, 0.05]]] * 2,
+    )
+    learner = wf.QLearning(step_size=0.5, discount=0.95)
+    said = [
+        wf.train(world, learner, episodes=30, seed=seed, max_steps=25).outcomes(0).chances.get("never ends", 0.0) > 0.05
+        for seed in range(40)
+    ]
+    assert sum(said) <= 4

@@ -110,7 +110,7 @@ def test_what_it_has_not_learned_is_called_unknown():
     assert "only once; 50 % of the weight is still on the initial value" in text
     assert "another 0.45 expected visits rest on initial values" in text
     assert "because" not in text
-    assert "'action 1', next by value, was never tried" in text
+    assert "'action 1', the second best by value, was never tried" in text
     assert "never tried 'action 1'" in str(run.intention(0, 1))
     assert "because" not in str(run.intention(0, 1))
     assert "has never acted" in str(run.intention(2))
@@ -154,7 +154,7 @@ def test_nouns_agree_with_their_numbers():
     run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=1, seed=0)
     simulation = str(run.simulation(0, rollouts=2))
     assert "gives a return of 1 (undiscounted, identical in all rollouts), in 1 step on average." in simulation
-    assert "was learned in episode 0 (effective number: 1)." in str(run.provenance(0))
+    assert "was learned in episode 0 (effective number of episodes: 1)." in str(run.provenance(0))
 
 
 def test_how_it_changed(taxi):

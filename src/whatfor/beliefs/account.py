@@ -175,7 +175,9 @@ class AccountReader:
         else:
             own = np.flatnonzero(lines.cell == cell)
         steps = lines.step_size if len(lines.step_size) == 1 else lines.step_size[own]
-        return len(own), float((1.0 - steps[0]) ** len(own)) if len(steps) == 1 else float(np.prod(1.0 - steps))
+        if len(lines.step_size) == 1:
+            return len(own), float((1.0 - steps[0]) ** len(own))
+        return int(np.count_nonzero(steps)), float(np.prod(1.0 - steps))
 
     # -- the index of a walk ---------------------------------------------------------------
 

@@ -44,9 +44,9 @@ def count_steps(
 
 def experiences_of(ledger: Ledger) -> StepCounts:
     """The distinct experiences of a ledger: one that was replayed often counts once."""
-    used = np.arange(len(ledger))
+    used = np.flatnonzero(ledger.applied)
     if ledger.order == "replayed":
-        used = np.unique(ledger.origins_of(used), return_index=True)[1]
+        used = used[np.unique(ledger.origins_of(used), return_index=True)[1]]
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[used]
     to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
     ended = source < NO_BOOTSTRAP

@@ -24,6 +24,8 @@ MIN_STEP = 1e-5
 MAX_INITIAL_WEIGHT = 0.05
 #: The probability to get into a loop is summed up over at most this many steps.
 MAX_STEPS = 1_000
+#: A step is gone if the probability that it was merely not seen again is below this.
+MAX_GONE = 0.05
 #: A smaller probability of a loop is rounding.
 MIN_NEVER = 1e-9
 #: Shorter futures without unknown probability are not searched for loops.
@@ -96,14 +98,44 @@ def endless_from(lines: LedgerLines, n_cells: int) -> NDArray[np.float64]:
     steps = chain.copy()
     steps.data[steps.data < MIN_STEP] = 0.0
     steps.eliminate_zeros()
-    endless = (~reaching(steps, leaves)).astype(np.float64)
-    closed = endless > 0.0
+    closed = ~reaching(steps, leaves)
+    if closed.any():  # a way out that was only rare may be forgotten
+        rare, out = _rare_steps(lines, n_cells, closed)
+        closed = ~reaching(steps + rare, leaves | out)
+    endless = closed.astype(np.float64)
     for _ in range(MAX_STEPS if closed.any() else 0):
         before, endless = endless, chain @ endless
         endless[closed] = 1.0
         if np.abs(endless - before).max() < MIN_STEP:
             break
     return endless
+
+
+def _rare_steps(lines: LedgerLines, n_cells: int, cells: NDArray[np.bool_]) -> tuple[Any, NDArray[np.bool_]]:
+    """Steps out of some cells that need not be gone: (cells, cells) to other cells, and (cells,) to an end.
+
+    A step is gone if it would have been seen again since with at least 95 % probability, by how often it was seen before.
+    """
+    from scipy import sparse
+
+    used = np.flatnonzero(cells[lines.cell] & np.broadcast_to(lines.step_size > 0.0, len(lines.cell)))
+    used = used[np.argsort(lines.cell[used], kind="stable")]
+    own = lines.cell[used].astype(np.int64)
+    counts = np.bincount(own, minlength=n_cells)
+    at = np.arange(len(used)) - (np.cumsum(counts) - counts)[own]  # the number of earlier updates of the same cell
+    source = lines.source[used].astype(np.int64)
+    to = np.where(source == NO_BOOTSTRAP, lines.cell[used - 1], np.where(source < 0, n_cells, source))
+    edges, which, seen = np.unique(own * (n_cells + 1) + to, return_inverse=True, return_counts=True)
+    latest = np.zeros(len(edges), np.int64)
+    np.maximum.at(latest, which, at)
+    rows, to = np.divmod(edges, n_cells + 1)
+    since = counts[rows] - 1 - latest
+    kept = (1.0 - seen / (latest + 1.0)) ** since >= MAX_GONE
+    out = np.zeros(n_cells, bool)
+    out[rows[kept & (to == n_cells)]] = True
+    inside = kept & (to < n_cells)
+    shape = (n_cells, n_cells)
+    return sparse.csr_array((np.ones(int(inside.sum())), (rows[inside], to[inside])), shape=shape), out
 
 
 def _latest_chain(lines: LedgerLines, n_cells: int) -> Any:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 MAX_CHANGES = 5
 
+#: The discounts of two runs: one each, or several if one was resumed with another.
+Discounts = tuple[tuple[float, ...], tuple[float, ...]]
+
 
 @dataclass(frozen=True)
 class Change(Difference):
@@ -28,7 +31,7 @@ class Change(Difference):
 
     another_run: bool = False  # compared with another run, not with an earlier time
     since: int | None = None  # the number of episodes before the earlier time; None: another run
-    discounts: tuple[float, float] | None = None  # now and before, if they differ
+    discounts: Discounts | None = None  # now and before, if they differ
     #: States that both sides have learned about and whose best action differs, the clearest first: state, before, after.
     flips: tuple[tuple[int, int, int], ...] = ()
 
@@ -47,7 +50,7 @@ class Change(Difference):
         here = self.labels.words(self.state)
         now, then = ("now", self._then())
         if self.another_run:
-            now, then = self.after.premise or "here", self.before.premise or "in the other run"
+            now, then = self.after.short_premise or "here", self.before.short_premise or "in the other run"
         not_tried = f"was never tried {then}" if self.another_run else f"had not been tried {then}"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
             if which.tries == 0 and which.trust is None:
@@ -69,25 +72,24 @@ class Change(Difference):
                 most = [part for part in self._map(numbers)[:MAX_CHANGES] if part["number"] >= MIN_SHOWN]
                 lines += [f"{lead}:"] * bool(most)
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
-        lines += self._discounts_text() + self._flips_text()
+        lines += [*self._discounts_text(), *self._flips_text(), *self.after.faults]
         return lines if self.one.trust is None else [*lines, *self.one.trust.about(self.one.residual)]
 
     def _discounts_text(self) -> list[str]:
         """Says that values under different discounts cannot be compared."""
         if self.discounts is None:
             return []
-        one, other = (amount(discount) for discount in self.discounts)
+        one, other = (", ".join(amount(discount) for discount in several) for several in self.discounts)
         return [f"The discounts differ ({one} and {other}), so the estimated returns cannot be compared."]
 
     def _flips_text(self) -> list[str]:
         """The states in which another run prefers another action."""
         if not self.another_run:
             return []
-        then = self.before.premise or "it is compared with"
         if not self.flips:
             return ["The best action is the same in every state that both have learned about."]
         names, left_out = self.labels.actions, len(self.flips) - MAX_CHANGES
-        lines = [f"Compared with the run {then}, the best action differs in {count(len(self.flips), 'state')}:"]
+        lines = [f"The best action differs between the two runs in {count(len(self.flips), 'state')}:"]
         for state, before, after in self.flips[:MAX_CHANGES]:
             lines.append(f"  {self.labels.words(state)}: {names[after]!r} instead of {names[before]!r}")
         return lines + [f"  and in {count(left_out, 'more state')}"] * (left_out > 0)
@@ -215,7 +217,7 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
             f"since is {since:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
         )
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
-    if before.labels != run.labels:
+    if (before.labels.axes, before.labels.actions) != (run.labels.axes, run.labels.actions):
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
     if before.beliefs.learned != run.beliefs.learned:
         raise ValueError(
@@ -227,13 +229,10 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
     return Change.of(now, then, **more, discounts=_discounts(run, before), flips=_flips(run, before))
 
 
-def _discounts(run: Run, other: Run) -> tuple[float, float] | None:
+def _discounts(run: Run, other: Run) -> Discounts | None:
     """The discounts of two runs, if they are known and differ."""
-    try:
-        both = run.playing.discount, other.playing.discount
-    except ValueError:  # a run without a single discount
-        return None
-    return both if both[0] != both[1] else None
+    both = run.playing.discounts, other.playing.discounts
+    return both if both[0] != both[1] and all(both) else None
 
 
 def _flips(run: Run, other: Run) -> tuple[tuple[int, int, int], ...]:

@@ -100,10 +100,8 @@ class Comparison(Explanation):
         pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
         causes: list[Cause] = []
         if audit is None:
-            measures, places = (
-                measures_without_error(believed, simulated, exact),
-                [place_without_error(believed, simulated, known, s, a) for s, a in pairs],
-            )
+            measures = measures_without_error(believed, simulated, exact)
+            places = [place_without_error(believed, simulated, known, s, a) for s, a in pairs]
         else:
             assert policy is not None
             builder = MeasureBuilder(audit, believed, simulated, exact, policy)
@@ -112,7 +110,8 @@ class Comparison(Explanation):
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
             places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
             rare = _rare(audit, state, action, greedy) or builder.episodes < MIN_EPISODES
-            causes = [] if rare else parts_of([*measures, *(measure for *_, measure in places)])
+            parts = parts_of([*measures, *(measure for *_, measure in places)])
+            causes = [part for part in parts if not rare or part.name == "initial value"]
             causes += tests_of(builder, measures, played, observed=believed.labels.observed)
             causes.sort(key=Cause.order)
         return cls(
@@ -156,7 +155,9 @@ class Comparison(Explanation):
             return "too few"
         if any(measure.unexplained for measure in self.all_measures):
             return "differs"
-        return found[0].name if found else "agrees"
+        if found:
+            return found[0].name
+        return "differs" if any(measure.differs for measure in self.all_measures) else "agrees"
 
     @property
     def found(self) -> tuple[Cause, ...]:
@@ -209,9 +210,7 @@ class Comparison(Explanation):
             return f"{measure.name}: unknown, {measure.actual_text(percent)}"
         if self._conclusive:
             return measure.with_verdict(form)
-        parts = (
-            measure.exact is not None and abs(measure.difference) > measure.notable
-        )  # exact, also if nothing is judged
+        parts = measure.exact is not None and abs(measure.difference) > measure.notable  # also if nothing is judged
         return f"{measure.text(form)} ({measure.terms_text(form)})" if parts else measure.text(form)
 
     def _verdict_text(self) -> str:
@@ -223,12 +222,13 @@ class Comparison(Explanation):
             return f"does not differ from {reality} by more than sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
-            return (
-                f"differs from {reality}, most of all because of {cause.called} ({cause.effect_text()}): {cause.text}."
-            )
+            because = f"most of all because of {cause.called} ({cause.effect_text()})"
+            return f"differs from {reality}, {because}: {cause.text}."
         if verdict == "differs":
-            worst = max((m for m in self.all_measures if m.unexplained), key=lambda measure: measure.excess)
-            return f"differs from {reality}, most of all in {quoted(worst.name)}, by more than sampling error, lag and initial values explain."
+            worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
+            known = ", lag and initial values explain" if self.exact is not None else " and lag explain"
+            beyond = f"by more than sampling error{known if worst.unexplained else ''}"
+            return f"differs from {reality}, most of all in {quoted(worst.name)}, {beyond}."
         not_judged = f"is not judged against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."

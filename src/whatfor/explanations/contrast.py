@@ -80,7 +80,11 @@ class Contrast(Difference):
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
         lines += [] if self.tied else self._reasons()
-        return [*lines, self._adds_up()] if self.one.trust is None else lines + self._hedges(self.one.trust)
+        return (
+            [*lines, self._adds_up(), *self.one.faults]
+            if self.one.trust is None
+            else lines + self._hedges(self.one.trust)
+        )
 
     def _played(self, here: str, names: list[str]) -> list[str]:
         """What playing its policy leads to after both actions, by a source that did not learn with it."""

@@ -187,7 +187,7 @@ class Intention(Explanation):
 
     def little_known(self, after: str = "") -> list[str]:
         """A sentence if most of how the episode ends is unknown; empty if not."""
-        return little_known(self.labels, self.chances or {}, self.endings_unknown, after)
+        return little_known(self.chances or {}, self.endings_unknown, after)
 
     def without_end(self) -> list[str]:
         """A sentence if the episode goes on without an end by what it has learned; empty if not."""
@@ -196,9 +196,8 @@ class Intention(Explanation):
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
         leads = self.expectation().text
-        lines = [
-            f"In {here!r}, playing its policy after {self.labels.actions[self.action]!r} leads it {leads or 'on without a likely end'}."
-        ]
+        doing = self.labels.actions[self.action]
+        lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
         earned = signed_lines(self._largest_earnings())
         note = " (discounted)" if self.discounted else ""
         lines += (
@@ -258,7 +257,7 @@ class Intention(Explanation):
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
-            return f"{own}; {name!r}, {'next' if gap > -self.tie else 'best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
+            return f"{own}; {name!r}, {'the second best' if gap > -self.tie else 'the best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
         return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."

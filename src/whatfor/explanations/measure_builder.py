@@ -17,10 +17,11 @@ from whatfor.beliefs.maximisation import Overestimate, overestimate
 from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, noise, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure
+from whatfor.explanations.phrases import MIN_STATED_SHARE
 from whatfor.explanations.simulation import Simulation
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TERMINATED, ending_place
-from whatfor.labels import ENDINGS
+from whatfor.labels import ENDINGS, NEVER_ENDS
 
 #: A difference below this share of the scale is ignored.
 NEGLIGIBLE_SHARE = 2e-3
@@ -77,6 +78,10 @@ class MeasureBuilder:
     def endings(self, rate: float) -> list[Measure]:
         """Measure the chance of every ending that was believed, simulated or is possible."""
         ledger, n = self.audit.ledger, self.simulated.rollouts
+        if (self.believed.chances or {}).get(
+            NEVER_ENDS, 0.0
+        ) >= MIN_STATED_SHARE:  # weight that goes round is no ending
+            return []
         unknown = float(self._initial_weights(1.0).sum())
         measures = []
         for place, name in enumerate(ledger.endings):

@@ -85,10 +85,10 @@ def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: in
     return Expectation()
 
 
-def little_known(labels: Labels, chances: dict[str, float], unknown: float, after: str = "") -> list[str]:
+def little_known(chances: dict[str, float], unknown: float, after: str = "") -> list[str]:
     """A sentence if most of how an episode ends is unknown; empty if not.
 
-    >>> little_known(Labels.plain(1, 1), {"terminated": 0.2}, 0.8)
+    >>> little_known({"terminated": 0.2}, 0.8)
     ['It has learned little about how the episode ends (80 % unknown; 20 % terminated).']
     """
     if unknown <= MOSTLY_UNKNOWN:
@@ -135,11 +135,11 @@ def not_significant(gap: float, noise: float | None) -> str:
     """Whether a gap is within two standard errors, in words; empty if it is not, or if they are unknown.
 
     >>> not_significant(0.024, 0.013), not_significant(-1.0, 0.013), not_significant(1.0, None)
-    ('not significant: less than two standard errors (0.026)', '', '')
+    ('not significant: two standard errors are 0.026', '', '')
     """
     if noise is None or abs(gap) >= 2.0 * noise:
         return ""
-    return f"not significant: less than two standard errors ({2.0 * noise:.2g})"
+    return f"not significant: two standard errors are {2.0 * noise:.2g}"
 
 
 def all_unknown(chance: float, unknown: float) -> bool:
@@ -187,7 +187,7 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
         before = step
-    sure = "" if course.ending_chance >= MIN_CERTAIN else f", with a chance of {percent(course.ending_chance)}"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f", along this course ({percent(course.ending_chance)})"
     return _join(parts, "and") + sure
 
 

@@ -67,8 +67,8 @@ class Provenance(Explanation):
         used = np.flatnonzero(weights)
         initial_share = audit.account(state, action, method="scan").initial_share
         account = float(weights @ lines.reward) + initial_share
-        pairs = lines.cell % (labels.n_states * labels.n_actions)
         applied, n_pairs = audit.ledger.applied, labels.n_states * labels.n_actions
+        pairs = lines.cell % n_pairs
         counts = np.maximum(np.bincount(pairs[applied], minlength=n_pairs), 1)
         mean = np.bincount(pairs[applied], weights=lines.reward[applied], minlength=n_pairs) / counts
         return cls(
@@ -130,7 +130,7 @@ class Provenance(Explanation):
         episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
             f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {episodes} "
-            f"(effective number: {max(1, round(self.effective_episodes)):,}).",
+            f"(effective number of episodes: {max(1, round(self.effective_episodes)):,}).",
             "; ".join(text for text in (self._spread_text(), self._stale_text(), self._luck_text()) if text) + ".",
         ]
         most_influential = self.most_influential()
@@ -154,7 +154,7 @@ class Provenance(Explanation):
         if self.effective_episodes < MIN_SPREAD_EPISODES:
             return "It rests on too few episodes to estimate a standard error"
         if self.standard_error <= self._rounding:
-            return "All its targets agree"
+            return "All its targets are equal"
         return f"The spread of its targets implies a standard error of {self.standard_error:.2g}"
 
     def _stale_text(self) -> str:
@@ -166,7 +166,7 @@ class Provenance(Explanation):
         if abs(self.luck) <= self._rounding:
             return ""
         within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
-        return f"rewards above or below their mean contribute {amount(self.luck, signed=True)}{within}"
+        return f"rewards above or below the mean of their pair contribute {amount(self.luck, signed=True)}{within}"
 
     @property
     def magnitude(self) -> float:
