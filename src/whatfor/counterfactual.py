@@ -51,7 +51,7 @@ def without(run: Run, episodes: Iterable[int], *, how: How = "replay") -> Run:
     >>> import whatfor as wf
     >>> run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0), episodes=2, seed=0)
     >>> run.without([1])
-    Run(QLearning, 2 episodes, 4 updates, engine='compiled'; without episode 1 (replayed))
+    Run(QLearning, 2 episodes, 2 updates, engine='compiled'; without episode 1 (replayed))
     """
     ledger, chosen = run.need_ledger("without()"), _checked_episodes(run, episodes)
     deleted = np.isin(ledger.episodes_and_steps()[0], chosen) | ~ledger.applied
