@@ -105,24 +105,26 @@ def answer(run: Run, flags: Any) -> Explanation:
         if question.name not in takers:
             taker, _ = next(iter(takers.values()))
             if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
-                raise ValueError(f"--{flag} needs {_missing_flag(first)}")
+                raise ValueError(f"--{flag} needs {_missing_flag(first, run)}")
             raise ValueError(f"--{flag} is for --question {' or '.join(takers)}, not for {question.name}")
         parameters[takers[question.name][1].name] = value
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
-            raise ValueError(f"--question {question.name} needs {_missing_flag(parameter)}")
+            raise ValueError(f"--question {question.name} needs {_missing_flag(parameter, run)}")
     return question.ask(run, flags.state, flags.action, **parameters)
 
 
 def check_time(flag: str, episodes: int | None, run: Run) -> None:
     """Raise ``ValueError`` if a flag names a time after the end of training."""
     if episodes is not None and run.ledger is not None and episodes > run.ledger.n_episodes:
-        raise ValueError(f"--{flag} is {episodes:,}; the run has {count(run.ledger.n_episodes, 'episode')}")
+        last = run.ledger.n_episodes
+        raise ValueError(f"--{flag} is {episodes:,}; the run has {count(last, 'episode')}: give 0 to {last:,}")
 
 
-def _missing_flag(parameter: Parameter) -> str:
-    """A missing flag, its help and an example."""
-    example = f'"{parameter.example}"' if " " in parameter.example else parameter.example
+def _missing_flag(parameter: Parameter, run: Run) -> str:
+    """A missing flag, its help and an example, of this run if it has one."""
+    example = next(iter(parameter.suggestions(run)), parameter.example)
+    example = f'"{example}"' if " " in example else example
     return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.text import count
+from whatfor.text import amount, count
 
 
 @dataclass(frozen=True)
@@ -72,5 +72,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         n = len(self.returns)
-        interval = f" (95 % interval {self.low:.4g} to {self.high:.4g})" if n > 1 else ""  # one episode has no spread
-        return f"mean undiscounted return {self.mean:.4g}{interval} over {count(n, 'episode')}"
+        interval = (
+            f" (95 % interval {amount(self.low)} to {amount(self.high)})" if n > 1 else ""
+        )  # one episode has no spread
+        return f"mean undiscounted return {amount(self.mean)}{interval} over {count(n, 'episode')}"

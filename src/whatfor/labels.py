@@ -7,6 +7,7 @@ import numbers as numbers_abc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -231,7 +232,9 @@ class Labels:
         if isinstance(action, str) and not action.strip().isdecimal():
             names = [name.lower() for name in self.actions]
             if action.strip().lower() not in names:
-                raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}")
+                close = get_close_matches(action.strip().lower(), names, n=1)
+                meant = f". Did you mean {self.actions[names.index(close[0])]!r}?" if close else ""
+                raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}{meant}")
             return names.index(action.strip().lower())
         try:
             index = int(action) if isinstance(action, str) else whole("action", action)

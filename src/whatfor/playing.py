@@ -161,7 +161,9 @@ class Playing:
         if env is None and self._place is not None:
             return self._place
         if "world" not in self.settings and env is None:
-            raise ValueError("this run was built from a custom training loop and has no environment: pass it as env=")
+            raise ValueError(
+                "this run was built from a custom training loop and has no environment: pass one as env= (in Python; the shell cannot)"
+            )
         world = self.settings.get("world", {})
         engine = (
             "auto" if self.agent is not None else self.settings.get("engine", "auto")

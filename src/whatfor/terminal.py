@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from whatfor.text import printable
+
+#: The escape sequences of colours, which Gymnasium puts into its warnings.
+COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 
 def print_safely(text: object) -> None:
@@ -52,7 +56,7 @@ def run_command(command: Callable[[], None]) -> None:
     """Run a command; errors of the user and of files give one line and exit status 2 instead of a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # "?" for a character that the encoding lacks
-    warnings.showwarning = lambda message, *_, **__: print_error(message)
+    warnings.showwarning = lambda message, *_, **__: print_error(COLOURS.sub("", str(message)))
     try:
         try:
             command()

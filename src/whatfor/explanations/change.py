@@ -53,6 +53,9 @@ class Change(Difference):
             now, then = self.after.short_premise or "here", self.before.short_premise or "in the other run"
         not_tried = f"was never tried {then}" if self.another_run else f"had not been tried {then}"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
+            if _never_acted(which):
+                when = "" if which is self.after else f" {then}"
+                return [f"In {here!r}, the agent has no experience{when}, so there is nothing to compare."]
             if which.tries == 0 and which.trust is None:
                 name = self.labels.actions[which.action]
                 return [f"In {here!r}, {name!r} {untried}, so there is nothing to compare."]
@@ -158,6 +161,12 @@ class Change(Difference):
             "flips": [{"state": state, "before": before, "after": after} for state, before, after in self.flips],
             **self._numbers(),
         }
+
+
+def _never_acted(which: Intention) -> bool:
+    """Whether no action of its state was ever updated."""
+    tries = which.tries_by_pair
+    return which.trust is None and tries is not None and not tries[which.state].any()
 
 
 def _knows_little(which: Intention) -> bool:

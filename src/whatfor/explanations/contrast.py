@@ -236,9 +236,14 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
 def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | None = None) -> Contrast:
     """Why the agent prefers one action to another; by default, the best to the second best."""
     at, first = run.resolve(state, chosen)
-    others = run.values_at(at).copy()
-    others[first] = -np.inf
-    second = int(others.argmax()) if instead is None else run.labels.action(instead)
+    values = run.values_at(at).copy()
+    values[first] = -np.inf
+    second = int(values.argmax()) if instead is None else run.labels.action(instead)
     if first == second:
-        raise ValueError(f"{run.labels.actions[first]!r} cannot be compared with itself; name another action")
+        name, others = (
+            run.labels.actions[first],
+            [one for one in run.labels.actions if one != run.labels.actions[first]],
+        )
+        what = f"{name!r} is its best action here" if chosen is None else f"{name!r} cannot be compared with itself"
+        raise ValueError(f"{what}; choose another action to compare it with: {', '.join(others)}")
     return Contrast.of(run.expects(at, first), run.expects(at, second), noise=run.beliefs.gap_error(at, first, second))

@@ -15,14 +15,14 @@ MIN_TERM_SHARE = 0.02
 
 
 def signed(number: float, form: Callable[[float], str] = amount) -> str:
-    """A difference with its sign; that of two chances as a percentage.
+    """A difference with its sign; that of two chances in percentage points.
 
     >>> signed(0.25), signed(-0.996, percent)
-    ('+0.25', '-100 %')
+    ('+0.25', '-100 points')
     """
     if form is not percent:
         return amount(number, signed=True)
-    return f"{100.0 * number:+.0f} %" if abs(number) >= 0.0995 else f"{100.0 * number:+.1f} %"
+    return f"{100.0 * number:+.0f} points" if abs(number) >= 0.0995 else f"{100.0 * number:+.1f} points"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Measure:
         """Both numbers in words, and whether they differ."""
         if not np.isfinite(self.tolerance):
             return f"{self.text(form)} (too few experiences to judge)"
-        tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance)
+        tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance).replace(" %", " points")
         if self.differs:
             return f"{self.text(form)} ({self.terms_text(form)}; margin of the test: ± {tolerance})"
         return f"{self.text(form)} (within the margin of the test: ± {tolerance})"

@@ -125,9 +125,7 @@ def experience(tries: int | None, initial: float, unknown: float) -> list[str]:
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        parts.append(
-            f"another {counted(f'{unknown - initial:.2g}', 'expected visit')} rest{'s' * (f'{unknown - initial:.2g}' == '1')} on initial values"
-        )
+        parts.append(f"{unknown - initial:.2g} discounted visits of later pairs rest on initial values")
     return ["; ".join(parts) + "."]
 
 

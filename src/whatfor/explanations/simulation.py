@@ -108,12 +108,12 @@ class Simulation(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         lines = [
             f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
-            f"Playing its policy gives a return of {self._returns()}, in {counted(f'{self.length:.4g}', 'step')} on average."
+            f"Playing its policy gives a return of {self._returns()}, in {counted(amount(self.length), 'step')} on average."
         ]
         if self.played_on:
             lines += [
                 f"Within the time limit of {count(self.limit or 0, 'step')}, the return is {amount(self.undiscounted)} without a discount, "
-                f"in {counted(f'{self.within_length:.4g}', 'step')} on average. How the episodes ended within it:",
+                f"in {counted(amount(self.within_length), 'step')} on average. How the episodes ended within it:",
                 *self._endings(self.within),
                 f"Its values look beyond that limit, so the policy was played on, for up to {count(self.max_steps, 'step')}:",
             ]

@@ -91,7 +91,7 @@ class Collector:
         if not droppable:
             least = (self.max_bytes + excess) / 1e6
             raise ValueError(
-                f"a budget of {self.max_bytes / 1e6:g} MB is too small: the page and its first answer take {least:.2f} MB"
+                f"a budget of {self.max_bytes / 1e6:g} MB is too small: the page and its first answer take {least:.2f} MB; give at least {least + 0.01:.2f}"
             )
         share = excess / (self.max_bytes + excess)
         number = min(droppable, 1 + round(share * len(self.answers)))

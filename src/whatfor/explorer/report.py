@@ -74,6 +74,8 @@ def build_payload(
     enter: Enter | None = None,
 ) -> str:
     """The data of a report: answers by request, and what it contains and leaves out in sentences, packed."""
+    if isinstance(states, str):
+        raise TypeError(f"states is a list of states: pass [{states!r}]")
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
     if not budget > 0:

@@ -21,7 +21,9 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str] = PICTURE_S
     """Check that a file with one of these suffixes can be written, and return its path."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
-        raise ValueError(f"{target} must end in {' or '.join(suffixes)}")
+        raise ValueError(
+            f"{target} must end in {' or '.join([', '.join(suffixes[:-1]), suffixes[-1]] if len(suffixes) > 1 else suffixes)}"
+        )
     if not target.parent.is_dir():
         raise ValueError(f"there is no folder {target.parent}; create it first: mkdir -p {target.parent}")
     if target.is_dir():

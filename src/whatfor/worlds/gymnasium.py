@@ -33,7 +33,7 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
     """Labels for an environment's states and actions; generic names for environments that whatfor does not know."""
     actions = env.action_space
     if not isinstance(actions, spaces.Discrete):
-        raise ValueError(f"actions must be Discrete; this environment has {actions}")
+        raise ValueError(f"actions must be Discrete; this environment has {actions}: wrap it so that its actions are")
     if actions.start != 0:
         raise ValueError(
             f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
