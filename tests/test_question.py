@@ -47,7 +47,7 @@ def test_a_toy_question_is_answered_in_the_shell(lead, whatfor, run_folder, tmp_
     assert (code, json.loads(output)["lead"]) == (0, wf.load(run_folder).ask("lead", 0, times=3).lead)
     code, _, error = whatfor("explain", run_folder, "--state", 0, "--question", "lead")
     assert (code, error) == (
-        2, "whatfor: --question lead needs --times: what the lead is multiplied by, e.g. --times 2\n",
+        2, "whatfor: --question lead needs --times: what the lead is multiplied by, e.g. --times 1\n",
     )  # fmt: skip
     code, _, error = whatfor("explain", run_folder, "--state", 0, "--times", 2)
     assert (code, "--times needs" in error or "--times is for --question lead" in error) == (2, True)

@@ -53,8 +53,8 @@ def test_flags_select_the_layout(whatfor, run_folder, tmp_path, flags, drawn):
 @pytest.mark.parametrize(
     ("flags", "error"),
     [
-        (("--out", "{}/why.bmp"), "why.bmp must end in .png or .svg or .pdf"),
-        (("--out", "{}/why"), "why must end in .png or .svg or .pdf"),
+        (("--out", "{}/why.bmp"), "why.bmp must end in .png, .svg, .pdf or .gif"),
+        (("--out", "{}/why"), "why must end in .png, .svg, .pdf or .gif"),
         (("--out", "{}/no/why.png"), "there is no folder"),
         (
             ("--out", "{}/why.png", "--instead", "up", "--question", "outcomes"),

@@ -199,7 +199,7 @@ def test_parts_of_a_difference_have_one_form():
     measure = Measure("won", 0.2, 1.0, 0.01, 1.0, 0.02, noise=-0.004, lag=0.2, initial=-0.996, tolerance=0.1)
     assert measure.terms_text(percent) == "lag +20 points, initial value -100 points"
     estimated = replace(measure, exact=None, lag=-0.05, noise=0.03, initial=0.0)
-    assert estimated.terms_text(percent) == "estimated: lag -5.0 %, rest +3.0 %"
+    assert estimated.terms_text(percent) == "estimated: lag -5.0 points, rest +3.0 points"
 
 
 def test_nothing_is_tested_where_states_are_bins():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,11 @@ def report(taxi: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def live(taxi: Run) -> Iterator[str]:
+def live(taxi: Run, request: pytest.FixtureRequest) -> Iterator[str]:
+    # After the browser, so that it ends before it: a process forked by the server holds the pipes of the browser's driver
+    # open, and the driver would wait for their end.
+    with suppress(pytest.skip.Exception, pytest.fail.Exception):
+        request.getfixturevalue("browser")
     with serving(taxi) as address:
         yield address
 
