@@ -1,5 +1,6 @@
 """The README shows what a reader will get."""
 
+import json
 import re
 import shlex
 import sys
@@ -48,3 +49,12 @@ def test_files_it_links_to_exist():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readme_counts_the_papers_claims_as_they_were_measured():
+    rows = json.loads((ROOT / "benchmarks" / "paper.json").read_text())
+    counts = [sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")]
+    form = r"measures (\d+) of them on (\d+) agents each\. (\d+) are reproduced, (\d+) are not .*?, (\d+) are unclear"
+    stated = re.search(form, " ".join(README.split()))
+    assert stated is not None
+    assert [*map(int, stated.groups())] == [len(rows), min(row["seeds"] for row in rows), *counts]
