@@ -6,6 +6,7 @@ import copy
 import html
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -99,8 +100,10 @@ class Explanation(ABC):
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
-    def _sum_text(self, total: str, scale: float, what: str = "the agent's Q-value", *, estimated: bool = False) -> str:
-        """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``estimated``: by a network."""
+    def _sum_text(
+        self, total: str, scale: float, off_text: Callable[[float, str], str], what: str = "the agent's Q-value"
+    ) -> str:
+        """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``off_text``: what to say of one that is off by a residual."""
         if not self.learned:
             return f"Sum: {total}, by playing its policy; not compared with the agent's values"
         if self.premise is not None:
@@ -109,9 +112,7 @@ class Explanation(ABC):
             return f"Sum: {total}, computed from the updates; the agent's own table of that time was not saved"
         if self.residual <= ROUNDING * max(1.0, scale):
             return f"Sum: {total}, equal to {what} up to rounding (residual {self.residual:.1g})"
-        if estimated:
-            return f"Sum: {total}, {self.residual:.3g} off {what}"
-        return f"Sum: {total}. The explanation is off by {self.residual:.3g}: these beliefs do not match the agent's values"
+        return f"Sum: {total}{off_text(self.residual, what)}"
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""

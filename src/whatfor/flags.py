@@ -55,14 +55,31 @@ def option_in(text: str) -> tuple[str, Any]:
 
 def environment_in(id: str, options: Sequence[str]) -> Any:
     """Create a Gymnasium environment; an error becomes one line."""
-    from whatfor.worlds.making import make_env
+    from whatfor.worlds.making import NoEnvironment, make_env
 
     given = dict(option_in(text) for text in options)
     try:
-        return make_env(id, given)
+        env = make_env(id, given)
+    except NoEnvironment:
+        raise
     except Exception as error:
         flags = " with" + "".join(f" --option {text}" for text in options) if options else ""
         raise ValueError(f"{id} cannot be created{flags}: {type(error).__name__}: {error}") from error
+    _check_options(env.unwrapped, given)
+    return env
+
+
+def _check_options(core: Any, given: dict[str, Any]) -> None:
+    """Raise ``ValueError`` for an option of another kind than its default: any text counts as true in an environment."""
+    import inspect
+
+    known = inspect.signature(type(core).__init__).parameters
+    for name, value in given.items():
+        default = known[name].default if name in known else None
+        wrong = not isinstance(value, bool) if isinstance(default, bool) else isinstance(value, str)
+        if isinstance(default, bool | int | float) and wrong:
+            expected = "true or false" if isinstance(default, bool) else f"a number, such as {default}"
+            raise ValueError(f"--option {name} takes {expected}, not {value!r}")
 
 
 def concepts_in(text: str) -> Any:

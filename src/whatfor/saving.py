@@ -70,8 +70,7 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         from whatfor.deep.loading import network_in
 
         return network_in(run, network, contents.tensors, cells=cells, agent=agent)
-    if cells is not None or agent is not None:
-        name = "agent" if cells is None else "cells"
+    for name in (name for name, given in (("cells", cells), ("agent", agent)) if given is not None):
         raise ValueError(
             f"{name}= (in the shell: --cells) is for runs of deep agents; {path} is a tabular run: leave it out"
         )
@@ -92,11 +91,6 @@ def _sentence(error: Exception) -> str:
 
 def _contents_of(run: Run) -> Contents:
     """The document, arrays and tensors of a run."""
-    if run.agent is None and run.playing.beliefs is not None:
-        name = type(run.playing.beliefs).__name__
-        raise FolderError(
-            f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
-        )
     if run.origin.reprice is not None:
         raise FolderError(
             "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
@@ -122,16 +116,9 @@ def _contents_of(run: Run) -> Contents:
     groups = {"arrays": arrays}
     if run.ledger is not None:
         data["ledger"], groups["ledger"] = _ledger_out(with_names(run.ledger, run.labels))
-    tensors: dict[str, bytes] = {}
-    if run.agent is not None:
-        from whatfor.needed import need_safetensors
-
-        need_safetensors()
-        from whatfor.deep.saving import network_out
-
-        data["network"], tensors = network_out(run)
+    network, tensors = run.beliefs.saved(run)
     try:
-        return Contents({"run": document.encode(data)}, groups, tensors)
+        return Contents({"run": document.encode(data | network)}, groups, tensors)
     except (TypeError, ValueError) as error:
         raise FolderError(
             f"this run cannot be saved: {error}. Its settings may contain finite numbers, text, lists and dictionaries"

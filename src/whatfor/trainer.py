@@ -162,13 +162,14 @@ def _check_learner(learner: Any) -> None:
 
 def _no_snapshot_reason(run: Run) -> str:
     """Why a run has no state to resume from, and what to do."""
-    if run.agent is not None:
-        return "its agent is a network; train it with its own library, e.g. model.learn(..., callback=BeliefCallback(...)), and use the new run"
     if not run.origin.own_values:
         return "it is an earlier time of another run (as_of); resume that run, or train a new one"
     if "seed" in run.settings and "learner" in run.settings:  # train() sets them
         return f"{run.settings['learner'].get('name')} is not one of the built-in learners; train a new run"
-    return "it was built from a custom training loop; continue that loop, with the same ledger"
+    return (
+        "it was built from a custom training loop; continue that loop, with the same ledger (a network in its own library, "
+        "e.g. model.learn(..., callback=BeliefCallback(...))), and use the new run"
+    )
 
 
 def _train(

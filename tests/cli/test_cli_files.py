@@ -183,8 +183,10 @@ def test_long_names_can_be_written(saved, tmp_path):
         (("--option", "map=8x8"), "FrozenLake-v1 cannot be created with --option map=8x8: TypeError"),
         (("--option", "map_name=9x9"), "FrozenLake-v1 cannot be created with --option map_name=9x9: KeyError"),
         (("--option", f"desc={'[' * 100_000}"), "FrozenLake-v1 cannot be created with --option desc="),
+        (("--option", "is_slippery=maybe"), "--option is_slippery takes true or false, not 'maybe'"),
+        (("--option", "is_slippery=2"), "--option is_slippery takes true or false, not 2"),
     ],
-    ids=["name", "value", "nested"],
+    ids=["name", "value", "nested", "no flag", "number for a flag"],
 )
 def test_an_option_that_an_environment_does_not_take(whatfor, tmp_path, given, message):  # use.md
     code, out, err = whatfor("train", "FrozenLake-v1", *given, "--out", tmp_path / "run")

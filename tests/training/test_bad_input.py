@@ -539,7 +539,7 @@ def test_questions_with_unknown_names_list_the_choices():
                 play(0, rollouts=rollouts)
     unrecorded = wf.train("Taxi-v4", episodes=2, seed=0, record=False)
     with pytest.raises(ValueError, match=r"needs the ledger.*record=True"):
-        unrecorded.intention(0)
+        unrecorded.provenance(0)
     with pytest.raises(ValueError, match=r"'\(0, 0, 0\)' has 3 numbers; a state has 4"):
         run.intention("(0, 0, 0)")
     with pytest.raises(ValueError, match="player is a number from 0 to 31"):

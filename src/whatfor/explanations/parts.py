@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.trust import COMPUTED
 from whatfor.explanation import ROUNDING, Explanation
 from whatfor.explanations.phrases import signed_lines, without_end
 from whatfor.kernels.recursion import LedgerLines
@@ -120,7 +121,12 @@ class Parts(Explanation):
         if self.initial_share:
             rows.append((self.initial_share, "remaining from initial values"))
         total = sum(self.totals.values()) + self.rest + self.initial_share
-        return [*lines, *signed_lines(rows), f"{self._sum_text(amount(total), self.scale)}.", *without_end(self.never)]
+        return [
+            *lines,
+            *signed_lines(rows),
+            f"{self._sum_text(amount(total), self.scale, COMPUTED.off_text)}.",
+            *without_end(self.never),
+        ]
 
     @property
     def magnitude(self) -> float:

@@ -97,7 +97,7 @@ class Desk:
             "kind": run.labels.kind,
             "questions": {name: self._describe(question) for name, question in QUESTIONS.items()},
             "unavailable": {name: why for name, one in QUESTIONS.items() if (why := self._refusal(one)) is not None},
-            "trust": None if run.trust is None else run.trust.to_json(),
+            "trust": run.trust.to_json(),
             "checkpoints": self.checkpoints(),
             "curve": _curve(run),
             "example": run.labels.words(run.labels.n_states * 2 // 3),

@@ -182,11 +182,7 @@ class _ReportPlan:
         about, n_states, total = self.about, len(self.states), len(self.on_episodes)
         on = f"on {count(len(self.choices), 'episode')}"
         which = "those" if n_states == total else f"the first of {total:,}"
-        lines = [
-            f"{n_states:,} of {count(about['states'], 'state')}: {which} {on}."
-            if self.run.trust is None
-            else f"{n_states:,} of {count(total, 'situation')} {on}."
-        ]
+        lines = [f"{count(n_states, 'state')}: {which} {on}."]
         every = " and ".join(f'"{one.title}"' for one in QUESTIONS.values() if one.every_action)
         lines.append(
             f"Questions: {every} for every action; the others for the best action and the action on the episode."

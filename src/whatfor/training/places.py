@@ -113,7 +113,9 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
     return env if recipe["bins"] is None else binned(env, recipe["bins"], bounds)
 
 
-def remake_place(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
+def remake_place(
+    recipe: dict[str, Any], table: World | None, *, max_steps: int | None = None, engine: Engine = "auto"
+) -> Place:
     """The place that a saved run was trained in."""
     kind, arguments = recipe.get("kind"), {name: value for name, value in recipe.items() if name != "kind"}
     if kind == "table" and table is not None:

@@ -24,15 +24,27 @@ TRIAL_STEPS = 30
 MAX_SETTING_SIZE = 30
 
 
+class NoEnvironment(ValueError):
+    """No environment is registered under an id; the message says what to do."""
+
+
 class Clipped(TransformObservation[Any, Any, Any]):
     """Observations clipped to the bounds of their bins; a class of its own, so that whatfor recognises its wrapper."""
 
 
 def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
-    """``gymnasium.make``, with removed ids mapped to their successors."""
+    """``gymnasium.make``, with removed ids mapped to their successors; ``NoEnvironment`` for an id that is not registered."""
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
-    return gym.make(OLD_IDS.get(id, id), **(options or {}))
+    try:
+        return gym.make(OLD_IDS.get(id, id), **(options or {}))
+    except gym.error.Error as error:
+        if not isinstance(error, gym.error.UnregisteredEnv) and "Malformed" not in str(error):
+            raise
+        raise NoEnvironment(
+            f"there is no environment {id!r} ({' '.join(str(error).split()).rstrip('.')}). Pass an id such as 'FrozenLake-v1', after importing what "
+            f"registers it (in the shell: --module NAME); a saved run is resumed with train(load({id!r}), ...)"
+        ) from error
 
 
 def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
