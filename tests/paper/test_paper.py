@@ -217,6 +217,7 @@ def test_a_study_measures_every_seed_and_its_controls():
     results = study(claims, 3)
     assert [str(one.rate) for one in results] == ["3 of 3", "3 of 3"]
     assert [str(one.controls[0]) for one in results] == ["0 of 3", "0 of 3"]
+    assert study(claims, 3, jobs=2) == results, "the same from two processes"
     makers = [{RIGHT: Agents, UNTRAINED: lambda: Agents(trained=False), **dict.fromkeys(WRONG, Agents)}]
     assert measure_claims(claims, makers, 0.95, lambda share: None)[0].controls[1].met == 1, "no control in place"
 
@@ -245,6 +246,9 @@ def test_the_command(whatfor, tmp_path):
     code, _, error = whatfor("paper", "--seeds", "0", "--out", tmp_path)
     assert code == 2
     assert "--seeds is 0; use at least 1" in error
+    code, _, error = whatfor("paper", "--jobs", "0", "--out", tmp_path)
+    assert code == 2
+    assert "--jobs is 0; use at least 1" in error
     (tmp_path / "file").touch()
     code, _, error = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
     assert code == 2
