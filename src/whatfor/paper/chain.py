@@ -63,7 +63,8 @@ def _names_its_future(run: Run, action: str) -> bool:
     """Whether the belief at the entrance is the one node that its value rests on."""
     nodes = [run.labels.index(node) for node in NODES]
     last = _last_future(run, run.labels.action(action))
-    return run.intention(ENTRANCE, action).visits[nodes].sum(axis=1).tolist() == [last == node for node in nodes]
+    believed = run.intention(ENTRANCE, action).visits[nodes].sum(axis=1)
+    return bool((believed == [last == node for node in nodes]).all())
 
 
 def _last_future(run: Run, action: int) -> int | None:

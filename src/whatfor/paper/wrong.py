@@ -125,8 +125,8 @@ class FromSimulation(Agents):
 
     def explained(self, run: Run, world: World | str) -> Run:
         """The agent with these beliefs."""
-        more = {"rollouts": self.rollouts, "seed": self.seed + ANOTHER_SEED}
-        return run.believing(SimulatedBeliefs(world, run.policy, discount=1.0, **more))
+        seed = self.seed + ANOTHER_SEED
+        return run.believing(SimulatedBeliefs(world, run.policy, discount=1.0, rollouts=self.rollouts, seed=seed))
 
 
 class LargeBuffer(Agents):
