@@ -134,9 +134,12 @@ class Pricing(NamedTuple):
     def applied_to(self, ledger: Ledger) -> Ledger:
         """The ledger with the changed rewards."""
         if self.factors is not None:
-            reward = scaled_reward(ledger.lines.reward, reward_parts(ledger), self.factors)
-            scale = [self.factors.get(name, 1.0) for name in ledger.parts]
-            ledger = ledger.revised(reward=_checked_rewards(reward), parts=ledger.part_columns * scale)
+            with np.errstate(over="ignore", invalid="ignore"):
+                reward = scaled_reward(ledger.lines.reward, reward_parts(ledger), self.factors)
+                parts = ledger.part_columns * [self.factors.get(name, 1.0) for name in ledger.parts]
+            if not (np.isfinite(reward).all() and np.isfinite(parts).all()):
+                raise ValueError("these factors make rewards too large: choose smaller ones")
+            ledger = ledger.revised(reward=reward, parts=parts)
         if self.reprice is None:
             return ledger
         pairs = ledger.lines.cell % (ledger.n_states * ledger.n_actions)
@@ -162,13 +165,6 @@ def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, prici
         ledger = pricing.applied_to(recorded if origin.recorded is None else current).revised(step_size=steps)
     words = " and ".join(one for one in (origin.premise, f"{premise} ({applied})") if one)
     return _from_ledger(run, ledger, replace(origin, premise=words, **both._asdict(), recorded=recorded))
-
-
-def _checked_rewards(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rewards that are finite."""
-    if not np.isfinite(rewards).all():
-        raise ValueError("these factors make rewards too large: choose smaller ones")
-    return rewards
 
 
 def _from_ledger(run: Run, ledger: Ledger, origin: Origin, **more: Any) -> Run:

@@ -35,7 +35,8 @@ def check_part_names(names: Iterable[str]) -> tuple[str, ...]:
                 "a part cannot be called 'rest', which is what is left of the reward besides its parts: choose another name"
             )
         if not name.strip() or name in checked:
-            raise ValueError(f"parts of the reward need distinct names; {name!r} is {'twice' if name else 'empty'}")
+            wrong = "twice" if name in checked else "empty"
+            raise ValueError(f"parts of the reward need distinct names; {name!r} is {wrong}")
         checked.append(name)
     if len(checked) > MAX_PARTS:
         raise ValueError(f"{len(checked)} parts of the reward were named; the limit is {MAX_PARTS}")
