@@ -23,6 +23,7 @@ from whatfor.worlds.gymnasium import enter_observation_of, time_limit
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import with_endings
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ class TablePlay:
         """Where an episode begins."""
         return Situation(self.playing.place().stepper(seed).reset())
 
-    def simulated(self, env: Any, *, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
-        """Rollouts of the greedy policy."""
+    def _rollouts(self, env: Any, *, enter: Enter | None = None, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy, with the rewards of the environment."""
         place, labels = self.playing.place(env), self.playing.labels
         limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
         enters = enter is not None and place.env is not None
@@ -95,13 +96,20 @@ class TablePlay:
         simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
         if labels.endings:  # they may have been renamed after training
             simulated.labels = replace(simulated.labels, endings=labels.endings)
-        reprice = self.playing.origin.reprice
-        return simulated if reprice is None else simulated.repriced(reprice)
+        return simulated
+
+    def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy, with the rewards of the run."""
+        simulated, origin = self._rollouts(env, **more), self.playing.origin
+        if origin.factors is not None:
+            terms = RewardTerms.scaled(self.playing.settings.get("reward_parts"), origin.factors)
+            simulated = simulated.scaled(terms)
+        return simulated if origin.reprice is None else simulated.repriced(origin.reprice)
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
         world, ledger = self.playing.place(env).world, self.playing.ledger
-        if world is None or world.arrays.kind != TABLE:
+        if world is None or world.arrays.kind != TABLE or self.playing.origin.factors is not None:
             return None
         if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
@@ -113,12 +121,12 @@ class TablePlay:
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
-        played = self.simulated(env, discount=1.0, rollouts=episodes, seed=seed, enter=None).episodes()
+        played = self._rollouts(env, discount=1.0, rollouts=episodes, seed=seed).episodes()
         return Evaluation.of(played.returns, played.lengths)
 
     def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode; ``at=None``: from the start of an episode."""
-        simulated = self.playing.simulated(env, 1, seed, enter)
+        simulated = self._rollouts(env, discount=1.0, rollouts=1, seed=seed, enter=enter)
         rollouts, limit = simulated.episodes() if at is None else simulated.rollouts(at, best(at)), simulated.limit
         return first_episode(
             rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None

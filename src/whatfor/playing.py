@@ -45,7 +45,13 @@ class Origin:
     own_values: bool = True  # False: the values were recomputed from the ledger
     premise: str | None = None  # what is different in a counterfactual run
     reprice: Reprice | None = None  # its rewards, if they are
+    factors: Mapping[str, float] | None = None  # on the recorded parts of its rewards
     recorded: Ledger | None = None  # what was recorded, before anything was changed
+
+    @property
+    def repriced(self) -> bool:
+        """Whether its rewards are not the recorded ones."""
+        return self.reprice is not None or self.factors is not None
 
 
 class Playing:

@@ -28,6 +28,7 @@ from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import Reprice, World, ending_code
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
@@ -93,12 +94,23 @@ class SimulatedBeliefs(Beliefs):
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self._reprice: Reprice | None = None
+        self._terms: RewardTerms | None = None
         self._cache = Cache[tuple[Situation, int] | None, Rollouts](MAX_CACHED_ROWS)
 
     def repriced(self, reprice: Reprice) -> SimulatedBeliefs:
         """The same rollouts with other rewards."""
         other = copy.copy(self)
         other._reprice = reprice
+        return other
+
+    def scaled(self, terms: RewardTerms) -> SimulatedBeliefs:
+        """Rollouts with factors on the terms of the rewards, which the environment reports."""
+        if self._world is not None:
+            raise ValueError(
+                "the parts of these rewards are reported in info, which this world does not have: pass the environment as env="
+            )
+        other = copy.copy(self)
+        other._terms, other._cache = terms, Cache[tuple[Situation, int] | None, Rollouts](MAX_CACHED_ROWS)
         return other
 
     def row(self, at: Situation, action: int) -> Row:
@@ -223,7 +235,7 @@ class SimulatedBeliefs(Beliefs):
             at = None if start is None else (self._agent.situation(start[0]), start[1])
             return AgentPlayer(self._agent, generator, at, self._enter, search).roll_out(self._env, **limits)
         first = self.seed if start is None else int(generator.integers(2**31))
-        stepper = EnvStepper(self._env, self.labels, seed=first)
+        stepper = EnvStepper(self._env, self.labels, first, self._terms)
         chances = cumulative(self.policy).reshape(self.shape)
         table = TablePlayer(stepper, chances, pair, generator, self._enter, search)
         return Rollouts.of(play(table, [self._env], **limits), self.n, self.labels.n_actions)

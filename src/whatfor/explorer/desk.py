@@ -42,7 +42,8 @@ class Desk:
         starts: list[str] | None = None,
         enter: Enter | None = None,
     ) -> None:
-        _ = run.beliefs  # fails here, not in every request, where there are none
+        if (why := why_not(run, first_question())) is not None:  # fails here, not in every request
+            raise ValueError(f"a page {why}")
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
         self.rollouts = FEW_ROLLOUTS if run.playing.player.slow else ROLLOUTS
         self._earlier = Cache[int, Run](MAX_EARLIER)
