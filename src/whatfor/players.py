@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.adapter import Enter, check_enter
-from whatfor.worlds.arriving import Search
+from whatfor.worlds.arriving import HOW_TO_ENTER
 from whatfor.worlds.gymnasium import enter_observation_of, time_limit
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
@@ -77,11 +78,16 @@ def player_of(agent: ObservationAgent, playing: Playing) -> TablePlay | NetworkP
 class TablePlay:
     """Plays a table of values in its world."""
 
-    #: Whether every step takes long, so that few are played.
-    slow = False
-
     def __init__(self, playing: Playing) -> None:
         self.playing, self.policy = playing, greedy_policy(playing.values)
+
+    @cached_property
+    def slow(self) -> bool:
+        """Whether every step takes long, so that few are played."""
+        try:
+            return not self._rollouts(None, discount=1.0, rollouts=1, seed=0).compiled
+        except ValueError:  # it has no world
+            return False
 
     def start(self, seed: int) -> Situation:
         """Where an episode begins."""
@@ -169,12 +175,13 @@ class NetworkPlay:
 
     def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode; ``at=None``: from the start of an episode."""
-        place, dice, search = self.environment(env), np.random.default_rng([seed, 2]), None
+        place, dice = self.environment(env), np.random.default_rng([seed, 2])
+        if at is None:
+            return play_episode(AgentPlayer(self.agent, dice, seed=seed), place)
         enter = check_enter(enter) or enter_observation_of(place)
-        if at is not None and enter is None:
-            search = Search(self.agent.labels, at.index, best(at), 1, dice)
-        start = None if at is None else (at, best(at))
-        return play_episode(AgentPlayer(self.agent, dice, start, enter, search), place)
+        if enter is None:  # play reaches its cell, with another observation
+            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {HOW_TO_ENTER}")
+        return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
 
 
 def first_episode(rollouts: Rollouts, labels: Labels, *, limited: bool) -> Episode:

@@ -394,18 +394,19 @@ class ThirdParty(gym.Env[Any, Any]):
 
 
 def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: Path) -> None:
-    """It cannot be put into a state: fresh episodes are played until they are in one."""
+    """It cannot be put into a state: episodes are new ones, and rollouts start where such episodes reach the cell."""
     from small_agents import train_agent
 
     _, callback = train_agent(ThirdParty(), {"right": lambda seen: seen[0] > 0.0})
     run = callback.run
     run.report(tmp_path / "page.html", episodes=2)
     page = opened((tmp_path / "page.html").as_uri())
-    assert len(page.locator("#episodes option").all_inner_texts()) == 2
-    assert (
-        "does not differ" in page.locator("#answer-comparison").inner_text()
-        or "is not judged" in page.locator("#answer-comparison").inner_text()
-    )
+    assert page.locator("#episodes option").all_inner_texts() == ["a new episode (seed 0)", "a new episode (seed 1)"]
+    played = run.episode(None, seed=0)
+    assert np.array_equal(played.steps[0][0], ThirdParty().reset(seed=0)[0])
+    assert page.locator("#step").inner_text().startswith(f"step 1 of {len(played.steps)}")
+    assert values(page) == as_text(run.values_at(played.steps[0][0]), page)
+    assert "is not judged against 20 rollouts" in page.locator("#answer-comparison").inner_text()
 
 
 def test_enter_makes_comparisons_possible_in_a_third_party_environment(tmp_path: Path) -> None:

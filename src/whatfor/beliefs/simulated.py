@@ -103,6 +103,16 @@ class SimulatedBeliefs(Beliefs):
         other._reprice = reprice
         return other
 
+    @property
+    def arrives(self) -> bool:
+        """Whether rollouts start where fresh episodes reach a state, since it cannot be entered."""
+        return not self.compiled and self._enter is None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether a known world is played, about 1000 times as fast as an environment."""
+        return self._world is not None
+
     def scaled(self, terms: RewardTerms) -> SimulatedBeliefs:
         """Rollouts with factors on the terms of the rewards, which the environment reports."""
         if self._world is not None:
@@ -269,10 +279,11 @@ class AgentPlayer:
     start: tuple[Situation, int] | None = None  # None: where episodes begin
     enter: Enter | None = None
     search: Search | None = None
+    seed: int | None = None  # of every reset; None: drawn
 
     def begin(self, env: Any) -> tuple[Any, int | None]:
         """Reset the environment and put it into the situation, if there is one to enter."""
-        observation, _ = env.reset(seed=int(self.generator.integers(2**31)))
+        observation, _ = env.reset(seed=int(self.generator.integers(2**31)) if self.seed is None else self.seed)
         if self.start is None or self.enter is None:
             return observation, None
         at, action = self.start

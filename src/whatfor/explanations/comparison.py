@@ -183,7 +183,7 @@ class Comparison(Explanation):
         what = f"what {'it expects' if self.learned else 'these beliefs say'} after {doing!r}"
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
-        lines += [*self.believed.without_end(), *self.simulated.without_end()]
+        lines += [*self.believed.without_end(), *self.simulated.without_end(), *self.simulated.start_text()]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
         shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
         lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in shown]

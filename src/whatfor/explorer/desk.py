@@ -153,7 +153,8 @@ class Desk:
 
     def _refusal(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
-        return why_not(self.run, question) or (self.unplayable if "play" in question.needs else None)
+        unplayable = None if "play" not in question.needs or self._has_own_starts else self.unplayable
+        return why_not(self.run, question) or unplayable
 
     def _answer(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._run_and_state(parameters)
@@ -214,6 +215,10 @@ class Desk:
     def playable(self) -> list[str]:
         """Those of them that an episode can go on from."""
         return [key for key in self.starts if self._play_refusals.get(key) is None]
+
+    def rolls_out_from(self, key: str) -> bool:
+        """Whether rollouts start in a state: where it can be entered, or fresh episodes can be played until they reach it."""
+        return self._has_own_starts or self._play_refusals.get(key) is None
 
     @property
     def unplayable(self) -> str | None:

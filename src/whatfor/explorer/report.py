@@ -109,7 +109,7 @@ class _ReportPlan:
         self.states = list(self.on_episodes)[:MAX_STATES]
         self.actions = [str(action) for action in range(len(self.about["actions"]))]
         played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else self.states
-        self.played = {*played} & {*self.states} - ({*self.desk.starts} - {*self.desk.playable})
+        self.played = {key for key in played if key in self.states and self.desk.rolls_out_from(key)}
 
     def collect(self) -> None:
         """Ask for all of it, until the budget is spent."""
