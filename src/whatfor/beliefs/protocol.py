@@ -13,6 +13,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Trust
 from whatfor.checks import whole
 from whatfor.labels import Labels
+from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.beliefs.audit import Audit
@@ -34,6 +35,13 @@ class Beliefs(ABC):
     learned: ClassVar[bool] = True
     #: How far estimates can be trusted, as every row says; None: the rows are not estimates.
     trust: Trust | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._about()})"
+
+    def _about(self) -> str:
+        """What its short form says: what the rows come from."""
+        return ""
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -110,6 +118,15 @@ class ObservationAgent(Protocol):
 
     def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of the ending of an episode after its last step; None: it has no name."""
+
+
+def sizes_of(labels: Labels) -> str:
+    """The number of states and actions, for short forms.
+
+    >>> sizes_of(Labels.plain(3, 2))
+    '3 states, 2 actions'
+    """
+    return f"{count(labels.n_states, 'state')}, {count(labels.n_actions, 'action')}"
 
 
 def situation_of(state: Any) -> Situation:

@@ -19,13 +19,18 @@ from whatfor.layouts.shapes import Bars, Series
 from whatfor.ledger import Ledger
 from whatfor.ledger.parts import reward_parts
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import amount, shortened
+from whatfor.text import amount, either, shortened
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
 #: With more distinct rewards than this, the caller has to pass the parts.
 MAX_REWARDS = 12
+PARTS_IN_PYTHON = (
+    'name the parts: parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update; '
+    "or train with reward_parts=, the terms of the reward in info"
+)
+PARTS_IN_SHELL = "train with --reward-part name=key, for each term of the reward that the environment reports in info"
 UNCOVERED, INITIAL = "covered by no part", "remaining from initial values"
 
 #: A number for each update, or a function of (state, action, reward).
@@ -204,10 +209,7 @@ def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
     """
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
-        raise ValueError(
-            f"there are {len(rewards):,} different rewards; name the parts: "
-            'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
-        )
+        raise ValueError(f"there are {len(rewards):,} different rewards; {either(PARTS_IN_PYTHON, PARTS_IN_SHELL)}")
     paid = [float(reward) for reward in rewards if reward]
     names = [f"reward {amount(reward, signed=True)}" for reward in paid]
     if len({*names}) < len(names):  # four digits do not tell them apart
