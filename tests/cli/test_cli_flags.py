@@ -138,7 +138,7 @@ def test_only_flags_that_were_given_are_named():
 
 
 def test_what_to_type_is_in_the_language_of_the_reader(whatfor, tmp_path):
-    with pytest.raises(ValueError, match="pass the number of bins, e.g. bins=10") as python:
+    with pytest.raises(ValueError, match=r"pass the number of bins, e\.g\. bins=10") as python:
         wf.train("CartPole-v1", episodes=1)
     assert "--bins" not in str(python.value)
     code, _, err = whatfor("train", "CartPole-v1", "--out", tmp_path / "run")

@@ -17,7 +17,7 @@ from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.ledger import Ledger
-from whatfor.ledger.parts import reward_parts
+from whatfor.ledger.parts import REST, reward_parts
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import amount, either, shortened
 
@@ -31,6 +31,8 @@ PARTS_IN_PYTHON = (
     "or train with reward_parts=, the terms of the reward in info"
 )
 PARTS_IN_SHELL = "train with --reward-part name=key, for each term of the reward that the environment reports in info"
+#: A rest below this, relative to the parts, is the rounding of numbers in single precision.
+SINGLE = 1e-6
 UNCOVERED, INITIAL = "covered by no part", "remaining from initial values"
 
 #: A number for each update, or a function of (state, action, reward).
@@ -140,7 +142,9 @@ class Parts(Explanation):
 
     def _rows(self, shares: Mapping[str, float]) -> dict[str, float]:
         """The shares that are more than rounding, the largest first, and the initial one last."""
-        listed = {name: share for name, share in shares.items() if abs(share) > ROUNDING * max(1.0, self.scale)}
+        least = {REST: SINGLE}  # environments often report their terms in single precision
+        scale = max(1.0, self.scale)
+        listed = {name: share for name, share in shares.items() if abs(share) > least.get(name, ROUNDING) * scale}
         return dict(sorted(listed.items(), key=lambda item: (item[0] == INITIAL, item[0] == UNCOVERED, -abs(item[1]))))
 
     def sentences(self) -> list[str]:
