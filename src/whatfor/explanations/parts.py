@@ -291,7 +291,9 @@ def layout(why: Parts) -> Bars:
     answer=Parts,
     layout=layout,
     needs=["updates"],
-    parameters=(Parameter("instead", "another action, to split the difference between their values", "action"),),
+    parameters=(
+        Parameter("instead", "another action, to split the difference between their values", "action", on_page=False),
+    ),
     place=60,
 )
 def ask(

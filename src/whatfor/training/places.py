@@ -173,7 +173,8 @@ def remake_env(recipe: dict[str, Any]) -> Any:
 
 def pass_env() -> str:
     """What to do where an environment cannot be created again."""
-    return either("pass it as env=", "pass it as env= in Python; the command line cannot")
+    python = "pass the environment of the run as env="
+    return either(python, f"{python} in Python; the command line cannot")
 
 
 def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
