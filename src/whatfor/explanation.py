@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 
 from whatfor.jsonable import jsonable
 from whatfor.labels import Labels
+from whatfor.text import shortened
 
 #: A residual below this, relative to the sum of |earnings|, is rounding.
 ROUNDING = 1e-12
 #: Visits and chances below this are not listed.
 MIN_SHOWN = 5e-4
+
+
+#: The longest first sentence in the short form of an answer.
+MAX_REPR = 300
 
 
 class Badge(NamedTuple):
@@ -41,6 +46,15 @@ class Explanation(ABC):
     learned: bool = True
     #: What is different in the counterfactual run that the answer is about; None: nothing.
     premise: str | None = None
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__repr__" not in vars(cls):  # else a dataclass prints all its numbers
+            cls.__repr__ = Explanation.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        premise = "" if self.premise is None else f"; the run {self.premise}"
+        return f"{type(self).__name__}({shortened(_first_sentence(self.sentences()), MAX_REPR)}{premise})"
 
     def under(self, premise: str | None) -> Self:
         """The same answer about a counterfactual run."""
@@ -123,3 +137,9 @@ class Explanation(ABC):
         order = np.argsort(-np.abs(numbers), axis=None, kind="stable")[: np.count_nonzero(numbers)]
         pairs = [divmod(int(at), numbers.shape[1]) for at in order]
         return [{"state": s, "action": a, "number": float(numbers[s, a])} for s, a in pairs]
+
+
+def _first_sentence(lines: list[str]) -> str:
+    """The first line of an answer; a heading gets the first line below it."""
+    first, *others = lines or [""]
+    return f"{first} {' '.join(others[0].split())} ..." if first.endswith(":") and others else first

@@ -38,6 +38,8 @@ class Parameter:
     kind: Literal["number", "words", "action"] = "words"
     flag: str = ""  # its name on the command line, if different
     selects: bool = False  # whether giving its flag selects the question
+    on_page: bool = True  # whether pages offer it
+    or_run: bool = False  # whether another run will do: on the command line, its folder
     needed: bool = False
     example: str = ""
     #: Values for a run that a page suggests and a report contains.

@@ -141,6 +141,7 @@ class Desk:
                 "suggestions": list(one.suggestions(self.run)),
             }
             for one in question.parameters
+            if one.on_page
         ]
         pictures = ("", *question.shows)
         return {

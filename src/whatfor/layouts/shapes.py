@@ -12,7 +12,15 @@ Mask = tuple[tuple[bool, ...], ...]
 
 
 class _Plain:
-    """Base class of layouts: conversion to JSON."""
+    """Base class of layouts: conversion to JSON, and a short form."""
+
+    title: str
+
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = _Plain.__repr__  # type: ignore[method-assign]  # else a dataclass prints all its numbers
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
 
     def to_json(self) -> dict[str, Any]:
         """The layout as JSON-compatible data, with its kind under ``layout``."""
