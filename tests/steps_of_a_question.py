@@ -1,4 +1,4 @@
-"""What is missing until a question is part of the project, as CONTRIBUTING.md lists it."""
+"""What is missing until a question is part of the project, as CONTRIBUTING.md lists it, and how any question is asked."""
 
 import re
 from pathlib import Path
@@ -26,6 +26,12 @@ def steps_left(question):
         f"run {CORPUS}, and read the difference": f"run.{name}(" in (ROOT / "tests/words/answers.txt").read_text(),
     }  # fmt: skip
     return [step for step, is_done in done.items() if not is_done]
+
+
+def needed_by(question, run):
+    """Values for the parameters that a question needs, as a page suggests them."""
+    needed = [(one, next(iter(one.suggestions(run)), one.example)) for one in question.parameters if one.needed]
+    return {one.name: int(text) if one.kind == "number" else text for one, text in needed}
 
 
 FILL = ".venv/bin/python docs/fill_readme.py --quick"

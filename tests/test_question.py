@@ -60,7 +60,8 @@ def test_a_toy_question_is_on_the_page_and_in_a_report(lead):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_question_is_part_of_the_project(name):
-    assert steps_left(QUESTIONS[name]) == []
+    left = steps_left(QUESTIONS[name])
+    assert left == [], "\n".join(["to do:", *left])
 
 
 def test_what_a_new_question_lacks_is_said_with_what_to_do(lead):
@@ -137,21 +138,21 @@ def ask_without_words(run, state, action=None):
 
 HELP = "what it is weighed with"
 FAULTS = {
-    "no argument": (dict(parameters=[Parameter("rear", HELP)]), TypeError, "parameter 'rear' of question 'weighed': its function has no keyword argument rear"),
-    "the state": (dict(parameters=[Parameter("state", HELP)]), TypeError, "no keyword argument state"),
-    "kind": (dict(parameters=[Parameter("front", HELP, "share")]), ValueError, "'front' .* is of kind 'share'; write one of 'number', 'words', 'action'"),
-    "fraction": (dict(ask=ask_about_a_share, parameters=[Parameter("share", HELP, "number")]), TypeError, "'share' .*: its default is 0.5; a number is a whole number"),
-    "text": (dict(parameters=[Parameter("event", HELP, "number")]), TypeError, "'event' .*: its default is ''"),
-    "full stop": (dict(parameters=[Parameter("front", "what it is.")]), ValueError, "'front' .*: its help follows a colon.*without a capital and a full stop"),
-    "capital": (dict(parameters=[Parameter("front", "What it is")]), ValueError, "'front' .*: its help follows a colon"),
-    "example": (dict(parameters=[Parameter("front", HELP, needed=True)]), ValueError, "'front' .* is needed: give an example"),
-    "need": (dict(needs=["ledger"]), ValueError, "'weighed' needs 'ledger'; a question may need 'beliefs', "),
-    "title": (dict(title="what it expects"), ValueError, "has the title of 'intention'"),
-    "place": (dict(place=30), ValueError, "has the place of 'outcomes', 30"),
-    "name": (dict(name="outcomes"), ValueError, "there is a question 'outcomes' already, in whatfor.explanations.outcomes"),
-    "docstring": (dict(ask=ask_without_words), ValueError, "'weighed': its function needs a docstring"),
-    "clickable": (dict(clickable=["parts"]), ValueError, "clickable names 'parts'; its pictures are ''"),
-    "spelling": (dict(evry_action=True), TypeError, "question.. has no argument 'evry_action'"),
+    "no argument": ({"parameters": [Parameter("rear", HELP)]}, TypeError, "parameter 'rear' of question 'weighed': its function has no keyword argument rear"),
+    "the state": ({"parameters": [Parameter("state", HELP)]}, TypeError, "no keyword argument state"),
+    "kind": ({"parameters": [Parameter("front", HELP, "share")]}, ValueError, "'front' .* is of kind 'share'; write one of 'number', 'words', 'action'"),
+    "fraction": ({"ask": ask_about_a_share, "parameters": [Parameter("share", HELP, "number")]}, TypeError, "'share' .*: its default is 0.5; a number is a whole number"),
+    "text": ({"parameters": [Parameter("event", HELP, "number")]}, TypeError, "'event' .*: its default is ''"),
+    "full stop": ({"parameters": [Parameter("front", "what it is.")]}, ValueError, "'front' .*: its help follows a colon.*without a capital and a full stop"),
+    "capital": ({"parameters": [Parameter("front", "What it is")]}, ValueError, "'front' .*: its help follows a colon"),
+    "example": ({"parameters": [Parameter("front", HELP, needed=True)]}, ValueError, "'front' .* is needed: give an example"),
+    "need": ({"needs": ["ledger"]}, ValueError, "'weighed' needs 'ledger'; a question may need 'beliefs', "),
+    "title": ({"title": "what it expects"}, ValueError, "has the title of 'intention'"),
+    "place": ({"place": 30}, ValueError, "has the place of 'outcomes', 30"),
+    "name": ({"name": "outcomes"}, ValueError, "there is a question 'outcomes' already, in whatfor.explanations.outcomes"),
+    "docstring": ({"ask": ask_without_words}, ValueError, "'weighed': its function needs a docstring"),
+    "clickable": ({"clickable": ["parts"]}, ValueError, "clickable names 'parts'; its pictures are ''"),
+    "spelling": ({"evry_action": True}, TypeError, "question.. has no argument 'evry_action'"),
 }  # fmt: skip
 
 
@@ -179,7 +180,7 @@ def test_a_question_with_all_kinds_of_parameters_is_registered():
 def test_a_number_is_whole_everywhere(lead, whatfor, run_folder):
     run = wf.load(run_folder)
     for times in (2.5, True):
-        with pytest.raises(ValueError, match="times is .*; it must be a whole number"):
+        with pytest.raises(ValueError, match=r"times is .*; it must be a whole number"):
             run.ask("lead", 0, times=times)
     with pytest.raises(ValueError, match=r"times is a whole number, not '2\.5'"):
         Desk(run).ask("answer", {"question": "lead", "state": "0", "times": "2.5"})

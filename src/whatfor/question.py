@@ -89,9 +89,7 @@ class Question:
     @property
     def shows(self) -> tuple[str, ...]:
         """Its further pictures: those that the layout does not show by default."""
-        return tuple(
-            one for one in self.pictures if one != inspect.signature(self.layout).parameters["show"].default
-        )
+        return tuple(one for one in self.pictures if one != inspect.signature(self.layout).parameters["show"].default)
 
     @property
     def summary(self) -> str:
@@ -138,11 +136,7 @@ def question(
                     whole(parameter.name, value)
             return ask(run, *args, **kwargs).under(run.origin.premise, _caveats(run, one))
 
-        if unknown := [one for one in listing if one not in Listing.__annotations__]:
-            raise TypeError(f"question {name!r}: question() has no argument {unknown[0]!r}")
-        if "place" not in listing:
-            last = max((one.place for one in QUESTIONS.values()), default=0)
-            raise TypeError(f"question {name!r}: say where it is listed; place={last + 5} is the end")
+        _check_listing(name, dict(listing))
         one = Question(name, title, ask_checked, answer, layout, needs=frozenset(needs), parameters=tuple(parameters), **listing)  # fmt: skip
         _check_answer(name, answer)
         _check_definition(one)
@@ -158,6 +152,15 @@ def question(
     return register
 
 
+def _check_listing(name: str, listing: dict[str, Any]) -> None:
+    """Raise ``TypeError`` for arguments that ``Listing`` lacks, and without a place."""
+    if unknown := listing.keys() - Listing.__annotations__.keys():
+        raise TypeError(f"question {name!r}: question() has no argument {min(unknown)!r}")
+    if "place" not in listing:
+        last = max((one.place for one in QUESTIONS.values()), default=0)
+        raise TypeError(f"question {name!r}: say where it is listed; place={last + 5} is the end")
+
+
 def _check_definition(new: Question) -> None:
     """Raise ``ValueError`` if a question is like another one, or does not say what it must."""
     if unknown := new.needs.difference(get_args(Need)):
@@ -166,14 +169,16 @@ def _check_definition(new: Question) -> None:
         )
     if not new.summary:
         raise ValueError(f"question {new.name!r}: its function needs a docstring; the first line is its help text")
-    if unknown := {*new.clickable}.difference(("", *new.shows)):
+    if missing := {*new.clickable}.difference(("", *new.shows)):
         raise ValueError(
-            f"question {new.name!r}: clickable names {min(unknown)!r}; its pictures are {', '.join(map(repr, ('', *new.shows)))}"
+            f"question {new.name!r}: clickable names {min(missing)!r}; its pictures are {', '.join(map(repr, ('', *new.shows)))}"
         )
     for one in QUESTIONS.values():
         if one.name == new.name:
             if one.ask.__module__ != new.ask.__module__:  # else its module is loaded again
-                raise ValueError(f"there is a question {one.name!r} already, in {one.ask.__module__}: choose another name")
+                raise ValueError(
+                    f"there is a question {one.name!r} already, in {one.ask.__module__}: choose another name"
+                )
         elif one.title == new.title:
             raise ValueError(f"question {new.name!r} has the title of {one.name!r}, {one.title!r}: choose another one")
         elif one.place == new.place:
@@ -186,7 +191,9 @@ def _check_parameter(question: Question, parameter: Parameter) -> None:
     taken = list(inspect.signature(question.ask).parameters.values())[3:]  # without run, state and action
     argument = next((one for one in taken if one.name == parameter.name), None)
     if argument is None or argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
-        raise TypeError(f"{where}: its function has no keyword argument {parameter.name}; add it after state and action")
+        raise TypeError(
+            f"{where}: its function has no keyword argument {parameter.name}; add it after state and action"
+        )
     if parameter.kind not in get_args(Kind):
         raise ValueError(f"{where} is of kind {parameter.kind!r}; write one of {', '.join(map(repr, get_args(Kind)))}")
     default = argument.default

@@ -97,7 +97,9 @@ def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
     if "<!-- prints:" not in text:
         assert fill_readme.run_page(text, tmp_path)
         return
-    assert ROUNDING.sub("", fill_readme.filled(text, folder=tmp_path)) == ROUNDING.sub("", text), fill_readme.to_fill(page)
+    assert ROUNDING.sub("", fill_readme.filled(text, folder=tmp_path)) == ROUNDING.sub("", text), fill_readme.to_fill(
+        page
+    )
     drawn = {path.name for path in tmp_path.iterdir() if path.suffix in fill_readme.PICTURES}
     assert drawn == set(re.findall(r"\]\(\.\./images/([^)]+)\)", text)), "its pictures are those that its code draws"
 
@@ -169,7 +171,14 @@ def test_the_page_on_related_work_names_every_question():
 
 def keys_of(name):
     """The keys that a page of questions explains."""
-    return re.findall(r"^\| `(\w+)` \|", (QUESTION_PAGES / f"{name}.md").read_text().partition("## Its JSON")[2], re.M)
+    return re.findall(r"^\| `(\w+)` \|", text_about(name).partition("## Its JSON")[2], re.M)
+
+
+def text_about(name):
+    """The page of a question."""
+    page = QUESTION_PAGES / f"{name}.md"
+    assert page.exists(), f"write docs/questions/{name}.md"
+    return page.read_text()
 
 
 def keys_to_document(name, own, keys, common):
@@ -208,9 +217,7 @@ def test_every_question_has_a_page_that_shows_it():
     listed = re.findall(r"^\w+$", (QUESTION_PAGES / "index.md").read_text().partition("{toctree}")[2], re.MULTILINE)
     assert listed == [*QUESTIONS], f"write the toctree of docs/questions/index.md in this order: {', '.join(QUESTIONS)}"
     for name in QUESTIONS:
-        page = QUESTION_PAGES / f"{name}.md"
-        assert page.exists(), f"write docs/questions/{name}.md"
-        text = page.read_text()
+        text = text_about(name)
         headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
         assert [one for one in headings if one != "How it adds up"][:2] == ["Example", "How to ask"]
         assert f"run.{name}(" in text.partition("## How to ask")[0]

@@ -21,7 +21,9 @@ def test_marked_places_are_what_the_commands_print():
     assert len(fill_readme.PLACE.findall(README)) == 3
     # How far rounding is off depends on the machine's vector width; everything else does not.
     rounding = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
-    assert rounding.sub("", fill_readme.filled(README)) == rounding.sub("", README), fill_readme.to_fill(ROOT / "README.md")
+    assert rounding.sub("", fill_readme.filled(README)) == rounding.sub("", README), fill_readme.to_fill(
+        ROOT / "README.md"
+    )
 
 
 def test_the_table_of_questions_is_that_of_the_package():

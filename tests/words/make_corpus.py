@@ -7,6 +7,7 @@ run this, and read the difference. Ten questions take turns; each further one is
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ import gymnasium as gym
 
 import whatfor as wf
 from whatfor.question import QUESTIONS
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from steps_of_a_question import needed_by
 
 ANSWERS = Path(__file__).with_name("answers.txt")
 #: How far rounding is off depends on the machine's vector width.
@@ -129,9 +133,7 @@ def call(
     if name == "change":
         given = {"since": place.episodes[stage - 1] if stage else place.episodes[0] // 2}
     if name not in IN_TURN:
-        needed = [one for one in QUESTIONS[name].parameters if one.needed]
-        examples = {one.name: (one, next(iter(one.suggestions(run)), one.example)) for one in needed}
-        given = {key: int(text) if one.kind == "number" else text for key, (one, text) in examples.items()}
+        given = needed_by(QUESTIONS[name], run)
     if action is not None:
         given = {"chosen" if name == "contrast" else "action": run.labels.actions[action], **given}
     written = f"run.{name}({', '.join([repr(state), *(f'{key}={value!r}' for key, value in given.items())])})"
@@ -160,9 +162,7 @@ def answers() -> Iterator[str]:
             yield from further(name, trained_runs)
 
 
-def block(
-    world: str, learner: Any, run: wf.Run, name: str, state: str | int, action: int | None, stage: int
-) -> str:
+def block(world: str, learner: Any, run: wf.Run, name: str, state: str | int, action: int | None, stage: int) -> str:
     """One answer, below what was asked."""
     place = PLACES[world]
     written, lines = call(run, place, name, state, action, stage)
