@@ -21,6 +21,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
+from whatfor.ledger.parts import REST, reward_parts
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
@@ -97,7 +98,7 @@ def _contents_of(run: Run) -> Contents:
         raise FolderError(
             f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
         )
-    if run.origin.reprice is not None:
+    if run.origin.repriced:
         raise FolderError(
             "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
         )
@@ -174,6 +175,8 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     columns: Group = {**lines._asdict(), "breaks": ledger.breaks, "finals": ledger.finals}
     if ledger.order == "replayed":
         columns["origin"] = ledger.origins.astype(np.int32)
+    if ledger.parts:
+        columns["parts"] = ledger.part_columns
     if ledger.initial is not None:
         columns["initial"] = ledger.initial
     return {
@@ -181,6 +184,7 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
         "n_tables": ledger.n_tables,
         "endings": ledger.endings[len(ENDINGS) :],
         "order": ledger.order,
+        "parts": ledger.parts,
     }, columns
 
 
@@ -195,6 +199,7 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
         initial=columns.get("initial"),
         endings=stored.endings,
         order=stored.order,
+        parts=stored.parts,
     )
     n, store = stored.lines, ledger.writable()
     store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
@@ -202,6 +207,8 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
         "source", _array(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
     )
     store.reward = _finite("reward", _array(columns, "reward", np.float64, 1, n))
+    if ledger.parts:
+        store.parts = _parts(columns, n, len(ledger.parts))
     for name in VARYING:
         column = _array(columns, name, np.float64, 1)
         if len(column) not in (1, n) or not ((column >= 0) & (column <= 1)).all():
@@ -223,6 +230,8 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
     _within("finals", finals[:, 1], 0, labels.n_states)
     store.add_finals(finals)
     ledger.freeze()
+    with np.errstate(over="ignore", invalid="ignore"):
+        _finite("the rest of the reward", reward_parts(ledger).get(REST, np.empty(0)))
     return ledger
 
 
@@ -251,7 +260,10 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
     tries = _within("tries", _array(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
-    return {
+    more = {}
+    if ledger is not None and ledger.parts:
+        more["parts"] = _parts(saved, stored, len(ledger.parts))
+    return more | {
         "values": _finite("values", _array(saved, "values", np.float64, 1, cells)),
         "tries": tries,
         "counters": counters,
@@ -288,6 +300,14 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
         guide_to(start),
     )
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
+
+
+def _parts(group: Group, n: int, n_parts: int) -> NDArray[np.float64]:
+    """Parts of n rewards."""
+    parts = _finite("parts", _array(group, "parts", np.float64, 2, n))
+    if parts.shape[1] != n_parts:
+        raise ValueError(f"parts has shape {parts.shape}, which does not fit its ledger")
+    return parts
 
 
 # -- validation of arrays --------------------------------------------------------------------
