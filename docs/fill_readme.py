@@ -395,6 +395,11 @@ def of_an_example(block: str) -> bool:
     return False
 
 
+def to_fill(page: Path, *, quick: bool = True) -> str:
+    """What to run to fill a page, for the messages of tests."""
+    return f"run .venv/bin/python docs/fill_readme.py {'--quick ' * quick}{page.relative_to(ROOT)}"
+
+
 def commands(page: Path) -> list[str]:
     """The whatfor commands that a page shows; a line that ends in a backslash goes on."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text().replace("\\\n", " "), re.DOTALL | re.MULTILINE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import field, make_dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Optional, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import tyro
 
@@ -44,7 +44,7 @@ def flags_type(*, drawn: bool = False) -> Any:
         kind = int if first.kind == "number" and not first.or_run else str
         fields.append(_optional(flag, kind, help, metavar))
     if drawn:
-        options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
+        options = {name: pictures for name, question in QUESTIONS.items() if (pictures := question.pictures)}
         every = dict.fromkeys(one for pictures in options.values() for one in pictures)
         help = "; ".join(f"for {name}: {', '.join(pictures)}" for name, pictures in options.items())
         fields.append(_choice("show", every, f"Which picture; {help}."))
@@ -52,15 +52,10 @@ def flags_type(*, drawn: bool = False) -> Any:
     return Annotated[make_dataclass("Flags", fields, frozen=True), tyro.conf.arg(name="")]
 
 
-def _pictures(question: Question) -> tuple[str, ...]:
-    hints = get_type_hints(question.layout)
-    return get_args(hints["show"]) if "show" in hints else ()
-
-
 def check_show(explanation: Explanation, show: str) -> None:
     """Raise ``ValueError`` if an answer does not have the picture that --show selects."""
     question = question_of(explanation)
-    if show and show not in (pictures := _pictures(question)):
+    if show and show not in (pictures := question.pictures):
         raise ValueError(
             f"--show {show} is not for --question {question.name}"
             + (f"; its pictures are {', '.join(pictures)}" if pictures else ", which has only one picture")

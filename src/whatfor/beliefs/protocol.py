@@ -13,6 +13,7 @@ from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.checks import whole
+from whatfor.explanation import Caveats
 from whatfor.folder import FolderError
 from whatfor.labels import Labels
 from whatfor.text import count
@@ -49,6 +50,11 @@ class Beliefs(ABC):
     def faults(self) -> tuple[str, ...]:
         """What seems to be wrong with the record that the rows are computed from, as sentences."""
         return ()
+
+    @property
+    def caveats(self) -> Caveats:
+        """What every answer that rests on the rows must say."""
+        return Caveats(self.learned, (*self.faults, *self.trust.sentences()))
 
     @abstractmethod
     def row(self, at: Situation, action: int) -> Row:

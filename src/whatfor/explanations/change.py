@@ -201,7 +201,6 @@ def _times(run: Run) -> list[str]:
             suggestions=_times,
         ),
     ),
-    shows=("parts",),
     clickable=("parts",),
     place=80,
 )

@@ -149,7 +149,7 @@ class Desk:
             "help": question.summary,
             "parameters": parameters,
             "clickable": [name in question.clickable for name in pictures],
-            "first": question.first,
+            "first": question is first_question(),
         }
 
     def _refusal(self, question: Question) -> str | None:
