@@ -36,6 +36,7 @@ class Outcomes(Explanation):
     unaccounted: float  # |sum of chances + unknown - 1|
     residual: float | None = None  # of a network's intention
     trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if it explores
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy leads to
 
@@ -48,7 +49,13 @@ class Outcomes(Explanation):
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         residual = None if estimate is None else estimate.residual
-        more: dict[str, Any] = {"trust": beliefs.trust, "faults": beliefs.faults, "learned": beliefs.learned}
+        exploiting = beliefs.never_exploiting(at, action)
+        more: dict[str, Any] = {
+            "never_exploiting": exploiting,
+            "trust": beliefs.trust,
+            "faults": beliefs.faults,
+            "learned": beliefs.learned,
+        }
         return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, **more)
 
     def sentences(self) -> list[str]:
@@ -88,7 +95,7 @@ class Outcomes(Explanation):
 
     def _notes(self) -> list[str]:
         """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
-        loops = without_end(self.chances.get(NEVER_ENDS, 0.0))
+        loops = without_end(self.chances.get(NEVER_ENDS, 0.0), self.never_exploiting)
         return [*loops, *self.faults, *([] if self.trust is None else self.trust.about(self.residual))]
 
     def _experience(self) -> str:
