@@ -25,7 +25,7 @@ from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
 from whatfor.text import one_line
 
-FORMAT = 5
+FORMAT = 6
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
 MANIFEST_PART = f".{MANIFEST}.part"
 #: The name of a file of a run: its part, and random digits.
