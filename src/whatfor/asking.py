@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field, make_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -40,8 +40,9 @@ def flags_type(*, drawn: bool = False) -> Any:
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
         help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
-        metavar = {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
-        fields.append(_optional(flag, int if first.kind == "number" else str, help, metavar))
+        metavar = "INT|RUN" if first.or_run else {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
+        kind = int if first.kind == "number" and not first.or_run else str
+        fields.append(_optional(flag, kind, help, metavar))
     if drawn:
         options = {name: pictures for name, question in QUESTIONS.items() if (pictures := question.pictures)}
         every = dict.fromkeys(one for pictures in options.values() for one in pictures)
@@ -74,7 +75,7 @@ def _choice(name: str, choices: Iterable[str], help: str) -> tuple[str, Any, Any
     return name, _flag(str, help, metavar=f"{{{','.join(choices)}}}", help_behavior_hint=""), field(default="")
 
 
-def answer(run: Run, flags: Any) -> Explanation:
+def answer(run: Run, flags: Any, *, open_run: Callable[[str], Run]) -> Explanation:
     """The answer to the question that the flags select; some flags select their question without --question."""
     takers_of = shared_flags()
     values = {flag: value for flag in takers_of if (value := getattr(flags, flag)) is not None}
@@ -102,11 +103,20 @@ def answer(run: Run, flags: Any) -> Explanation:
             if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
                 raise ValueError(f"--{flag} needs {_missing_flag(first, run)}")
             raise ValueError(f"--{flag} is for --question {' or '.join(takers)}, not for {question.name}")
-        parameters[takers[question.name][1].name] = value
+        parameter = takers[question.name][1]
+        parameters[parameter.name] = _time_or_run(flag, value, run, open_run) if parameter.or_run else value
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter, run)}")
     return question.ask(run, flags.state, flags.action, **parameters)
+
+
+def _time_or_run(flag: str, text: str, run: Run, open_run: Callable[[str], Run]) -> int | Run:
+    """A number of episodes of this run, or the run in another folder."""
+    if not text.removeprefix("-").isdecimal():
+        return open_run(text)
+    check_time(flag, int(text), run)
+    return int(text)
 
 
 def check_time(flag: str, episodes: int | None, run: Run) -> None:

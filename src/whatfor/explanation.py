@@ -6,6 +6,7 @@ import copy
 import html
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from whatfor.jsonable import jsonable
 from whatfor.labels import Labels
+from whatfor.text import shortened
 
 #: A residual below this, relative to the sum of |earnings|, is rounding.
 ROUNDING = 1e-12
@@ -20,6 +22,8 @@ ROUNDING = 1e-12
 MIN_SHOWN = 5e-4
 
 
+#: The longest first sentence in the short form of an answer.
+MAX_REPR = 300
 #: A caveat of beliefs that the agent did not learn.
 PLAYED = "These beliefs are what playing its policy leads to, not what it learned."
 
@@ -58,6 +62,15 @@ class Explanation(ABC):
     premise: str | None = None
     #: What to know of the beliefs that it rests on, added to the sentences that do not say it.
     caveats: Caveats = Caveats()
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__repr__" not in vars(cls):  # else a dataclass prints all its numbers
+            cls.__repr__ = Explanation.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        premise = "" if self.premise is None else f"; the run {self.premise}"
+        return f"{type(self).__name__}({shortened(_first_sentence(self.sentences()), MAX_REPR)}{premise})"
 
     def under(self, premise: str | None, caveats: Caveats | None = None) -> Self:
         """The same answer about a counterfactual run, with what to know of the beliefs behind it."""
@@ -122,8 +135,10 @@ class Explanation(ABC):
     def _repr_html_(self) -> str:
         return f'<pre style="white-space: pre-wrap">{html.escape(str(self))}</pre>'
 
-    def _sum_text(self, total: str, scale: float, what: str = "the agent's Q-value", *, estimated: bool = False) -> str:
-        """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``estimated``: by a network."""
+    def _sum_text(
+        self, total: str, scale: float, off_text: Callable[[float, str], str], what: str = "the agent's Q-value"
+    ) -> str:
+        """A sum of parts and its quality; ``scale``: the sum of their absolute values; ``off_text``: what to say of one that is off by a residual."""
         if not self.learned:
             return f"Sum: {total}, by playing its policy; not compared with the agent's values"
         if self.premise is not None:
@@ -132,9 +147,7 @@ class Explanation(ABC):
             return f"Sum: {total}, computed from the updates; the agent's own table of that time was not saved"
         if self.residual <= ROUNDING * max(1.0, scale):
             return f"Sum: {total}, equal to {what} up to rounding (residual {self.residual:.1g})"
-        if estimated:
-            return f"Sum: {total}, {self.residual:.3g} off {what}"
-        return f"Sum: {total}. The explanation is off by {self.residual:.3g}: these beliefs do not match the agent's values"
+        return f"Sum: {total}{off_text(self.residual, what)}"
 
     def _pair(self, state: int, action: int) -> str:
         """A state and an action in words."""
@@ -145,3 +158,9 @@ class Explanation(ABC):
         order = np.argsort(-np.abs(numbers), axis=None, kind="stable")[: np.count_nonzero(numbers)]
         pairs = [divmod(int(at), numbers.shape[1]) for at in order]
         return [{"state": s, "action": a, "number": float(numbers[s, a])} for s, a in pairs]
+
+
+def _first_sentence(lines: list[str]) -> str:
+    """The first line of an answer; a heading gets the first line below it."""
+    first, *others = lines or [""]
+    return f"{first} {' '.join(others[0].split())} ..." if first.endswith(":") and others else first

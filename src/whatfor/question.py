@@ -55,6 +55,8 @@ class Parameter:
     kind: Kind = "words"
     flag: str = ""  # its name on the command line, if different
     selects: bool = False  # whether giving its flag selects the question
+    on_page: bool = True  # whether pages offer it
+    or_run: bool = False  # whether another run will do: on the command line, its folder
     needed: bool = False
     example: str = ""
     #: Values for a run that a page suggests and a report contains.
@@ -235,22 +237,18 @@ def why_not(run: Run, one: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as is known without playing."""
     if "two actions" in one.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
-    if run.ledger is None and (
-        "updates" in one.needs or (one.needs & {"beliefs", "endings"} and run.playing.beliefs is None)
-    ):
+    if "updates" in one.needs and run.ledger is None:
         return no_ledger_reason(run)
-    if "endings" in one.needs and "endings" not in run.beliefs.can:
-        source = type(run.beliefs).__name__
-        return f"needs beliefs that know how episodes end, and {source} does not: ask a run with a ledger, or without {source}"
-    return None
+    return run.beliefs.why_not(one.needs)
 
 
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
-    if run.agent is None:
-        return "needs the ledger, and this run has none: train in Python with record=True, or pass ledger= to Run (the shell always records)"
-    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and one.parameter("since") is None]
-    return f"needs the ledger of a tabular run, and a network has none; it can answer {', '.join(able)}"
+    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and why_not(run, one) is None]
+    return (
+        "needs the ledger, and this run has none: train a table in Python with record=True (the shell always records), or pass ledger= to Run. "
+        f"Without it, this run can answer {', '.join(able) or 'nothing'}"
+    )
 
 
 def question_of(explanation: Explanation) -> Question:

@@ -26,7 +26,15 @@ def _check_table(what: str, table: Sequence[Sequence[Any]] | None, rows: int, co
 
 
 class _Plain:
-    """Base class of layouts: conversion to JSON."""
+    """Base class of layouts: conversion to JSON, and a short form."""
+
+    title: str
+
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = _Plain.__repr__  # type: ignore[method-assign]  # else a dataclass prints all its numbers
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
 
     def to_json(self) -> dict[str, Any]:
         """The layout as JSON-compatible data, with its kind under ``layout``."""
