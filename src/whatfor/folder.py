@@ -99,9 +99,7 @@ def check_folder(folder: Path, *, replace: bool = True) -> None:
         return
     others = [name for name in names if not _is_ours(name)]
     if others:
-        raise FolderError(
-            f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty or a new folder"
-        )
+        raise FolderError(f"{folder} contains files but no run ({others[0]}, ...); choose an empty or a new folder")
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
