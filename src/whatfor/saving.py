@@ -146,10 +146,15 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         labels=labels,
         values=tables,
         ledger=ledger,
-        history=History(returns, lengths),
         settings=plain["settings"],
-        stopped=stored.stopped,
-        origin=Origin(table=table, snapshot=snapshot, own_values=stored.own_values, premise=stored.premise),
+        origin=Origin(
+            table=table,
+            snapshot=snapshot,
+            own_values=stored.own_values,
+            history=History(returns, lengths),
+            stopped=stored.stopped,
+            premise=stored.premise,
+        ),
     )
     return run, stored.network
 
