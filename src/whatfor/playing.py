@@ -23,7 +23,7 @@ from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
 from whatfor.players import NetworkPlay, TablePlay
 from whatfor.text import count
-from whatfor.training.places import place_of, remake_env, remake_place
+from whatfor.training.places import pass_env, place_of, remake_env, remake_place
 from whatfor.training.session import Place, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.making import make_env
@@ -137,9 +137,7 @@ class Playing:
         if env is None and self._place is not None:
             return self._place
         if "world" not in self.settings and env is None:
-            raise ValueError(
-                "this run was built from a custom training loop and has no environment: pass one as env= (in Python; the shell cannot)"
-            )
+            raise ValueError(f"this run was built from a custom training loop and has no environment: {pass_env()}")
         world = self.settings.get("world", {})
         limits: dict[str, Any] = {
             name: self.settings[name] for name in ("max_steps", "engine") if name in self.settings
@@ -156,7 +154,7 @@ class Playing:
         if (place.labels.n_states, place.labels.n_actions) != self.values.shape:
             raise ValueError(
                 f"the run has {count(self.labels.n_states, 'state')} and {count(self.labels.n_actions, 'action')}, and this environment has "
-                f"{count(place.labels.n_states, 'state')} and {count(place.labels.n_actions, 'action')}: pass the environment of the run as env="
+                f"{count(place.labels.n_states, 'state')} and {count(place.labels.n_actions, 'action')}: {pass_env()}"
             )
         if env is None:
             self._place = place

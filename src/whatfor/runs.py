@@ -210,11 +210,11 @@ class Run(QuestionMethods, Counterfactuals):
 
     # -- saving and showing ----------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a folder atomically, as npz and JSON files; a run that is already there is replaced."""
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the run to a folder atomically, as npz and JSON files; a run there is replaced, or refused with ``replace=False``."""
         from whatfor.saving import save
 
-        save(self, path)
+        save(self, path, replace=replace)
 
     def report(
         self,

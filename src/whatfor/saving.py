@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import document, folder
+from whatfor.checks import flag
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
@@ -26,6 +27,7 @@ from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
 from whatfor.runs import Run
+from whatfor.text import either
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
@@ -33,14 +35,14 @@ from whatfor.worlds.world import NO_CART, World
 Group = dict[str, NDArray[Any]]
 
 
-def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a folder; a network is stored as safetensors."""
+def save(run: Run, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+    """Write a run to a folder; a network is stored as safetensors. ``replace=False``: not where a run is already."""
     contents = _contents_of(run)
     try:
         _run_of(contents)
     except Exception as error:  # nothing was written: the folder is unchanged
         raise FolderError(f"this run cannot be saved: {_sentence(error)}") from error
-    folder.write(path, contents)
+    folder.write(path, contents, replace=flag("replace", replace))
 
 
 def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
@@ -71,10 +73,11 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         from whatfor.deep.loading import network_in
 
         return network_in(run, network, contents.tensors, cells=cells, agent=agent)
-    for name in (name for name, given in (("cells", cells), ("agent", agent)) if given is not None):
-        raise ValueError(
-            f"{name}= (in the shell: --cells) is for runs of deep agents; {path} is a tabular run: leave it out"
-        )
+    for name, given in (("agent", agent), ("cells", cells)):
+        if given is not None:
+            raise ValueError(
+                f"{either(name + '=', '--cells')} is for runs of deep agents; {path} is a tabular run: leave it out"
+            )
     return run
 
 

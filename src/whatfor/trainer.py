@@ -20,12 +20,13 @@ from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.text import one_line
+from whatfor.text import either, one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
 from whatfor.training.session import Listener, Session
 from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
+TERMINAL_IN_PYTHON = "Pass time_limit='terminal'"
 
 
 class TrainingStopped(RuntimeError):
@@ -224,7 +225,7 @@ def _train(
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
             "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "
-            "Pass time_limit='terminal' to treat the limit as terminal, or a discount below 1",
+            f"{either(TERMINAL_IN_PYTHON, 'Add --time-limit terminal')} to treat the limit as terminal, or a discount below 1",
             stacklevel=3,
         )
     if isinstance(error, KeyboardInterrupt):

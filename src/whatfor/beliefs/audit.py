@@ -76,6 +76,9 @@ class Audit(Beliefs):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
 
+    def _about(self) -> str:
+        return repr(self.ledger)
+
     def row(self, at: Situation, action: int) -> Row:
         """The expected future by one pass over the ledger; endings by another, without a discount."""
         account, course, error = self.reading(at.index, action)

@@ -13,8 +13,10 @@ from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.checks import whole
+from whatfor.explanation import Caveats
 from whatfor.folder import FolderError
 from whatfor.labels import Labels
+from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.beliefs.audit import Audit
@@ -37,10 +39,22 @@ class Beliefs(ABC):
     #: How far the rows can be trusted, as every row says.
     trust: Quality = COMPUTED
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._about()})"
+
+    def _about(self) -> str:
+        """What its short form says: what the rows come from."""
+        return ""
+
     @property
     def faults(self) -> tuple[str, ...]:
         """What seems to be wrong with the record that the rows are computed from, as sentences."""
         return ()
+
+    @property
+    def caveats(self) -> Caveats:
+        """What every answer that rests on the rows must say."""
+        return Caveats(self.learned, (*self.faults, *self.trust.sentences()))
 
     @abstractmethod
     def row(self, at: Situation, action: int) -> Row:
@@ -133,6 +147,15 @@ class ObservationAgent(Actor, Protocol):
 
     def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of the ending of an episode after its last step; None: it has no name."""
+
+
+def sizes_of(labels: Labels) -> str:
+    """The number of states and actions, for short forms.
+
+    >>> sizes_of(Labels.plain(3, 2))
+    '3 states, 2 actions'
+    """
+    return f"{count(labels.n_states, 'state')}, {count(labels.n_actions, 'action')}"
 
 
 def situation_of(state: Any) -> Situation:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs, chances_of, check_discount
-from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of
+from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of, sizes_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
@@ -20,6 +20,7 @@ from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.labels import ENDINGS, NEVER_ENDS
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.text import count
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
 from whatfor.worlds.arriving import Search
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
@@ -96,6 +97,9 @@ class SimulatedBeliefs(Beliefs):
         self._reprice: Reprice | None = None
         self._terms: RewardTerms | None = None
         self._cache = Cache[tuple[Situation, int] | None, Rollouts](MAX_CACHED_ROWS)
+
+    def _about(self) -> str:
+        return f"{count(self.n, 'rollout')}, {sizes_of(self.labels)}"
 
     def repriced(self, reprice: Reprice) -> SimulatedBeliefs:
         """The same rollouts with other rewards."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
-from whatfor.text import amount, count, percent
+from whatfor.text import amount, count, either, percent
 
 #: Limits of close and of poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
@@ -171,7 +171,7 @@ class Trust(Explanation, Quality):
             over += f", visits times mean rewards {self.by_visits:.3g}"
             over += f" ({percent(share)})" if np.isfinite(share) else ""
         if self.distance is None:
-            visits = "visit error not checked; run.comparison() checks it"
+            visits = f"visit error not checked; {either('run.comparison()', '--question comparison')} checks it"
         else:
             visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
         if self.impossible:

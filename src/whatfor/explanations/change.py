@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -191,15 +192,15 @@ def _times(run: Run) -> list[str]:
     parameters=(
         Parameter(
             "since",
-            "compare with the agent after this many episodes",
+            "compare with the agent after this many episodes, or with the run in another folder",
             "number",
             selects=True,
+            or_run=True,
             needed=True,
             example="1000",
             suggestions=_times,
         ),
     ),
-    shows=("parts",),
     clickable=("parts",),
     place=80,
 )
@@ -208,8 +209,10 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
 
     By default, each side answers for its own best action.
     """
+    if isinstance(since, str | os.PathLike):
+        raise TypeError(f"since is a number of episodes or a run: pass since=whatfor.load({os.fspath(since)!r})")
     if not hasattr(since, "as_of"):  # not a run
-        since = whole("since", since)
+        since = whole("since, a number of episodes or a run,", since)
     if isinstance(since, int | np.integer) and run.ledger is not None and run.beliefs.evidence is None:
         source = type(run.beliefs).__name__
         raise ValueError(

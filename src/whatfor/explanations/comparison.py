@@ -324,7 +324,6 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     layout=layout,
     needs=["beliefs", "play"],
     parameters=(ROLLOUTS,),
-    shows=("difference", "endings"),
     clickable=("difference",),
     place=55,
 )

@@ -207,7 +207,6 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     layout=layout,
     needs=["beliefs", "two actions"],
     parameters=(Parameter("instead", "another action to compare it with", "action", selects=True),),
-    shows=("parts",),
     clickable=("parts",),
     place=20,
 )

@@ -342,7 +342,6 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     layout=layout,
     needs=["beliefs"],
     clickable=("",),
-    first=True,
     every_action=True,
     place=10,
 )

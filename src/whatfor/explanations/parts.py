@@ -18,15 +18,22 @@ from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.ledger import Ledger
-from whatfor.ledger.parts import reward_parts
+from whatfor.ledger.parts import REST, reward_parts
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import amount, shortened
+from whatfor.text import amount, either, shortened
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
 #: With more distinct rewards than this, the caller has to pass the parts.
 MAX_REWARDS = 12
+PARTS_IN_PYTHON = (
+    'name the parts: parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update; '
+    "or train with reward_parts=, the terms of the reward in info"
+)
+PARTS_IN_SHELL = "train with --reward-part name=key, for each term of the reward that the environment reports in info"
+#: A rest below this, relative to the parts, is the rounding of numbers in single precision.
+SINGLE = 1e-6
 UNCOVERED, INITIAL = "covered by no part", "remaining from initial values"
 
 #: A number for each update, or a function of (state, action, reward).
@@ -136,7 +143,9 @@ class Parts(Explanation):
 
     def _rows(self, shares: Mapping[str, float]) -> dict[str, float]:
         """The shares that are more than rounding, the largest first, and the initial one last."""
-        listed = {name: share for name, share in shares.items() if abs(share) > ROUNDING * max(1.0, self.scale)}
+        least = {REST: SINGLE}  # environments often report their terms in single precision
+        scale = max(1.0, self.scale)
+        listed = {name: share for name, share in shares.items() if abs(share) > least.get(name, ROUNDING) * scale}
         return dict(sorted(listed.items(), key=lambda item: (item[0] == INITIAL, item[0] == UNCOVERED, -abs(item[1]))))
 
     def sentences(self) -> list[str]:
@@ -212,10 +221,7 @@ def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
     """
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
-        raise ValueError(
-            f"there are {len(rewards):,} different rewards; name the parts: "
-            'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
-        )
+        raise ValueError(f"there are {len(rewards):,} different rewards; {either(PARTS_IN_PYTHON, PARTS_IN_SHELL)}")
     paid = [float(reward) for reward in rewards if reward]
     names = [f"reward {amount(reward, signed=True)}" for reward in paid]
     if len({*names}) < len(names):  # four digits do not tell them apart
@@ -293,7 +299,9 @@ def layout(why: Parts) -> Bars:
     answer=Parts,
     layout=layout,
     needs=["updates"],
-    parameters=(Parameter("instead", "another action, to split the difference between their values", "action"),),
+    parameters=(
+        Parameter("instead", "another action, to split the difference between their values", "action", on_page=False),
+    ),
     place=60,
 )
 def ask(

@@ -141,6 +141,7 @@ class Desk:
                 "suggestions": list(one.suggestions(self.run)),
             }
             for one in question.parameters
+            if one.on_page
         ]
         pictures = ("", *question.shows)
         return {
@@ -148,7 +149,7 @@ class Desk:
             "help": question.summary,
             "parameters": parameters,
             "clickable": [name in question.clickable for name in pictures],
-            "first": question.first,
+            "first": question is first_question(),
         }
 
     def _refusal(self, question: Question) -> str | None:

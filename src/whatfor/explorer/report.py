@@ -16,7 +16,7 @@ from whatfor.files import replacing
 from whatfor.pictures.files import check_path
 from whatfor.question import QUESTIONS, first_question
 from whatfor.runs import Run
-from whatfor.text import count
+from whatfor.text import count, either
 from whatfor.worlds.adapter import Enter
 
 SUFFIXES = (".html", ".htm")
@@ -105,7 +105,9 @@ class _ReportPlan:
             for step in collector.ask("episode", key=one["key"])["steps"]:
                 self.on_episodes.setdefault(step["state"], set()).add(str(step["action"]))
         if not self.on_episodes:
-            raise ValueError("the starts of this run are unknown: name states with states=, or --states in the shell")
+            raise ValueError(
+                f"the starts of this run are unknown: {either('name states with states=', 'name them with --states')}"
+            )
         self.states = list(self.on_episodes)[:MAX_STATES]
         self.actions = [str(action) for action in range(len(self.about["actions"]))]
         played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else self.states

@@ -16,6 +16,7 @@ from gymnasium.wrappers import (
 
 from whatfor.axes import Axis
 from whatfor.labels import Labels
+from whatfor.text import either
 from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.bins import edges_of, interval_words
 from whatfor.worlds.known import adapter_of, has_twin
@@ -79,6 +80,10 @@ def _plain_bins(edges: list[Any], actions: tuple[str, ...]) -> Labels:
     )
 
 
+BINS_IN_PYTHON = "pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded"
+BINS_IN_SHELL = "add the number of bins, e.g. --bins 10, and --bounds low high ... if the space is unbounded"
+
+
 def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any, ...]:
     if isinstance(space, spaces.Discrete):
         return (Axis("state", int(space.n), start=int(space.start)),), actions
@@ -95,11 +100,9 @@ def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any
             "tuple",
         )
     if isinstance(space, spaces.Box):
-        raise ValueError(
-            f"observations are continuous ({space}): pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded (in the shell: --bins 10 --bounds low high ...)"
-        )
+        raise ValueError(f"observations are continuous ({space}): {either(BINS_IN_PYTHON, BINS_IN_SHELL)}")
     raise ValueError(
-        f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}"
+        f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with {either('bins=', '--bins')}; this environment has {space}"
     )
 
 
