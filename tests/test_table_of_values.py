@@ -58,7 +58,7 @@ def test_an_unknown_world_is_answered_by_rollouts(tmp_path):
     assert str(run.intention(2)) == str(wf.Run(values=RIGHT, env=Corridor(), discount=0.9).intention(2))
     assert run.evaluate(50).mean == 1.0
     run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match="pass env="):
+    with pytest.raises(ValueError, match="pass the environment of the run as env="):
         wf.load(tmp_path / "run").intention(2)
 
 

@@ -25,6 +25,7 @@ from typing import (
 from whatfor.checks import whole
 from whatfor.explanation import Caveats, Explanation
 from whatfor.layouts.shapes import Layout
+from whatfor.text import either
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
