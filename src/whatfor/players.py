@@ -19,7 +19,7 @@ from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.adapter import Enter, check_enter
-from whatfor.worlds.arriving import HOW_TO_ENTER
+from whatfor.worlds.arriving import how_to_enter
 from whatfor.worlds.gymnasium import enter_observation_of, time_limit
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
@@ -180,7 +180,7 @@ class NetworkPlay:
             return play_episode(AgentPlayer(self.agent, dice, seed=seed), place)
         enter = check_enter(enter) or enter_observation_of(place)
         if enter is None:  # play reaches its cell, with another observation
-            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {HOW_TO_ENTER}")
+            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {how_to_enter()}")
         return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
 
 

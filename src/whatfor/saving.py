@@ -161,10 +161,14 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         labels=labels,
         values=tables,
         ledger=ledger,
-        history=History(returns, lengths),
         settings=plain["settings"],
-        stopped=stored.stopped,
-        origin=Origin(table=table, snapshot=snapshot, **more),
+        origin=Origin(
+            table=table,
+            snapshot=snapshot,
+            history=History(returns, lengths),
+            stopped=stored.stopped,
+            **more,
+        ),
     )
     return run, stored.network
 

@@ -213,10 +213,14 @@ def _train(
         labels=session.place.labels,
         values=session.agent.tables,
         ledger=session.ledger,
-        history=history if before is None else before.followed_by(history),
         settings=settings,
-        stopped=stopped,
-        origin=Origin(session.place, learner=session.learner, snapshot=session.snapshot()),
+        origin=Origin(
+            session.place,
+            learner=session.learner,
+            snapshot=session.snapshot(),
+            history=history if before is None else before.followed_by(history),
+            stopped=stopped,
+        ),
     )
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
