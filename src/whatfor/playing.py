@@ -169,6 +169,8 @@ class Playing:
             "auto" if self.agent is not None else self.settings.get("engine", "auto")
         )  # not the engine of a network
         limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
+        if self.labels.states is not None:
+            limits |= {"state_of": self.labels.states.state_of, "known": self.labels}
         try:
             if env is None:
                 place = remake_place(world, self.origin.table, **limits)

@@ -23,6 +23,7 @@ from whatfor.runs import Run
 from whatfor.text import one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_of
 from whatfor.training.session import Listener, Session
+from whatfor.worlds.discovering import StateOf
 
 TimeLimit = Literal["bootstrap", "terminal"]
 
@@ -51,6 +52,7 @@ def train(
     seed: int | None = None,
     bins: BinCounts = None,
     bounds: Ranges = None,
+    state_of: StateOf | None = None,
     max_steps: int | None = None,
     time_limit: TimeLimit | None = None,
     replay: Replay | None = None,
@@ -78,8 +80,8 @@ def train(
     if episodes < 0:
         raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
-        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps}
-        fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
+        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "state_of": state_of}
+        fixed |= {"max_steps": max_steps, "time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
         wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(
@@ -97,7 +99,16 @@ def train(
     _check_learner(learner)
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
-    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine="auto" if engine is None else engine)
+    place = place_of(
+        world,
+        bins=bins,
+        bounds=bounds,
+        state_of=state_of,
+        max_steps=max_steps,
+        engine="auto" if engine is None else engine,
+    )
+    if "discovered" in place.recipe and not episodes:
+        raise ValueError("states are discovered during training: pass episodes=1 or more")
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else whole("seed", seed)

@@ -37,7 +37,7 @@ class TabularAgent:
     def __init__(self, rule: Rule, ledger: Ledger | None, generator: np.random.Generator, initial: float = 0.0) -> None:
         cells = rule.n_tables * rule.n_states * rule.n_actions
         _check_ledger(rule, ledger)
-        self.rule = rule
+        self.rule, self.initial = rule, initial
         self.n_states, self.n_actions = rule.n_states, rule.n_actions
         self.ledger = ledger
         self.tape = Tape(generator)
@@ -126,6 +126,17 @@ class TabularAgent:
                 self.ledger.new_episode()
                 self.memory.counters[BREAKS] = store.n_breaks
 
+    def grow(self, n_states: int) -> None:
+        """Make room for more states, whose values are the initial ones; or give up the room for the last ones."""
+        self.settle()
+        values, tries = (_resized(one, self.rule, n_states, fill) for one, fill in ((self.memory.values, self.initial), (self.memory.tries, 0)))  # fmt: skip
+        self.memory = self.memory._replace(values=values, tries=tries)
+        self.rule = self.rule._replace(n_states=n_states)
+        self.n_states = n_states
+        if self.ledger is not None:
+            self.ledger.resize(n_states)
+        self.make_room()
+
     # -- space for the loops ---------------------------------------------------------------
 
     def make_room(self, expected: int = 0) -> None:
@@ -176,10 +187,15 @@ class TabularAgent:
 
     @classmethod
     def from_state(
-        cls, rule: Rule, ledger: Ledger | None, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
+        cls,
+        rule: Rule,
+        ledger: Ledger | None,
+        arrays: dict[str, NDArray[Any]],
+        numbers: dict[str, Any],
+        initial: float = 0.0,
     ) -> TabularAgent:
         """An agent that continues from a ``state()``."""
-        agent = cls(rule, None, np.random.default_rng(0))
+        agent = cls(rule, None, np.random.default_rng(0), initial)
         agent.tape = Tape.from_state(numbers["tape"])
         agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
         agent.memory.counters[CURSOR] = 0
@@ -229,3 +245,13 @@ def _wider(column: NDArray[Any], room: int) -> NDArray[Any]:
     fresh = np.empty(room, column.dtype)
     fresh[: len(column)] = column
     return fresh
+
+
+def _resized(cells: NDArray[Any], rule: Rule, n_states: int, fill: float) -> NDArray[Any]:
+    """Numbers of all cells, for another number of states."""
+    if not len(cells):
+        return cells
+    tables = cells.reshape(rule.n_tables, rule.n_states, rule.n_actions)[:, :n_states]
+    resized = np.full((rule.n_tables, n_states, rule.n_actions), fill, cells.dtype)
+    resized[:, : tables.shape[1]] = tables
+    return resized.ravel()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from whatfor.checks import flag, number, whole
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, ending_place
-from whatfor.ledger.reader import Columns
+from whatfor.ledger.reader import Columns, check_size
 from whatfor.ledger.store import Store
 from whatfor.text import check_plain
 
@@ -107,6 +107,24 @@ class Ledger(Columns):
         other._store.source, other.endings = source, list(endings)
         other._length = other._n_breaks = other._known_starts = None
         return other
+
+    def resize(self, n_states: int) -> None:
+        """Change the number of states, for a learner that discovers them; updates keep their states.
+
+        >>> ledger = Ledger(n_states=1, n_actions=1, n_tables=2)
+        >>> ledger.record(0, 0, 1.0, None, table=1, step_size=0.5, discount=0.9)
+        >>> ledger.resize(3)
+        >>> ledger.values().tolist()
+        [[[0.0], [0.0], [0.0]], [[0.5], [0.0], [0.0]]]
+        """
+        check_size(n_states, self.n_actions, self.n_tables)
+        if self.n_tables > 1 and n_states != self.n_states:  # cells are numbered by table, then state
+            before, after = (states * self.n_actions for states in (self.n_states, n_states))
+            self._store = self._own_store().copy(0, len(self), self.breaks)  # an earlier ledger may share the columns
+            self._store.writer = self
+            for cells in (self._store.cell, self._store.source):
+                cells += np.where(cells >= 0, cells // before * (after - before), 0).astype(np.int32)
+        self.n_states = n_states
 
     def writable(self) -> Store:
         """The columns, for a loop that writes into them."""

@@ -14,6 +14,7 @@ from whatfor.checks import flag
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
+from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.private import random_generator
 from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
 from whatfor.worlds.world import World, ending_code
@@ -84,7 +85,7 @@ class EnvStepper:
         self.env = env
         self.labels = labels
         self.n_actions = labels.n_actions
-        self.index = _indexer(labels)
+        self.index = env.index if isinstance(env, Discovering) else _indexer(labels)
         self._seed: int | None = seed  # for the first reset only
 
     def reset(self) -> int:
@@ -164,11 +165,12 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
 
         return index
     sides = [(axis.start, axis.size) for axis in labels.axes]
+    numbers_of = iter if labels.structure is None else labels.structure.values
 
     def index_of_numbers(observation: Any) -> int:
         state = 0
         try:
-            for number, (start, size) in zip(observation, sides, strict=True):
+            for number, (start, size) in zip(numbers_of(observation), sides, strict=True):
                 at = operator.index(number) - start
                 if not 0 <= at < size:
                     raise ValueError(f"{at + start} is out of range: {start} to {start + size - 1}")
