@@ -23,6 +23,7 @@ Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Bounds = list[tuple[float, float]]
+Source = Literal["space", "environment", "state_of"]
 #: How deep the values of environment options may be nested.
 MAX_DEPTH = 8
 #: How long the environment options may be, plus 8 bytes for each state of the run.
@@ -77,6 +78,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     id: Text
     options: dict[str, Any]
     max_steps: Positive | None
+    discovered: Source | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,6 +93,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     id: Text | UnsetType = UNSET
     options: dict[str, Any] | UnsetType = UNSET
     max_steps: Positive | UnsetType | None = UNSET
+    discovered: Source | UnsetType = UNSET
 
 
 WorldDocument = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
@@ -241,6 +244,13 @@ class TableDocument(Strict, frozen=True):
     max_steps: Positive | None
 
 
+class StatesDocument(Strict, frozen=True):
+    """The values of discovered states without their arrays."""
+
+    kinds: Annotated[list[Literal["bool", "int", "float", "str", "bytes"]], Meta(max_length=MAX_AXES)]
+    nones: list[bool]  # for each axis, whether its last value is None
+
+
 class RunDocument(Strict, frozen=True):
     """The whole document of a run."""
 
@@ -252,6 +262,7 @@ class RunDocument(Strict, frozen=True):
     ledger: LedgerDocument | None
     snapshot: SnapshotDocument | None
     table: TableDocument | None
+    states: StatesDocument | None = None  # of labels whose states were discovered
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
 
     def __post_init__(self) -> None:

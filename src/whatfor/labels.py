@@ -126,6 +126,17 @@ class Labels:
         return math.prod(self.shape) <= max(MAX_SPARE_CELLS, MAX_CELLS_PER_STATE * self.n_states)
 
     @cached_property
+    def varying(self) -> Labels:
+        """The same states without the axes on which all discovered states are alike, for pictures."""
+        kept = [i for i, axis in enumerate(self.axes) if axis.size > 1] or [0]
+        if self.states is None or len(kept) == len(self.axes):
+            return self
+        states = States(self.states.positions[:, kept], [self.states.values[i] for i in kept])
+        axes, names = tuple(self.axes[i] for i in kept), {self.axes[i].name for i in kept}
+        milestones = tuple(one for one in self.milestones if one.axis in names)
+        return replace(self, axes=axes, states=states, structure=None, template="", milestones=milestones)
+
+    @cached_property
     def grid(self) -> NDArray[np.int64]:
         """(*shape) The state at every combination of values; -1: there is none."""
         if self.states is None:

@@ -37,6 +37,9 @@ from whatfor.worlds.world import Reprice, World, with_endings
 #: The ending of an episode that was not played to its end.
 CUT = "cut"
 
+#: How often an episode is started again that begins in a state which training never met.
+MAX_STARTS = 100
+
 Best = Callable[[Situation], int]  # the action to take in a situation
 
 
@@ -235,7 +238,14 @@ class TablePlay:
 
     def start(self, seed: int) -> Situation:
         """Where an episode begins."""
-        return Situation(self.playing.place().stepper(seed).reset())
+        stepper, met = self.playing.place().stepper(seed), self.playing.labels.n_states
+        starts = (stepper.reset() for _ in range(MAX_STARTS))
+        state = next((state for state in starts if state < met), None)  # states that are discovered may be new
+        if state is None:
+            raise ValueError(
+                f"{MAX_STARTS} episodes began in states that training never met: train for more episodes, or with a coarser key of states"
+            )
+        return Situation(state)
 
     def simulated(self, env: Any, *, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
@@ -279,9 +289,8 @@ class TablePlay:
         at = self.start(seed) if at is None else at
         simulated = self.playing.simulated(env, 1, seed, enter)
         rollouts, limit = simulated.rollouts(at, best(at)), simulated.limit
-        return first_episode(
-            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
-        )
+        played = rollouts if limit is None else rollouts.within(limit)
+        return first_episode(played, simulated.played_labels, limited=limit is not None)
 
 
 class NetworkPlay:

@@ -21,6 +21,7 @@ from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.labels import ENDINGS, NEVER_ENDS
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
+from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
 from whatfor.worlds.making import copies, make_env
 from whatfor.worlds.play import TablePlayer, play
@@ -151,9 +152,20 @@ class SimulatedBeliefs(Beliefs):
     def ending_counts(self, state: int | Situation, action: int) -> dict[str, int]:
         """How many rollouts had each ending, the most frequent first; those that were still going are left out."""
         rollouts = self.rollouts(state, action)
-        counts, going = rollouts.ending_counts(self.labels), int(self._going(rollouts).sum())
+        counts, going = rollouts.ending_counts(self.played_labels), int(self._going(rollouts).sum())
         counts[ENDINGS[0]] = counts.get(ENDINGS[0], 0) - going
         return {name: count for name, count in counts.items() if count}
+
+    @property
+    def played_labels(self) -> Labels:
+        """The labels, with the states that only play has met."""
+        if not isinstance(self._env, Discovering) or len(self._env) == self.labels.n_states:
+            return self.labels
+        return replace(self._env.labels(), endings=self.labels.endings)
+
+    def unmet(self, state: int | Situation, action: int) -> float:
+        """The share of steps in states that training never met: no visits or earnings are counted there."""
+        return float((self.rollouts(state, action).pair >= self.policy.size).mean()) if self._agent is None else 0.0
 
     def still_going(self, state: int | Situation, action: int) -> float:
         """The share of rollouts that were still going when play stopped, not at a time limit."""
@@ -232,11 +244,12 @@ class SimulatedBeliefs(Beliefs):
         """(n, S * A) Amounts of steps, summed by rollout and pair; sparse."""
         from scipy import sparse
 
-        shape = (len(rollouts), self.shape[0] * self.shape[1])
-        return sparse.csr_array((amount, (rollouts.rollout, rollouts.pair)), shape=shape)
+        pairs = self.shape[0] * self.shape[1]
+        pair = np.minimum(rollouts.pair, pairs)  # one column for all states that training never met
+        return sparse.csr_array((amount, (rollouts.rollout, pair)), shape=(len(rollouts), pairs + 1))
 
     def _mean(self, by_rollout: Any) -> NDArray[np.float64]:
-        return np.asarray(by_rollout.sum(axis=0)).reshape(self.shape) / self.n
+        return np.asarray(by_rollout.sum(axis=0))[:-1].reshape(self.shape) / self.n
 
 
 @dataclass(frozen=True)
@@ -292,6 +305,8 @@ def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
             raise ValueError("enter= is for Gymnasium environments; a whatfor world needs none")
         return world, None
     env = make_env(world) if isinstance(world, str) else world
+    if isinstance(env, Discovering):  # what play discovers is not the run's
+        return None, env.fork()
     if enter is not None:
         return None, env
     try:

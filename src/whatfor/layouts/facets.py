@@ -23,7 +23,7 @@ MAX_PAIR_BARS = 12
 def by_axes(shown: Map) -> Layout:
     """The layout of a world that has none of its own."""
     axes = shown.labels.axes
-    if leads_of(axes) is None:
+    if leads_of(axes) is None or not shown.labels.is_dense:
         return largest(shown)
     return one_grid(shown) if len(axes) == 2 else all_facets(shown, axes)
 

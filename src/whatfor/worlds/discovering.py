@@ -135,7 +135,7 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
         if state >= self.most:
             check_limit("states", state + 1, "an environment with this many different states")
         if state >= self.room and self.make_room is not None:
-            self.room = max(FIRST_ROOM, 2 * state)
+            self.room = min(max(FIRST_ROOM, 2 * state), self.most)
             self.make_room(self.room)
         self.kinds = kinds
         for column, value in zip(self.columns, row, strict=True):

@@ -15,9 +15,12 @@ from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.limits import check_limit
+from whatfor.needed import need_minigrid
 from whatfor.text import count
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
+#: How the ids of MiniGrid's worlds begin.
+MINIGRID_IDS = ("MiniGrid-", "BabyAI-")
 #: Steps to play in order to see which attributes change during an episode.
 TRIAL_STEPS = 30
 #: The largest array that counts as a setting.
@@ -32,6 +35,8 @@ def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any
     """``gymnasium.make``, with removed ids mapped to their successors."""
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
+    if id.startswith(MINIGRID_IDS):
+        need_minigrid()
     return gym.make(OLD_IDS.get(id, id), **(options or {}))
 
 
