@@ -36,6 +36,8 @@ def map_of(given: Map, *, facets: Facets = "all") -> Layout:
     look = look_of(given.labels)
     if look is None and given.labels.varying is not given.labels:
         given = replace(given, labels=given.labels.varying)
+    if facets == "here" and look is not None and look.here is not None:
+        return look.here(given)
     if facets == "here":
         return facets_here(given, given.labels.axes if look is None else look.axes(given.labels))
     return by_axes(given) if look is None else look.lay_out(given)

@@ -45,9 +45,7 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     folder.write(path, contents)
 
 
-def load(
-    path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, state_of: StateOf | None = None
-) -> Run:
+def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, state_of: StateOf | None = None) -> Run:
     """Load a run from a folder. Its files are validated, and no code in them is executed.
 
     ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network

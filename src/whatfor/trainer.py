@@ -81,7 +81,13 @@ def train(
         raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
         fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "state_of": state_of}
-        fixed |= {"max_steps": max_steps, "time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
+        fixed |= {
+            "max_steps": max_steps,
+            "time_limit": time_limit,
+            "replay": replay,
+            "engine": engine,
+            "record": record,
+        }
         wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(

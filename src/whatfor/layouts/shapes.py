@@ -11,6 +11,10 @@ Rows = tuple[Vector, ...]
 Mask = tuple[tuple[bool, ...], ...]
 
 
+#: The letter of a mark for a cell that is a wall: the whole cell is filled.
+WALL = "█"
+
+
 class _Plain:
     """Base class of layouts: conversion to JSON."""
 

@@ -45,6 +45,7 @@ class Look:
     lay_out: Callable[[Map], Layout]
     places: Callable[[Labels, int], Places]  # the state of each cell, for a map of one state
     axes: Callable[[Labels], tuple[Axis, ...]] = lambda labels: labels.axes  # with names for pictures
+    here: Callable[[Map], Layout] | None = None  # a map for every action; None: by the axes
 
     def fits(self, labels: Labels) -> bool:
         """Whether labels have the axes it applies to."""

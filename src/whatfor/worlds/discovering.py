@@ -40,7 +40,9 @@ class Discovery:
     def by_key(cls, state_of: Any, before: Labels) -> Discovery:
         """By the function ``state_of=``."""
         if not callable(state_of):
-            raise ValueError(f"state_of must be a function from an observation to the key of its state, not {state_of!r}")
+            raise ValueError(
+                f"state_of must be a function from an observation to the key of its state, not {state_of!r}"
+            )
         return cls("state_of", state_of, before)
 
     @classmethod

@@ -16,16 +16,16 @@ from whatfor.states import States
 from whatfor.structure import Structure
 from whatfor.worlds.adapter import Adapter, Enter
 from whatfor.worlds.discovering import Discovery, not_yet_discovered
+from whatfor.worlds.minigrid_board import AXES, CARRYING, DOORS, LAYOUT, LOOK, NAMES, NOTHING
 
 ACTIONS = ("turn left", "turn right", "forward", "pick up", "drop", "toggle", "done")
 VERBS = ("turns left", "turns right", "moves forward", "picks up", "drops", "toggles", "is done")
 FACING = ("right", "down", "left", "up")
-DOORS = ("open", "closed", "locked")
-AXES = ("row", "column", "facing", "carrying", "doors", "things", "layout", "mission")
-ROW, COLUMN, _, CARRYING, DOOR, _, LAYOUT, _ = range(len(AXES))
-NOTHING = "nothing"
+DOOR_STATES = ("open", "closed", "locked")
 #: What never moves, as it is written in a layout: a letter and the first letter of its colour.
 LETTERS = {"wall": "W", "floor": "F", "door": "D", "goal": "G", "lava": "L"}
+#: The longest words for a layout.
+MAX_LAYOUT_WORDS = 60
 #: How often a world is reset in search of one with the layout and the mission of a state.
 MAX_RESETS = 1_000
 
@@ -37,7 +37,7 @@ def key_of(core: Any) -> tuple[Any, ...]:
         kind = None if thing is None else thing.type
         layout.append(".." if kind not in LETTERS else LETTERS[kind] + thing.color[0])
         if kind == "door":
-            doors.append(DOORS[thing.encode()[2]])
+            doors.append(DOOR_STATES[thing.encode()[2]])
         elif thing is not None and kind not in LETTERS:
             row, column = divmod(at, core.width)
             things.append(f"{_name(thing)} at row {row}, column {column}")
@@ -68,8 +68,8 @@ def discovery(env: Any, actions: tuple[str, ...]) -> Discovery:
 
     def name(states: States, structure: Structure) -> Labels:
         words: list[Any] = [None] * len(AXES)
-        numbers = {layout: f"{at}" for at, layout in enumerate(states.values[LAYOUT])}
-        words[LAYOUT] = numbers.__getitem__
+        layouts: list[Any] = list(states.values[LAYOUT])
+        words[LAYOUT] = dict(zip(layouts, _layout_words(layouts), strict=True)).__getitem__
         axes = states.axes(AXES, words)
         more: dict[str, Any] = {"template": _template(axes), "milestones": tuple(_milestones(axes))}
         return Labels(axes, actions, endings=before.endings, kind=before.kind, verbs=before.verbs, observed="nested", structure=structure, states=states, **more)  # fmt: skip
@@ -88,17 +88,40 @@ def _endings(world: str, kinds: set[str]) -> tuple[Ending, ...]:
 
 def _template(axes: tuple[Axis, ...]) -> str:
     """Only what varies, in a readable order."""
-    parts = ["row {row}, column {column}, facing {facing}"]
-    parts += [f"{axis.name} {{{axis.name}}}" for axis in axes[CARRYING:] if axis.size > 1]
-    return "; ".join(parts)
+    before = {"carrying": "carrying ", "doors": "door " if _one_door(axes) else "doors ", "things": "around: ", "mission": "mission: "}  # fmt: skip
+    if axes[LAYOUT].word(0).isdecimal():
+        before["layout"] = "layout "
+    parts = [f"{before.get(axis.name, '')}{{{axis.name}}}" for axis in axes[CARRYING:] if axis.size > 1]
+    return "; ".join(["row {row}, column {column}, facing {facing}", *parts])
+
+
+def _one_door(axes: tuple[Axis, ...]) -> bool:
+    return set(axes[DOORS].values) <= {*DOOR_STATES}
+
+
+def _layout_words(layouts: list[str]) -> list[str]:
+    """Layouts by where their doors, goals and lava are, as far as these differ; numbers if that does not tell them apart."""
+    cells = [[(text[at : at + 2], divmod(at // 2, width)) for at in range(0, len(text), 2)] for text, width in ((one.replace("/", ""), one.index("/") // 2) for one in layouts)]  # fmt: skip
+    by_kind = {
+        letter: [[f"row {row}, column {column}" for (cell, (row, column)) in one if cell[0] == letter] for one in cells]
+        for letter in NAMES
+        if letter != "W"
+    }
+    varying = {letter: places for letter, places in by_kind.items() if any(one != places[0] for one in places)}
+    words = [
+        ", ".join(f"{NAMES[letter]} at {' and '.join(places[i])}" for letter, places in varying.items())
+        for i in range(len(layouts))
+    ]
+    short = all(0 < len(word) <= MAX_LAYOUT_WORDS for word in words)
+    return words if short and len(set(words)) == len(words) else [str(at) for at in range(len(words))]
 
 
 def _milestones(axes: tuple[Axis, ...]) -> list[Milestone]:
     """Picking something up, and changes of a door."""
     carried = [word for word in axes[CARRYING].values if word != NOTHING]
     found = [Milestone("carrying", word, f"pick up the {word}") for word in carried]
-    if set(axes[DOOR].values) <= {*DOORS}:  # there is one door
-        found += [Milestone("doors", "open", "open the door")] if "open" in axes[DOOR].values else []
+    if _one_door(axes) and "open" in axes[DOORS].values:
+        found.append(Milestone("doors", "open", "open the door"))
     return found
 
 
@@ -140,7 +163,7 @@ def _arrange(core: Any, key: tuple[Any, ...]) -> bool:
         thing.cur_pos = (at_column, at_row)
     core.carrying = _take(waiting, carrying) if carrying != NOTHING else None
     for door, word in zip((one for one in grid if one is not None and one.type == "door"), doors.split(", "), strict=False):  # fmt: skip
-        door.is_open, door.is_locked = word == DOORS[0], word == DOORS[2]
+        door.is_open, door.is_locked = word == DOOR_STATES[0], word == DOOR_STATES[2]
     core.agent_pos, core.agent_dir = (column, row), FACING.index(facing)
     return True
 
@@ -150,4 +173,4 @@ def _take(things: list[Any], name: str) -> Any:
     return things.pop(next(i for i, thing in enumerate(things) if _name(thing) == name))
 
 
-ADAPTER = Adapter("MiniGridEnv", ACTIONS, discovery=discovery, enter=enter, kind="minigrid")
+ADAPTER = Adapter("MiniGridEnv", ACTIONS, discovery=discovery, enter=enter, kind="minigrid", look=LOOK)
