@@ -15,7 +15,7 @@ from whatfor.text import count, one_line
 
 if TYPE_CHECKING:
     from whatfor.labels import Labels
-    from whatfor.states import States
+    from whatfor.states import DiscoveredStates
 
 #: The longest an observation may be in an error message.
 MAX_SHOWN = 200
@@ -89,11 +89,11 @@ def _nested_index(labels: Labels, structure: Structure, observation: Any) -> int
     return _index_of_numbers(labels, numbers)
 
 
-def _discovered_index(labels: Labels, states: States, structure: Structure, given: Any) -> int:
+def _discovered_index(labels: Labels, states: DiscoveredStates, structure: Structure, given: Any) -> int:
     """The index of a discovered state, given as its key, as an observation, or as an index."""
     whole = isinstance(given, numbers_abc.Integral) and not isinstance(given, bool)
     if whole and not (structure.kind == "value" and isinstance(states.values[0][0], int | float)):
-        return labels.check_state(given)  # type: ignore[arg-type]
+        return labels.check_state(given)
     state = _find(states, structure, given)
     if state is None and states.state_of is not None:
         try:
@@ -115,7 +115,7 @@ def _discovered_index(labels: Labels, states: States, structure: Structure, give
     return state
 
 
-def _find(states: States, structure: Structure, key: Any) -> int | None:
+def _find(states: DiscoveredStates, structure: Structure, key: Any) -> int | None:
     try:
         return states.find(list(structure.values(key)))
     except ValueError:

@@ -23,7 +23,8 @@ Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Bounds = list[tuple[float, float]]
-Source = Literal["space", "environment", "state_of"]
+#: Where the keys of states come from: the observation space, what whatfor knows about the environment, or ``state_of=``.
+KeySource = Literal["space", "environment", "state_of"]
 #: How deep the values of environment options may be nested.
 MAX_DEPTH = 8
 #: How long the environment options may be, plus 8 bytes for each state of the run.
@@ -78,7 +79,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     id: Text
     options: dict[str, Any]
     max_steps: Positive | None
-    discovered: Source | UnsetType = UNSET
+    discovered: KeySource | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,7 +94,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     id: Text | UnsetType = UNSET
     options: dict[str, Any] | UnsetType = UNSET
     max_steps: Positive | UnsetType | None = UNSET
-    discovered: Source | UnsetType = UNSET
+    discovered: KeySource | UnsetType = UNSET
 
 
 WorldDocument = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld

@@ -20,7 +20,7 @@ from whatfor.codec import example, index_of, indices_of, observation_of
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
 from whatfor.reading import Reader
-from whatfor.states import States
+from whatfor.states import DiscoveredStates
 from whatfor.structure import Structure
 from whatfor.text import check_plain, count
 
@@ -62,7 +62,7 @@ class Labels:
     marks: tuple[Mark, ...] = ()
     structure: Structure | None = None  # of nested observations, and of the keys of discovered states
     discovered: int = 0  # how many states were discovered; 0: every combination of values is a state
-    states: States | None = None  # the discovered ones; not part of the JSON
+    states: DiscoveredStates | None = None  # the discovered ones; not part of the JSON
 
     def __post_init__(self) -> None:
         if self.states is not None:
@@ -131,7 +131,7 @@ class Labels:
         kept = [i for i, axis in enumerate(self.axes) if axis.size > 1] or [0]
         if self.states is None or len(kept) == len(self.axes):
             return self
-        states = States(self.states.positions[:, kept], [self.states.values[i] for i in kept])
+        states = DiscoveredStates(self.states.positions[:, kept], [self.states.values[i] for i in kept])
         axes, names = tuple(self.axes[i] for i in kept), {self.axes[i].name for i in kept}
         milestones = tuple(one for one in self.milestones if one.axis in names)
         return replace(self, axes=axes, states=states, structure=None, template="", milestones=milestones)

@@ -174,6 +174,11 @@ class Playing:
         limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
         if self.labels.states is not None:
             limits |= {"state_of": self.labels.states.state_of, "known": self.labels}
+            if world.get("discovered") == "state_of" and limits["state_of"] is None:
+                raise ValueError(
+                    "this run discovered its states with state_of=, a function, which a run folder does not contain: load it with "
+                    "whatfor.load(path, state_of=...) (in Python; the shell cannot)"
+                )
         try:
             if env is None:
                 place = remake_place(world, self.origin.table, **limits)

@@ -66,7 +66,8 @@ class Reader:
         at = [self._values(i, words[i], "") if i in words else range(axis.size) for i, axis in enumerate(self.axes)]
         if self.labels.states is not None:
             columns = self.labels.states.positions.T
-            return np.all([np.isin(column, [*one]) for column, one in zip(columns, at, strict=True)], axis=0)
+            met = [np.isin(column, [*one]) for column, one in zip(columns, at, strict=True)]
+            return np.array(met).all(axis=0)
         states = np.zeros(self.labels.shape, np.bool_)
         states[np.ix_(*at)] = True
         return states.ravel()

@@ -26,13 +26,11 @@ from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.stored_states import states_in, states_out
+from whatfor.stored_states import Group, states_in, states_out
 from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
-
-Group = dict[str, NDArray[Any]]
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:

@@ -19,10 +19,10 @@ KINDS: tuple[type, ...] = (bool, int, float, str, bytes)
 MAX_SPARSITY, MIN_RANGE = 4, 8
 
 
-class States:
+class DiscoveredStates:
     """The states that exist: for each its position on every axis, and for each axis its values.
 
-    >>> states = States.of([[1, 0, 1], ["b", "a", "a"]])
+    >>> states = DiscoveredStates.of([[1, 0, 1], ["b", "a", "a"]])
     >>> states.positions.tolist(), states.values, states.find((0, "a"))
     ([[1, 1], [0, 0], [1, 0]], ((0, 1), ('a', 'b')), 1)
     """
@@ -38,7 +38,9 @@ class States:
         self.state_of = state_of  # from an observation to its key; None: unknown, since functions are not saved
 
     @classmethod
-    def of(cls, columns: Sequence[Sequence[Scalar]], state_of: Callable[[Any], Hashable] | None = None) -> States:
+    def of(
+        cls, columns: Sequence[Sequence[Scalar]], state_of: Callable[[Any], Hashable] | None = None
+    ) -> DiscoveredStates:
         """The states with these values: for each axis, the value of each state."""
         values = [_distinct(column) for column in columns]
         places: list[dict[Scalar, int]] = [{value: at for at, value in enumerate(one)} for one in values]
@@ -50,7 +52,7 @@ class States:
         return len(self.positions)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, States):
+        if not isinstance(other, DiscoveredStates):
             return NotImplemented
         return self.values == other.values and np.array_equal(self.positions, other.positions)
 

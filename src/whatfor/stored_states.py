@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from whatfor.document import StatesDocument
 from whatfor.labels import Labels
-from whatfor.states import KINDS, States
+from whatfor.states import KINDS, DiscoveredStates
 from whatfor.structure import Scalar, scalar
 
 Group = dict[str, NDArray[Any]]
 NAMES = {kind: kind.__name__ for kind in KINDS}
 
 
-def states_out(states: States) -> tuple[dict[str, Any], Group]:
+def states_out(states: DiscoveredStates) -> tuple[dict[str, Any], Group]:
     """The document and the arrays of discovered states; values of one kind are in one array, axis after axis."""
     kinds, nones = [], []
     stored: dict[str, list[Any]] = {name: [] for name in NAMES.values()}
@@ -35,7 +35,7 @@ def states_out(states: States) -> tuple[dict[str, Any], Group]:
     }
 
 
-def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: Any) -> States:
+def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: Any) -> DiscoveredStates:
     """Discovered states from their arrays; ``ValueError`` unless they fit the labels."""
     n_axes, sizes = len(labels.axes), labels.shape
     if len(stored.kinds) != n_axes or len(stored.nones) != n_axes or labels.structure is None:
@@ -56,7 +56,7 @@ def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: An
         raise ValueError("two of its discovered states are the same")
     if (np.diff(ends, prepend=0) < 0).any() or (ends[-1] if len(ends) else 0) != len(text):
         raise ValueError("the text of its discovered states is out of order")
-    counts = {name: 0 for name in NAMES.values()}
+    counts = dict.fromkeys(NAMES.values(), 0)
     for kind, size, none in zip(stored.kinds, sizes, stored.nones, strict=True):
         counts[kind] += size - none
     if (len(whole), len(real), len(ends)) != (counts["int"] + counts["bool"], counts["float"], counts["str"] + counts["bytes"]):  # fmt: skip
@@ -78,7 +78,7 @@ def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: An
         if len(set(column)) < len(column):
             raise ValueError("two values of an axis of its discovered states are the same")
         columns.append([*column, None] if none else column)
-    return States(positions, columns, state_of)
+    return DiscoveredStates(positions, columns, state_of)
 
 
 def _array(group: Group, name: str, dtype: Any, ndim: int) -> NDArray[Any]:

@@ -201,6 +201,8 @@ def _train(
     epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
+    if error is not None and before is None and session.has_no_states:
+        raise error  # nothing was learned that could be kept
     history = History(played.returns, played.lengths)
     if error is None and not np.isfinite(session.agent.tables).all():
         error = OverflowError("values are no longer finite: the rewards are too large")

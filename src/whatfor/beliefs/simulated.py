@@ -18,7 +18,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
 from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
-from whatfor.labels import ENDINGS, NEVER_ENDS
+from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
 from whatfor.worlds.discovering import Discovering

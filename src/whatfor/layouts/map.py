@@ -57,12 +57,13 @@ class Map:
         """States, by axis, without experience of any action, except those where no action is ever taken."""
         if self.unknown is None:
             return None
-        nowhere = self.labels.on_axes(self.unknown.all(axis=1), missing=True)
+        nowhere: NDArray[np.bool_] = self.labels.on_axes(np.asarray(self.unknown.all(axis=1)), missing=True)
         if nowhere.all():  # there is no experience at all: mark every state
             return nowhere
         closed = [mark.state for mark in self.labels.marks if mark.closed]
         is_open = ~np.isin(np.arange(self.labels.n_states), closed)
-        return nowhere & self.labels.on_axes(is_open, missing=True)
+        opened: NDArray[np.bool_] = nowhere & self.labels.on_axes(is_open, missing=True)
+        return opened
 
     def grid(
         self,

@@ -122,9 +122,28 @@ class Ledger(Columns):
             before, after = (states * self.n_actions for states in (self.n_states, n_states))
             self._store = self._own_store().copy(0, len(self), self.breaks)  # an earlier ledger may share the columns
             self._store.writer = self
-            for cells in (self._store.cell, self._store.source):
-                cells += np.where(cells >= 0, cells // before * (after - before), 0).astype(np.int32)
+            for column in (self._store.cell, self._store.source):
+                column[column >= 0] += column[column >= 0] // before * (after - before)
         self.n_states = n_states
+
+    def renumbered(self, where: NDArray[np.int64], n_states: int) -> Ledger:
+        """A copy with other numbers for its states: state s becomes ``where[s]``.
+
+        >>> ledger = Ledger(n_states=2, n_actions=1)
+        >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
+        >>> ledger.renumbered(np.array([2, 0]), 3).values().tolist()
+        [[[0.0], [0.0], [0.5]]]
+        """
+        other = self.revised()
+        check_size(n_states, self.n_actions, self.n_tables)
+        tables, actions = np.arange(self.n_tables)[:, None, None], np.arange(self.n_actions)
+        cells = ((tables * n_states + where[:, None]) * self.n_actions + actions).ravel().astype(np.int32)
+        store = other._store
+        store.cell = cells[store.cell]
+        store.source = np.where(store.source >= 0, cells[np.maximum(store.source, 0)], store.source)
+        store.renumber_finals(where)
+        other.n_states = n_states
+        return other
 
     def writable(self) -> Store:
         """The columns, for a loop that writes into them."""

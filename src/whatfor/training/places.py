@@ -148,11 +148,6 @@ def remake_place(
     elif kind in OWN_WORLDS:
         world = OWN_WORLDS[kind](**arguments)
     else:
-        if recipe.get("discovered") == "state_of" and state_of is None:
-            raise ValueError(
-                "this run discovered its states with state_of=, a function, which a run folder does not contain: load it with "
-                "whatfor.load(path, state_of=...) (in Python; the shell cannot)"
-            )
         world = remake_env(recipe)
     return place_of(world, max_steps=max_steps, engine=engine, state_of=state_of, known=known)
 

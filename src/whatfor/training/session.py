@@ -76,6 +76,11 @@ class Session:
         env = self.stepper.env if isinstance(self.stepper, EnvStepper) else None
         return env if isinstance(env, Discovering) else None
 
+    @property
+    def has_no_states(self) -> bool:
+        """Whether states are discovered, and none was met."""
+        return self._discovering is not None and not len(self._discovering)
+
     @classmethod
     def fresh(
         cls, place: Place, learner: Learner, *, seed: int, time_out_ends: bool, replay: Replay | None, record: bool
@@ -165,9 +170,9 @@ class Session:
                 stopped = error
         if isinstance(self.agent, TabularAgent):
             self.agent.settle(abandoned=stopped is not None and played.running)
-        if self._discovering is not None and len(self._discovering):
-            self._discovering.make_room(len(self._discovering))  # as many as were met
-            self.place = replace(self.place, labels=self._discovering.labels(), env=self._discovering)
+        if (met := self._discovering) is not None and met.make_room is not None and len(met):
+            met.make_room(len(met))  # only as much room as there are states
+            self.place = replace(self.place, labels=met.labels(), env=met)
         try:
             for call in notify:
                 call()

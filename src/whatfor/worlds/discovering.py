@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import gymnasium as gym
 
 from whatfor.axes import Axis
+from whatfor.document import KeySource
 from whatfor.labels import Labels
 from whatfor.limits import check_limit, limit
-from whatfor.states import KINDS, States
+from whatfor.states import KINDS, DiscoveredStates
 from whatfor.structure import Scalar, Structure, instead_of, scalar, structure_of
 from whatfor.text import one_line
 from whatfor.worlds.spaces import axis_names, values_in
 
 #: From an observation to the key of its state.
 StateOf = Callable[[Any], Hashable]
-#: Where the keys of states come from: the observation space, what whatfor knows about the environment, or ``state_of=``.
-Source = Literal["space", "environment", "state_of"]
 #: The labels of the states that were met, from their axes and the structure of their keys.
-Naming = Callable[[States, Structure], Labels]
+Naming = Callable[[DiscoveredStates, Structure], Labels]
+#: After this many states, a warning says if more than this share of all steps met a new one.
+MANY, MAX_NEW_SHARE = 10_000, 0.5
 #: The longest a key may be in an error message.
 MAX_SHOWN = 200
 
@@ -30,7 +32,7 @@ MAX_SHOWN = 200
 class Discovery:
     """How states are recognised and named."""
 
-    source: Source
+    source: KeySource
     state_of: StateOf
     before: Labels  # before any state is known: actions and endings
     name: Naming | None = None
@@ -50,7 +52,7 @@ class Discovery:
         """By the values of a countable space that is too large for a table of all its states."""
         return cls("space", values_in(structure, ranges), before, structure=structure)
 
-    def labels(self, states: States, structure: Structure) -> Labels:
+    def labels(self, states: DiscoveredStates, structure: Structure) -> Labels:
         """Labels of the states that were met."""
         structure = self.structure or structure
         if self.name is not None:
@@ -77,6 +79,7 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
         self.room = 0  # states that the agent's tables have room for
         self.make_room: Callable[[int], None] | None = None
         self.most = limit("states")
+        self.steps = 0  # observations so far
         self.known: Labels | None = None  # the labels of so many states as they have
         if known is not None:
             self._know(known)
@@ -90,7 +93,7 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
         """Begin with the states of earlier labels."""
         assert known.states is not None
         assert known.structure is not None
-        states = States(known.states.positions, known.states.values, self._given)
+        states = DiscoveredStates(known.states.positions, known.states.values, self._given)
         self.structure = known.structure if self.discovery.structure is None else _flat(len(known.axes))
         self.columns = states.columns()
         self.kinds = [next((type(one) for one in column if one is not None), None) for column in self.columns]
@@ -111,6 +114,7 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
 
     def index(self, observation: Any) -> int:
         """The index of an observation's state; a state that was never met gets the next number."""
+        self.steps += 1
         key = self.discovery.state_of(observation)
         try:
             state = self.numbers.get(key)
@@ -136,6 +140,11 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
         state = len(self.numbers)
         if state >= self.most:
             check_limit("states", state + 1, "an environment with this many different states")
+        if state == MANY and state > MAX_NEW_SHARE * self.steps:
+            warnings.warn(
+                f"{state:,} of the first {self.steps:,} steps met a new state, so hardly anything is learned twice: return a coarser key from state_of=",
+                stacklevel=2,
+            )
         if state >= self.room and self.make_room is not None:
             self.room = min(max(FIRST_ROOM, 2 * state), self.most)
             self.make_room(self.room)
@@ -172,7 +181,7 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
         if self.structure is None or not self.numbers:
             return self.discovery.before
         if self.known is None or self.known.n_states != len(self.numbers):
-            states = States.of(self.columns, self._given)
+            states = DiscoveredStates.of(self.columns, self._given)
             self.known = self.discovery.labels(states, self.structure)
         return self.known
 

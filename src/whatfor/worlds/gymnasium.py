@@ -71,6 +71,8 @@ def discovery_of(env: gym.Env[Any, Any], state_of: StateOf | None) -> Discovery 
         return own
     if ranges is None or is_small(ranges) or _bins(env) is not None or len(ranges) > MAX_AXES:
         return None
+    if isinstance(env.observation_space, spaces.Discrete):  # it lists its states: too many of them are an error
+        return None
     return Discovery.by_space(structure_of_space(env.observation_space), ranges, not_yet_discovered(action_names(env)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from whatfor.axes import Axis, Ending, Milestone
 from whatfor.labels import Labels
-from whatfor.states import States
+from whatfor.states import DiscoveredStates
 from whatfor.structure import Structure
 from whatfor.worlds.adapter import Adapter, Enter
 from whatfor.worlds.discovering import Discovery, not_yet_discovered
@@ -66,7 +66,7 @@ def discovery(env: Any, actions: tuple[str, ...]) -> Discovery:
         actions, endings=_endings(type(core).__name__, kinds), kind="minigrid", verbs=VERBS if named else ()
     )
 
-    def name(states: States, structure: Structure) -> Labels:
+    def name(states: DiscoveredStates, structure: Structure) -> Labels:
         words: list[Any] = [None] * len(AXES)
         layouts: list[Any] = list(states.values[LAYOUT])
         words[LAYOUT] = dict(zip(layouts, _layout_words(layouts), strict=True)).__getitem__

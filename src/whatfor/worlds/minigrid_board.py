@@ -22,11 +22,11 @@ NAMES = {"W": "wall", "D": "door", "G": "goal", "L": "lava"}
 #: Cells in which no action is ever taken: missing experience is expected there.
 NEVER_ACTED_IN = "WGL"
 #: The most panels.
-MAX_STAGES = 4
+MAX_SCENES = 4
 
 
 @dataclass(frozen=True)
-class Stage:
+class Scene:
     """The states with one layout and mission in which the same is carried and the doors are the same."""
 
     title: str
@@ -34,8 +34,8 @@ class Stage:
     states: NDArray[np.int64]
 
 
-class Plan:
-    """The board on which a state is, and its stages."""
+class Scenes:
+    """The board on which a state is, and its scenes."""
 
     def __init__(self, labels: Labels, state: int | None) -> None:
         assert labels.states is not None
@@ -44,10 +44,10 @@ class Plan:
         here = np.flatnonzero((self.positions[:, [LAYOUT, MISSION]] == self.at[[LAYOUT, MISSION]]).all(axis=1))
         kinds, first = np.unique(self.positions[here][:, [CARRYING, DOORS]], axis=0, return_index=True)
         own = (kinds == self.at[[CARRYING, DOORS]]).all(axis=1)
-        order = sorted(np.lexsort((first, ~own))[:MAX_STAGES].tolist(), key=lambda i: int(first[i]))
+        order = sorted(np.lexsort((first, ~own))[:MAX_SCENES].tolist(), key=lambda i: int(first[i]))
         of_kind = [here[(self.positions[here][:, [CARRYING, DOORS]] == kinds[i]).all(axis=1)] for i in order]
-        self.stages = [
-            Stage(self._title(kinds[i]), int(kinds[i][0]), states) for i, states in zip(order, of_kind, strict=True)
+        self.scenes = [
+            Scene(self._title(kinds[i]), int(kinds[i][0]), states) for i, states in zip(order, of_kind, strict=True)
         ]
         self.own = order.index(int(np.flatnonzero(own)[0]))
         self.rows = str(labels.states.values[LAYOUT][self.at[LAYOUT]]).split("/")
@@ -66,7 +66,7 @@ class Plan:
         starts = [self.labels.axes[place].start for place in (ROW, COLUMN)]
         return self.positions[states, ROW] + starts[0], self.positions[states, COLUMN] + starts[1]
 
-    def marks(self, stage: Stage) -> tuple[tuple[str, int, int, str], ...]:
+    def marks(self, scene: Scene) -> tuple[tuple[str, int, int, str], ...]:
         """Walls, doors, goals, lava, and the things in the state asked about, where the same is carried."""
         found = [
             (WALL if letter == "W" else letter, row, column, NAMES[letter])
@@ -76,16 +76,16 @@ class Plan:
         ]
         assert self.labels.states is not None
         things = str(self.labels.states.values[THINGS][self.at[THINGS]])
-        moved = things == NOTHING or stage.carrying != self.at[CARRYING]
+        moved = things == NOTHING or scene.carrying != self.at[CARRYING]
         for thing in [] if moved else things.split("; "):
             name, place = thing.rsplit(" at row ", 1)
             row, column = (int(number) for number in place.split(", column "))
             found.append((name.split()[1][0].upper(), row, column, name))
         return tuple(found)
 
-    def grid(self, shown: Map, stage: int, numbers: NDArray[np.float64], title: str, caption: str = "") -> Grid:
-        """The board of one stage; ``numbers`` (S,), summed over the directions that the agent faces."""
-        states, summed = self.stages[stage].states, np.zeros(self.shape)
+    def grid(self, shown: Map, scene: int, numbers: NDArray[np.float64], title: str, caption: str = "") -> Grid:
+        """The board of one scene; ``numbers`` (S,), summed over the directions that the agent faces."""
+        states, summed = self.scenes[scene].states, np.zeros(self.shape)
         np.add.at(summed, self.cells(states), numbers[states])
         unknown = np.array(
             [[text[2 * column] not in NEVER_ACTED_IN for column in range(self.shape[1])] for text in self.rows]
@@ -94,22 +94,22 @@ class Plan:
         unknown[self.cells(known)] = False
         words = tuple(tuple(str(i) for i in range(length)) for length in self.shape)
         at = self.at[[ROW, COLUMN]] + [self.labels.axes[place].start for place in (ROW, COLUMN)]
-        marked = (int(at[0]), int(at[1])) if shown.state is not None and stage == self.own else None
-        return shown.grid(summed, ("row", words[0]), ("column", words[1]), title=title, caption=caption, unknown=unknown, marked=marked, marks=self.marks(self.stages[stage]))  # fmt: skip
+        marked = (int(at[0]), int(at[1])) if shown.state is not None and scene == self.own else None
+        return shown.grid(summed, ("row", words[0]), ("column", words[1]), title=title, caption=caption, unknown=unknown, marked=marked, marks=self.marks(self.scenes[scene]))  # fmt: skip
 
 
 def board(shown: Map) -> Layout:
-    """One grid for every stage, summed over actions and over the directions that the agent faces."""
-    plan, numbers = Plan(shown.labels, shown.state), shown.numbers.sum(axis=1)
-    if len(plan.stages) == 1:
+    """One grid for every scene, summed over actions and over the directions that the agent faces."""
+    plan, numbers = Scenes(shown.labels, shown.state), shown.numbers.sum(axis=1)
+    if len(plan.scenes) == 1:
         return plan.grid(shown, 0, numbers, shown.title, shown.caption)
-    grids = tuple(plan.grid(shown, i, numbers, stage.title) for i, stage in enumerate(plan.stages))
+    grids = tuple(plan.grid(shown, i, numbers, scene.title) for i, scene in enumerate(plan.scenes))
     return Panels(shown.title, shown.caption, grids, columns=min(3, math.ceil(math.sqrt(len(grids)))))
 
 
 def board_here(shown: Map) -> Layout:
-    """A grid for every action, in the stage of the state asked about."""
-    plan = Plan(shown.labels, shown.state)
+    """A grid for every action, in the scene of the state asked about."""
+    plan = Scenes(shown.labels, shown.state)
     grids = tuple(
         plan.grid(shown, plan.own, shown.numbers[:, action], name) for action, name in enumerate(shown.labels.actions)
     )
@@ -118,12 +118,12 @@ def board_here(shown: Map) -> Layout:
 
 def places(labels: Labels, state: int) -> Places:
     """The state behind every cell of each grid: the one that has most in common with the state asked about."""
-    plan = Plan(labels, state)
+    plan = Scenes(labels, state)
     found: list[Any] = []
-    for stage in plan.stages:
+    for scene in plan.scenes:
         cells = np.full(plan.shape, -1)
-        alike = (plan.positions[stage.states][:, [FACING, THINGS]] == plan.at[[FACING, THINGS]]).sum(axis=1)
-        order = stage.states[np.argsort(alike, kind="stable")]  # the last one written stays
+        alike = (plan.positions[scene.states][:, [FACING, THINGS]] == plan.at[[FACING, THINGS]]).sum(axis=1)
+        order = scene.states[np.argsort(alike, kind="stable")]  # the last one written stays
         cells[plan.cells(order)] = order
         found.append(cells_of(cells))
     return found[0] if len(found) == 1 else tuple(found)

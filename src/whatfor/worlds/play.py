@@ -106,7 +106,7 @@ class TablePlayer:
             row: NDArray[np.float64] = self.cumulative[state]
             return row
         n_actions = self.cumulative.shape[1]
-        return np.arange(1, n_actions + 1) / n_actions
+        return np.linspace(1.0 / n_actions, 1.0, n_actions)
 
     def step(self, _: Any, action: int) -> tuple[int, float, int, bool]:
         """One step, checked by the stepper."""

@@ -38,8 +38,9 @@ def ranges_of(space: spaces.Space[Any]) -> list[Range] | None:
     return None
 
 
-def _parts(space: spaces.Tuple | spaces.Dict) -> Sequence[spaces.Space[Any]]:
-    return tuple(space.spaces.values()) if isinstance(space, spaces.Dict) else space.spaces
+def _parts(space: Any) -> Sequence[spaces.Space[Any]]:
+    """The parts of a Tuple or Dict."""
+    return tuple(space.spaces.values()) if isinstance(space, spaces.Dict) else tuple(space.spaces)
 
 
 def structure_of_space(space: spaces.Space[Any]) -> Structure:
