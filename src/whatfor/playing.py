@@ -24,21 +24,19 @@ from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.text import count
-from whatfor.training.places import place_of, remake_env, remake_place
+from whatfor.training.places import known_states, place_of, remake_env, remake_place
 from whatfor.training.session import Place, Session, Snapshot
 from whatfor.worlds.adapter import Enter, check_enter
 from whatfor.worlds.gymnasium import time_limit
 from whatfor.worlds.making import make_env
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
+from whatfor.worlds.steppers import first_met
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import Reprice, World, with_endings
 
 #: The ending of an episode that was not played to its end.
 CUT = "cut"
-
-#: How often an episode is started again that begins in a state which training never met.
-MAX_STARTS = 100
 
 Best = Callable[[Situation], int]  # the action to take in a situation
 
@@ -172,13 +170,7 @@ class Playing:
             "auto" if self.agent is not None else self.settings.get("engine", "auto")
         )  # not the engine of a network
         limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
-        if self.labels.states is not None:
-            limits |= {"state_of": self.labels.states.state_of, "known": self.labels}
-            if world.get("discovered") == "state_of" and limits["state_of"] is None:
-                raise ValueError(
-                    "this run discovered its states with state_of=, a function, which a run folder does not contain: load it with "
-                    "whatfor.load(path, state_of=...) (in Python; the shell cannot)"
-                )
+        limits |= known_states(self.labels, world)
         try:
             if env is None:
                 place = remake_place(world, self.origin.table, **limits)
@@ -243,14 +235,7 @@ class TablePlay:
 
     def start(self, seed: int) -> Situation:
         """Where an episode begins."""
-        stepper, met = self.playing.place().stepper(seed), self.playing.labels.n_states
-        starts = (stepper.reset() for _ in range(MAX_STARTS))
-        state = next((state for state in starts if state < met), None)  # states that are discovered may be new
-        if state is None:
-            raise ValueError(
-                f"{MAX_STARTS} episodes began in states that training never met: train for more episodes, or with a coarser key of states"
-            )
-        return Situation(state)
+        return Situation(first_met(self.playing.place().stepper(seed), self.playing.labels.n_states))
 
     def simulated(self, env: Any, *, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""

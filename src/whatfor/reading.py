@@ -67,7 +67,7 @@ class Reader:
         if self.labels.states is not None:
             columns = self.labels.states.positions.T
             met = [np.isin(column, [*one]) for column, one in zip(columns, at, strict=True)]
-            return np.array(met).all(axis=0)
+            return np.asarray(np.array(met).all(axis=0))
         states = np.zeros(self.labels.shape, np.bool_)
         states[np.ix_(*at)] = True
         return states.ravel()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whatfor.checks import whole
-from whatfor.explanations.alignment import aligned
 from whatfor.explanation import MIN_SHOWN
+from whatfor.explanations.alignment import aligned
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout

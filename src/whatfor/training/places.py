@@ -152,6 +152,18 @@ def remake_place(
     return place_of(world, max_steps=max_steps, engine=engine, state_of=state_of, known=known)
 
 
+def known_states(labels: Labels, recipe: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of ``place_of`` for a run whose states were discovered; empty: they were not."""
+    if labels.states is None:
+        return {}
+    if recipe.get("discovered") == "state_of" and labels.states.state_of is None:
+        raise ValueError(
+            "this run discovered its states with state_of=, a function, which a run folder does not contain: load it with "
+            "whatfor.load(path, state_of=...) (in Python; the shell cannot)"
+        )
+    return {"state_of": labels.states.state_of, "known": labels}
+
+
 def remake_env(recipe: dict[str, Any]) -> Any:
     """The environment that a saved run was trained in."""
     # "module:id" would import code named in a file, and so would Gymnasium's adapters for old environments

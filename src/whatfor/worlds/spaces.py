@@ -110,10 +110,15 @@ def values_in(structure: Structure, ranges: Sequence[Range]) -> Callable[[Any], 
     """A function from an observation to its values, which checks that they are within the space."""
 
     def values(observation: Any) -> tuple[int, ...]:
-        found = tuple(map(operator.index, structure.values(observation)))
-        for value, (low, size) in zip(found, ranges, strict=True):
-            if not low <= value < low + size:
-                raise ValueError(f"{value} is out of range: {low} to {low + size - 1}")
+        try:
+            found = tuple(map(operator.index, structure.values(observation)))
+            for value, (low, size) in zip(found, ranges, strict=True):
+                if not low <= value < low + size:
+                    raise ValueError(f"{value} is out of range: {low} to {low + size - 1}")
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"the environment returned the observation {observation!r}, which is not in its space: {error}"
+            ) from None
         return found
 
     return values

@@ -19,6 +19,9 @@ from whatfor.worlds.private import random_generator
 from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
 from whatfor.worlds.world import World, ending_code
 
+#: How often an episode is started again that begins in a state which training never met.
+MAX_STARTS = 100
+
 
 class Stepper(Protocol):
     """A world, one step at a time."""
@@ -131,6 +134,17 @@ class EnvStepper:
             self._seed = None
         if state["generator"] is not None:
             self.env.unwrapped.np_random = generator_from(state["generator"])
+
+
+def first_met(stepper: Stepper, n_states: int) -> int:
+    """Start episodes until one begins in one of the first ``n_states`` states; where states are discovered, play may meet others."""
+    starts = (stepper.reset() for _ in range(MAX_STARTS))
+    state = next((state for state in starts if state < n_states), None)
+    if state is None:
+        raise ValueError(
+            f"{MAX_STARTS} episodes began in states that training never met: train for more episodes, or with a coarser key of states"
+        )
+    return state
 
 
 def _reward(given: Any) -> float:
