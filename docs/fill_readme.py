@@ -118,20 +118,34 @@ def calibration(file: Path) -> str:
     return "\n".join([*lines, "", seeds, "", *_power(result), ""])
 
 
+#: A rate of fewer states is left out of the table.
+MIN_STATES = 30
+
+
 def _power(result: Any) -> list[str]:
     """A table of how often each tested cause was named where it is known."""
     buffers = result["buffers"]
     rows: list[tuple[str, str, Any]] = [
-        ("maximisation bias", f"example 6.7, {name}, 300 episodes", row) for name, row in result["bias"].items()
+        ("maximisation bias", f"example 6.7, {name}, 300 episodes{how}", found)
+        for name, row in result["bias"].items()
+        for how, found in (("", row), ("; judged by 1,000 rollouts", row["by_play"]))
     ]
     for name, row in buffers.items():
         agents = "Blackjack, fixed buffers" if name == "all" else f"of these, {name}"
         rows.append(("too little data", f"{agents}: chance of a bust off by more than 0.15", row["recognised"]))
-    for number, right in buffers["all"]["false_alarms"].items():
-        called = "chance of a bust" if number == "bust" else number
-        where = f"Blackjack, fixed buffers: {called} right within two standard errors of play"
-        named = [test for test in right if number == "value" or test != "maximisation bias"]  # a bias of values alone
-        rows += [(test, where, right[test]) for test in named]
+    for rollouts, played in buffers["all"]["by_play"].items():
+        judged = f"; judged by {int(rollouts):,} rollouts"
+        rows.append(
+            (
+                "too little data",
+                f"Blackjack, fixed buffers: chance of a bust off by more than 0.15{judged}",
+                played["recognised"],
+            )
+        )
+        for number, right in played["false_alarms"].items():
+            called = "chance of a bust" if number == "bust" else number
+            where = f"Blackjack, fixed buffers: {called} right within two standard errors of play{judged}"
+            rows += [(test, where, row) for test, row in right.items() if row["of"] >= MIN_STATES]
     for name, row in result["changes"].items():
         rows.append(("altered world", name, row["recognised"]))
         rows.append(("altered world", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))

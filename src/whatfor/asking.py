@@ -94,11 +94,11 @@ def answer(run: Run, flags: Any) -> Explanation:
         one, other = list(implied.values())[:2]
         raise ValueError(f"--{one} and --{other} select different questions; give one of them")
     for name, flag in implied.items():
-        if flags.question not in ("", name):
+        if flags.question not in ("", name, *(taker.name for taker, _ in takers_of[flag])):
             raise ValueError(
                 f"--{flag} selects the question {name}; it cannot be combined with --question {flags.question}"
             )
-    question = QUESTIONS[next(iter(implied), flags.question or first_question().name)]
+    question = QUESTIONS[flags.question or next(iter(implied), first_question().name)]
     parameters: dict[str, Any] = {}
     for flag, value in values.items():
         takers = {taker.name: (taker, parameter) for taker, parameter in takers_of[flag]}

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import concepts_in, environment_in, exploration_in, import_module, step_size_in
+from whatfor.flags import (
+    concepts_in,
+    environment_in,
+    exploration_in,
+    import_module,
+    reward_parts_in,
+    step_size_in,
+)
 from whatfor.paper_command import paper
 from whatfor.signals import exit_once, handling_signals, interruptible
 from whatfor.terminal import print_safely, progress_bar, run_command
@@ -48,6 +55,7 @@ def train(
     time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
     engine: Literal["auto", "python", "compiled"] = "auto",
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    reward_part: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=KEY")] = (),
     replace: bool = False,
 ) -> None:
     """Train an agent and save the run.
@@ -68,6 +76,8 @@ def train(
         time_limit: Bootstrap through a time limit, or treat it as an end.
         engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
+        reward_part: A part of the reward that the environment reports in info, recorded with every update: name=key, where
+            reward_terms/shaping is an entry of a dictionary in info; may be given several times.
         replace: Replace the run in the folder.
     """
     from pathlib import Path
@@ -115,6 +125,7 @@ def train(
             max_steps=max_steps,
             time_limit=time_limit,
             engine=engine,
+            reward_parts=reward_parts_in(reward_part),
         )
     except wf.TrainingStopped as stopped:
         try:

@@ -175,6 +175,7 @@ class RunSettings(Open, frozen=True):
     world: WorldDocument | UnsetType = UNSET
     environment: WorldDocument | UnsetType = UNSET
     reward_scale: float | UnsetType = UNSET
+    reward_parts: dict[Text, Text] | UnsetType = UNSET  # from names to keys of info
 
     def __post_init__(self) -> None:
         if isinstance(self.max_steps, int):
@@ -237,6 +238,7 @@ class LedgerDocument(Strict, frozen=True):
     n_tables: Positive
     endings: list[Text]
     order: Literal["forwards", "backwards", "replayed"]
+    parts: list[Text]  # of the reward
 
 
 class TableDocument(Strict, frozen=True):

@@ -40,6 +40,24 @@ def _number(flag: str, text: str, expected: str) -> float:
         raise ValueError(f"{flag} takes {expected}, not {text!r}") from None
 
 
+def reward_parts_in(texts: Sequence[str]) -> dict[str, str] | None:
+    """Parse --reward-part, given once for each part: name=key, or a key, which names its part by its last component.
+
+    >>> reward_parts_in(["costs/energy", "shaping=reward_terms/shaping"])
+    {'energy': 'costs/energy', 'shaping': 'reward_terms/shaping'}
+    """
+    pairs: list[tuple[str, str]] = []
+    for text in texts:
+        name, equals, key = text.partition("=")
+        name, key = (name, key) if equals else (name.rpartition("/")[2], name)
+        if not name or not key:
+            raise ValueError(f"--reward-part takes name=key, the name of a part and its key in info, not {text!r}")
+        if name in dict(pairs):
+            raise ValueError(f"--reward-part names {name!r} twice: give each part another name, as name=key")
+        pairs.append((name, key))
+    return dict(pairs) or None
+
+
 def option_in(text: str) -> tuple[str, Any]:
     """Parse an option of an environment: its name, and its value as JSON or else as text."""
     import json

@@ -33,6 +33,7 @@ from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.steppers import first_met
 from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import Reprice, World, with_endings
 
 #: The ending of an episode that was not played to its end.
@@ -53,7 +54,13 @@ class Origin:
     own_values: bool = True  # False: the values were recomputed from the ledger
     premise: str | None = None  # what is different in a counterfactual run
     reprice: Reprice | None = None  # its rewards, if they are
+    factors: Mapping[str, float] | None = None  # on the recorded parts of its rewards
     recorded: Ledger | None = None  # what was recorded, before anything was changed
+
+    @property
+    def repriced(self) -> bool:
+        """Whether its rewards are not the recorded ones."""
+        return self.reprice is not None or self.factors is not None
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -246,13 +253,17 @@ class TablePlay:
         simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
         if labels.endings:  # they may have been renamed after training
             simulated.labels = replace(simulated.labels, endings=labels.endings)
+        if self.playing.origin.factors is not None:
+            simulated = simulated.scaled(
+                RewardTerms.scaled(self.playing.settings.get("reward_parts"), self.playing.origin.factors)
+            )
         reprice = self.playing.origin.reprice
         return simulated if reprice is None else simulated.repriced(reprice)
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
         world, ledger = self.playing.place(env).world, self.playing.ledger
-        if world is None or world.arrays.kind != TABLE:
+        if world is None or world.arrays.kind != TABLE or self.playing.origin.factors is not None:
             return None
         if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None

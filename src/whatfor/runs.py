@@ -106,7 +106,7 @@ class Run(QuestionMethods, Counterfactuals):
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables, if they were kept."""
         ledger = self.need_ledger("this question")
-        if self.origin.reprice is None:  # else its endings have the names that the paid rewards gave
+        if not self.origin.repriced:  # else its endings have the names that the paid rewards gave
             ledger = with_names(ledger, self.labels)
         return Audit(ledger, values=self.tables if self.origin.own_values else None)
 

@@ -22,11 +22,13 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
+from whatfor.ledger.parts import REST, reward_parts
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
+from whatfor.loaded import Group, array_in, finite, within
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.stored_states import Group, states_in, states_out
+from whatfor.stored_states import states_in, states_out
 from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
@@ -101,7 +103,7 @@ def _contents_of(run: Run) -> Contents:
         raise FolderError(
             f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
         )
-    if run.origin.reprice is not None:
+    if run.origin.repriced:
         raise FolderError(
             "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
         )
@@ -153,12 +155,12 @@ def _run_of(contents: Contents, state_of: StateOf | None = None) -> tuple[Run, d
         raise ValueError("its labels and its discovered states do not fit together")
     if stored.states is not None:
         labels = replace(labels, states=states_in(stored.states, contents.arrays["states"], labels, state_of))
-    tables = _finite("tables", _array(arrays, "tables", np.float64, 3))
+    tables = finite("tables", array_in(arrays, "tables", np.float64, 3))
     if tables.shape[1:] != (labels.n_states, labels.n_actions) or len(tables) < 1:
         raise ValueError(f"its tables have shape {tables.shape}, which does not fit its labels")
     ledger = None if stored.ledger is None else _ledger_in(stored.ledger, contents.arrays["ledger"], labels)
-    returns = _finite("returns", _array(arrays, "returns", np.float64, 1))
-    lengths = _within("lengths", _array(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
+    returns = finite("returns", array_in(arrays, "returns", np.float64, 1))
+    lengths = within("lengths", array_in(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
     snapshot, table = None, None
     if stored.snapshot is not None:
         saved = {name.removeprefix("snapshot_"): one for name, one in arrays.items() if name.startswith("snapshot_")}
@@ -185,6 +187,8 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     columns: Group = {**lines._asdict(), "breaks": ledger.breaks, "finals": ledger.finals}
     if ledger.order == "replayed":
         columns["origin"] = ledger.origins.astype(np.int32)
+    if ledger.parts:
+        columns["parts"] = ledger.part_columns
     if ledger.initial is not None:
         columns["initial"] = ledger.initial
     return {
@@ -192,6 +196,7 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
         "n_tables": ledger.n_tables,
         "endings": ledger.endings[len(ENDINGS) :],
         "order": ledger.order,
+        "parts": ledger.parts,
     }, columns
 
 
@@ -206,34 +211,39 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
         initial=columns.get("initial"),
         endings=stored.endings,
         order=stored.order,
+        parts=stored.parts,
     )
     n, store = stored.lines, ledger.writable()
-    store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
-    store.source = _within(
-        "source", _array(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
+    store.cell = within("cell", array_in(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
+    store.source = within(
+        "source", array_in(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
     )
-    store.reward = _finite("reward", _array(columns, "reward", np.float64, 1, n))
+    store.reward = finite("reward", array_in(columns, "reward", np.float64, 1, n))
+    if ledger.parts:
+        store.parts = _parts(columns, n, len(ledger.parts))
     for name in VARYING:
-        column = _array(columns, name, np.float64, 1)
+        column = array_in(columns, name, np.float64, 1)
         if len(column) not in (1, n) or not ((column >= 0) & (column <= 1)).all():
             raise ValueError(f"the ledger's {name} has the wrong length or numbers outside 0 to 1")
         setattr(store, name, column)
-    store.breaks = _within("breaks", _array(columns, "breaks", np.int64, 2), 0, 2**62)
+    store.breaks = within("breaks", array_in(columns, "breaks", np.int64, 2), 0, 2**62)
     store.n_breaks = len(store.breaks)
     if store.breaks.shape[1] != 2 or (np.diff(store.breaks, axis=0) < 0).any():
         raise ValueError("the ledger's episodes are out of order")
     if len(store.breaks) and store.breaks[-1, 0] > n:
         raise ValueError("an episode of the ledger starts after the ledger's end")
     if store.replayed:
-        store.origin = _within("origin", _array(columns, "origin", np.int32, 1, n), 0, 2**31)
+        store.origin = within("origin", array_in(columns, "origin", np.int32, 1, n), 0, 2**31)
     store.used = n
-    finals = _array(columns, "finals", np.int64, 2)
+    finals = array_in(columns, "finals", np.int64, 2)
     if finals.shape[1] != 2:
         raise ValueError("the ledger's final states are out of order")
-    _within("finals", finals[:, 0], 0, 2**31 if store.replayed else n)
-    _within("finals", finals[:, 1], 0, labels.n_states)
+    within("finals", finals[:, 0], 0, 2**31 if store.replayed else n)
+    within("finals", finals[:, 1], 0, labels.n_states)
     store.add_finals(finals)
     ledger.freeze()
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite("the rest of the reward", reward_parts(ledger).get(REST, np.empty(0)))
     return ledger
 
 
@@ -243,8 +253,8 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
 def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledger: Ledger | None) -> Group:
     pairs, n_states = labels.n_states * labels.n_actions, labels.n_states
     cells, names = tables.size, len(ENDINGS) + len(labels.ending_names)
-    counters = _array(saved, "counters", np.int64, 1, N_COUNTERS)
-    stored = len(_array(saved, "pair", np.int32, 1))
+    counters = array_in(saved, "counters", np.int64, 1, N_COUNTERS)
+    stored = len(array_in(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
     fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
     if (
@@ -259,39 +269,42 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
             raise ValueError("the endings of its ledger are not those of its labels")
         if ledger.n_tables != len(tables):
             raise ValueError("its ledger and its learner have different numbers of tables")
-    tries = _within("tries", _array(saved, "tries", np.int64, 1), 0, 2**62)
+    tries = within("tries", array_in(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
-    return {
-        "values": _finite("values", _array(saved, "values", np.float64, 1, cells)),
+    more = {}
+    if ledger is not None and ledger.parts:
+        more["parts"] = _parts(saved, stored, len(ledger.parts))
+    return more | {
+        "values": finite("values", array_in(saved, "values", np.float64, 1, cells)),
         "tries": tries,
         "counters": counters,
-        "pair": _within("pair", saved["pair"], 0, pairs),
-        "next_state": _within("next_state", _array(saved, "next_state", np.int32, 1, stored), 0, n_states),
-        "reward": _finite("reward", _array(saved, "reward", np.float64, 1, stored)),
-        "ending": _within(
-            "ending", _array(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1
+        "pair": within("pair", saved["pair"], 0, pairs),
+        "next_state": within("next_state", array_in(saved, "next_state", np.int32, 1, stored), 0, n_states),
+        "reward": finite("reward", array_in(saved, "reward", np.float64, 1, stored)),
+        "ending": within(
+            "ending", array_in(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1
         ),
     }
 
 
 def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
     pairs = labels.n_states * labels.n_actions
-    first = _array(arrays, "table_first", np.int64, 1, pairs + 1)
-    chance = _array(arrays, "table_chance", np.float64, 1)
+    first = array_in(arrays, "table_first", np.int64, 1, pairs + 1)
+    chance = array_in(arrays, "table_chance", np.float64, 1)
     if first[0] != 0 or first[-1] != len(chance) or (np.diff(first) < 1).any():
         raise ValueError("the saved world's table is out of order")
-    start = _array(arrays, "table_start", np.float64, 1, labels.n_states)
+    start = array_in(arrays, "table_start", np.float64, 1, labels.n_states)
     _check_summed("start", start, np.zeros(1, np.int64))
     _check_summed("chance", chance, first[:-1])
     table = Table(
         first,
         chance,
-        _within("next_state", _array(arrays, "table_next_state", np.int32, 1, len(chance)), 0, labels.n_states),
-        _finite("reward", _array(arrays, "table_reward", np.float64, 1, len(chance))),
-        _within(
+        within("next_state", array_in(arrays, "table_next_state", np.int32, 1, len(chance)), 0, labels.n_states),
+        finite("reward", array_in(arrays, "table_reward", np.float64, 1, len(chance))),
+        within(
             "ending",
-            _array(arrays, "table_ending", np.int32, 1, len(chance)),
+            array_in(arrays, "table_ending", np.int32, 1, len(chance)),
             ending_place(len(ENDINGS) + len(labels.ending_names) - 1),
             NOT_ENDED + 1,
         ),
@@ -301,31 +314,12 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
 
 
-# -- validation of arrays --------------------------------------------------------------------
-
-
-def _array(group: Group, name: str, dtype: Any, ndim: int, length: int | None = None) -> NDArray[Any]:
-    array = group[name]
-    if array.dtype != dtype or array.ndim != ndim or (length is not None and len(array) != length):
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, unlike any run's")
-    return np.ascontiguousarray(array)
-
-
-def _within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
-    if array.size and (array.min() < low or array.max() >= high):
-        raise ValueError(
-            f"{name} has numbers out of range: {array.min()} to {array.max()} instead of {low} to {high - 1}"
-        )
-    return array
-
-
-def _finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"{name} contains NaN or infinite numbers: training has diverged, so there is nothing to explain. "
-            "Train again with smaller rewards or a smaller step size"
-        )
-    return array
+def _parts(group: Group, n: int, n_parts: int) -> NDArray[np.float64]:
+    """Parts of n rewards."""
+    parts = finite("parts", array_in(group, "parts", np.float64, 2, n))
+    if parts.shape[1] != n_parts:
+        raise ValueError(f"parts has shape {parts.shape}, which does not fit its ledger")
+    return parts
 
 
 def _check_summed(name: str, summed: NDArray[np.float64], first: NDArray[np.int64]) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whatfor.document import StatesDocument
 from whatfor.labels import Labels
+from whatfor.loaded import Group, array_in
 from whatfor.states import KINDS, DiscoveredStates
 from whatfor.structure import Scalar, scalar
 
-Group = dict[str, NDArray[Any]]
 NAMES = {kind: kind.__name__ for kind in KINDS}
 
 
@@ -41,7 +40,7 @@ def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: An
     if len(stored.kinds) != n_axes or len(stored.nones) != n_axes or labels.structure is None:
         raise ValueError("its discovered states do not fit the axes of its labels")
     positions, whole, real, text, ends = (
-        _array(group, name, dtype, ndim)
+        array_in(group, name, dtype, ndim)
         for name, dtype, ndim in (
             ("positions", np.int32, 2),
             ("whole", np.int64, 1),
@@ -79,10 +78,3 @@ def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: An
             raise ValueError("two values of an axis of its discovered states are the same")
         columns.append([*column, None] if none else column)
     return DiscoveredStates(positions, columns, state_of)
-
-
-def _array(group: Group, name: str, dtype: Any, ndim: int) -> NDArray[Any]:
-    array = group[name]
-    if array.dtype != dtype or array.ndim != ndim:
-        raise ValueError(f"{name} of the discovered states is {array.dtype} of shape {array.shape}")
-    return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,9 +21,10 @@ from whatfor.learners.tabular import Tabular
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import one_line
-from whatfor.training.places import BinCounts, Engine, Ranges, place_of
+from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
 from whatfor.training.session import Listener, Session
 from whatfor.worlds.discovering import StateOf
+from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
 
@@ -60,6 +61,7 @@ def train(
     engine: Engine | None = None,
     progress: bool | None = None,
     record: bool | None = None,
+    reward_parts: RewardParts | None = None,
     env: Any = None,
 ) -> Run:
     """Train a tabular agent and record every update.
@@ -68,7 +70,9 @@ def train(
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
-    environment if it has one. ``record=False``: without a ledger; most questions need it. Ctrl-C ends training early and
+    environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
+    that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;
+    ``"reward_terms/shaping"`` is an entry of a dictionary in ``info``. Ctrl-C ends training early and
     returns the run so far; an error of the environment raises ``TrainingStopped``, whose ``run`` is the run so far.
 
     >>> from whatfor.worlds import chain
@@ -81,13 +85,8 @@ def train(
         raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
         fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "state_of": state_of}
-        fixed |= {
-            "max_steps": max_steps,
-            "time_limit": time_limit,
-            "replay": replay,
-            "engine": engine,
-            "record": record,
-        }
+        fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
+        fixed |= {"max_steps": max_steps, "reward_parts": reward_parts}
         wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(
@@ -105,13 +104,9 @@ def train(
     _check_learner(learner)
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
-    place = place_of(
-        world,
-        bins=bins,
-        bounds=bounds,
-        state_of=state_of,
-        max_steps=max_steps,
-        engine="auto" if engine is None else engine,
+    terms, engine = RewardTerms.named(reward_parts), "auto" if engine is None else engine
+    place = place_with_terms(
+        terms, world, bins=bins, bounds=bounds, state_of=state_of, max_steps=max_steps, engine=engine
     )
     if "discovered" in place.recipe and not episodes:
         raise ValueError("states are discovered during training: pass episodes=1 or more")
@@ -121,6 +116,8 @@ def train(
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must not be negative")
     recorded = record is None or flag("record", record)
+    if terms.keys and not recorded:
+        raise ValueError("reward_parts= are recorded in the ledger; with record=False there is none")
     session = Session.fresh(
         place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=recorded
     )
@@ -134,6 +131,8 @@ def train(
         "max_steps": place.max_steps,
         "world": place.recipe,
     }
+    if terms.keys:
+        settings["reward_parts"] = {**terms.keys}
     return _train(session, settings, None, episodes, listeners, progress)
 
 
@@ -149,6 +148,8 @@ def _resume(
         _check_learner(learner)
     settings, place = {**run.settings}, run.playing.place(env)
     try:
+        if "reward_parts" in settings:
+            place = replace(place, terms=RewardTerms.named(settings["reward_parts"]))
         replay = None if settings["replay"] is None else Replay(**settings["replay"])
         if learner is None:
             learner = run.origin.learner if run.origin.learner is not None else learner_from(settings["learner"])

@@ -28,6 +28,7 @@ from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import Reprice, World, ending_code
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
@@ -93,12 +94,23 @@ class SimulatedBeliefs(Beliefs):
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self._reprice: Reprice | None = None
+        self._terms: RewardTerms | None = None
         self._cache = Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
 
     def repriced(self, reprice: Reprice) -> SimulatedBeliefs:
         """The same rollouts with other rewards."""
         other = copy.copy(self)
         other._reprice = reprice
+        return other
+
+    def scaled(self, terms: RewardTerms) -> SimulatedBeliefs:
+        """Rollouts with factors on the terms of the rewards, which the environment reports."""
+        if self._world is not None:
+            raise ValueError(
+                "the parts of these rewards are reported in info, which this world does not have: pass the environment as env="
+            )
+        other = copy.copy(self)
+        other._terms, other._cache = terms, Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
         return other
 
     def row(self, at: Situation, action: int) -> Row:
@@ -226,7 +238,7 @@ class SimulatedBeliefs(Beliefs):
         if self._agent is not None:
             agent = AgentPlayer(self._agent, generator, self._agent.situation(at), action, self._enter)
             return agent.roll_out(self._env, **limits, **beyond)
-        stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
+        stepper = EnvStepper(self._env, self.labels, int(generator.integers(2**31)), self._terms)
         chances = cumulative(self.policy).reshape(self.shape)
         table = TablePlayer(stepper, chances, (state, action), generator, self._enter)
         return Rollouts.of(play(table, [self._env], **limits, **beyond), self.n, self.labels.n_actions)

@@ -238,12 +238,16 @@ def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | 
     at, first = run.resolve(state, chosen)
     values = run.values_at(at).copy()
     values[first] = -np.inf
-    second = int(values.argmax()) if instead is None else run.labels.action(instead)
-    if first == second:
-        name, others = (
-            run.labels.actions[first],
-            [one for one in run.labels.actions if one != run.labels.actions[first]],
-        )
-        what = f"{name!r} is its best action here" if chosen is None else f"{name!r} cannot be compared with itself"
-        raise ValueError(f"{what}; choose another action to compare it with: {', '.join(others)}")
+    second = int(values.argmax()) if instead is None else other_action(run, first, instead, given=chosen is not None)
     return Contrast.of(run.expects(at, first), run.expects(at, second), noise=run.beliefs.gap_error(at, first, second))
+
+
+def other_action(run: Run, first: int, instead: Action, *, given: bool) -> int:
+    """The action to compare the first one with, which the reader may have ``given``; ``ValueError`` if it is the same."""
+    second = run.labels.action(instead)
+    if first == second:
+        name = run.labels.actions[first]
+        others = ", ".join(one for one in run.labels.actions if one != name)
+        what = f"{name!r} cannot be compared with itself" if given else f"{name!r} is its best action here"
+        raise ValueError(f"{what}; choose another action to compare it with: {others}")
+    return second

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -19,6 +20,7 @@ from whatfor.worlds.discovering import Discovering, StateOf
 from whatfor.worlds.gymnasium import discovery_of, labels_of, time_limit, twin
 from whatfor.worlds.known import OWN_WORLDS, has_twin
 from whatfor.worlds.making import binned, changed_setting, make_env
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World
 
 #: Arguments of ``gymnasium.make`` itself: not options of an environment, and a forged run could open windows with them.
@@ -93,6 +95,23 @@ def place_of(
             ) from None
         return Place(labels, None, env, "python", str(why), recipe, longest)
     return Place(world.labels, world, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
+
+
+def place_with_terms(terms: RewardTerms, world: Any, *, engine: Engine, **more: Any) -> Place:
+    """The place for a world or an environment, which reports these terms of its rewards."""
+    if not terms.keys:
+        return place_of(world, engine=engine, **more)
+    flag = "reward_parts (in the shell: --reward-part)"
+    if isinstance(world, World):
+        raise ValueError(
+            f"{flag} are terms that a Gymnasium environment reports in info; a whatfor world has none: leave it out"
+        )
+    if engine == "compiled":
+        raise ValueError(
+            f"{flag} are read from info, which the compiled engine does not have: use engine='python' or 'auto'"
+        )
+    reason = "the parts of the reward are in the environment's info"
+    return replace(place_of(world, engine="python", **more), reason=reason, terms=terms)
 
 
 def _name(env: Any) -> str:
