@@ -66,9 +66,10 @@ def train(
 ) -> Run:
     """Train a tabular agent and record every update.
 
-    ``world``: the id of an environment, a ``gymnasium.Env`` with discrete observations (or a Box with ``bins``), a world
+    ``world``: the id of an environment, a ``gymnasium.Env`` with countable observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
-    again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
+    again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
+    are met: a number, text, or a tuple of these. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
     environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
     that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;

@@ -16,7 +16,7 @@ from whatfor.states import DiscoveredStates
 from whatfor.structure import Structure
 from whatfor.worlds.adapter import Adapter, Enter
 from whatfor.worlds.discovering import Discovery, not_yet_discovered
-from whatfor.worlds.minigrid_board import AXES, CARRYING, DOORS, LAYOUT, LOOK, NAMES, NOTHING
+from whatfor.worlds.minigrid_board import AXES, CARRYING, DOORS, LAYOUT, LOOK, NAMES, NOTHING, place_of_thing
 
 ACTIONS = ("turn left", "turn right", "forward", "pick up", "drop", "toggle", "done")
 VERBS = ("turns left", "turns right", "moves forward", "picks up", "drops", "toggles", "is done")
@@ -149,16 +149,15 @@ def _arrange(core: Any, key: tuple[Any, ...]) -> bool:
     row, column, facing, carrying, doors, things = key[:LAYOUT]
     grid = core.grid.grid
     movable = {at: thing for at, thing in enumerate(grid) if thing is not None and thing.type not in LETTERS}
-    wanted = [one.rsplit(" at row ", 1) for one in things.split("; ")] if things != NOTHING else []
-    names = [name for name, _ in wanted] + ([carrying] if carrying != NOTHING else [])
+    wanted = [place_of_thing(one) for one in things.split("; ")] if things != NOTHING else []
+    names = [name for name, _, _ in wanted] + ([carrying] if carrying != NOTHING else [])
     if sorted(names) != sorted(map(_name, movable.values())):
         return False
     for at in movable:
         grid[at] = None
     waiting = list(movable.values())
-    for name, place in wanted:
+    for name, at_row, at_column in wanted:
         thing = _take(waiting, name)
-        at_row, at_column = (int(number) for number in place.split(", column "))
         grid[at_row * core.width + at_column] = thing
         thing.cur_pos = (at_column, at_row)
     core.carrying = _take(waiting, carrying) if carrying != NOTHING else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,14 @@ NAMES = {"W": "wall", "D": "door", "G": "goal", "L": "lava"}
 NEVER_ACTED_IN = "WGL"
 #: The most panels.
 MAX_SCENES = 4
+
+
+def place_of_thing(text: str) -> tuple[str, int, int]:
+    """Name, row and column of a thing, as a key has them."""
+    found = re.fullmatch(r"(\S.*) at row (\d{1,4}), column (\d{1,4})", text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a thing of a MiniGrid world and its place")
+    return found[1], int(found[2]), int(found[3])
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,10 @@ class Scenes:
         self.own = order.index(int(np.flatnonzero(own)[0]))
         self.rows = str(labels.states.values[LAYOUT][self.at[LAYOUT]]).split("/")
         self.shape = len(self.rows), len(self.rows[0]) // 2
+        rows, columns = self.cells(here)
+        fits = all(len(row) == 2 * self.shape[1] for row in self.rows) and min(rows.min(), columns.min()) >= 0
+        if not fits or rows.max() >= self.shape[0] or columns.max() >= self.shape[1]:
+            raise ValueError("the layout of this state is not that of a MiniGrid world")
 
     def _title(self, kind: NDArray[np.int32]) -> str:
         """What is carried and how the doors are, if it varies; short, since many are drawn side by side."""
@@ -78,9 +91,8 @@ class Scenes:
         things = str(self.labels.states.values[THINGS][self.at[THINGS]])
         moved = things == NOTHING or scene.carrying != self.at[CARRYING]
         for thing in [] if moved else things.split("; "):
-            name, place = thing.rsplit(" at row ", 1)
-            row, column = (int(number) for number in place.split(", column "))
-            found.append((name.split()[1][0].upper(), row, column, name))
+            name, row, column = place_of_thing(thing)
+            found.append((name.split()[-1][0].upper(), row, column, name))
         return tuple(found)
 
     def grid(self, shown: Map, scene: int, numbers: NDArray[np.float64], title: str, caption: str = "") -> Grid:

@@ -84,7 +84,8 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
   const unknown = layout.unknown?.[row][column] ?? false;
   const faint = isFaint(number, scale);
   const roomy = cell >= ROOM_FOR_NUMBER;
-  const { fill, ink } = letter === WALL ? { fill: palette().wall, ink: "currentColor" } : unknown ? { fill: hatch, ink: "currentColor" } : colourOf(number, scale, "blue");
+  const plain = letter === WALL ? palette().wall : unknown ? hatch : null;
+  const { fill, ink } = plain ? { fill: plain, ink: "currentColor" } : colourOf(number, scale, "blue");
   const border = { stroke: palette().line, "stroke-width": 0.6 };
   drawn.append(svgElement("rect", { x, y, width: cell, height: tall, fill, ...border }));
   if (roomy && !faint) {
@@ -124,7 +125,7 @@ function drawWords(group, layout, { left, top, cell, tall, step, slanted, bottom
     if (slanted) group.append(svgText(0, 0, word, turned));
     else if (column % step === 0) group.append(svgText(x, y, word, middle));
   });
-  const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter}: ${name}`));
+  const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter === WALL ? "filled" : letter}: ${name}`));
   const axis = [layout.column_axis, ...key].join(" · ");
   group.append(svgText(left + (layout.columns.length * cell) / 2, bottom + below + 17, axis, middle));
   if (!layout.row_axis) return;
