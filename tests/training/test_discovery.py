@@ -466,3 +466,13 @@ def test_any_keys_are_found_and_stored(columns):
     again = states_in(StatesDocument(**document), arrays, bare, None)
     assert again == states
     assert [again.row(state) for state in range(len(rows))] == rows
+
+
+def test_the_memory_that_is_left_is_that_of_the_group_if_it_allows_less(monkeypatch, tmp_path):
+    whole = memory.available_bytes()
+    assert whole is None or whole > 0
+    for name, n in (("most", "5000"), ("used", "3000"), ("unlimited", "max")):
+        (tmp_path / name).write_text(f"{n}\n")
+    pairs = [(str(tmp_path / most), str(tmp_path / "used")) for most in ("most", "unlimited", "missing")]
+    monkeypatch.setattr(memory, "GROUPS", pairs)
+    assert memory.available_bytes() == 2000
