@@ -352,24 +352,39 @@ def study_changes(pool: ProcessPoolExecutor) -> dict[str, object]:
     return results
 
 
+def study_settings(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
+    """Well-trained agents, by setting."""
+    settings = {}
+    for name in SETTINGS:
+        found = pool.map(partial(compare, name), range(seeds), chunksize=5)
+        settings[name] = summary([one for seed in found for one in seed])
+        print(name, json.dumps(settings[name]), flush=True)
+    return settings
+
+
+#: The parts of the results.
+STUDIES: dict[str, Callable[[int, ProcessPoolExecutor], dict[str, object]]] = {
+    "bias": study_bias,
+    "changes": lambda seeds, pool: study_changes(pool),
+    "buffers": study_buffers,
+    "settings": study_settings,
+}
+
+
 def main() -> None:
     """Run the studies and write their results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--only", nargs="+", choices=[*STUDIES], help="the other results stay as they are")
     given = parser.parse_args()
-    document: dict[str, object] = {"seeds": given.seeds, "episodes": EPISODES, "rate": RATE}
+    document: dict[str, object] = json.loads(RESULTS.read_text()) if given.only else {}
+    if given.only and document["seeds"] != given.seeds:
+        parser.error(f"the other results are of {document['seeds']} seeds: leave out --only, or --seeds")
+    document |= {"seeds": given.seeds, "episodes": EPISODES, "rate": RATE}
     with ProcessPoolExecutor() as pool:
-        document["bias"] = study_bias(given.seeds, pool)
-        print(json.dumps(document["bias"]), flush=True)
-        document["changes"] = study_changes(pool)
-        print(json.dumps(document["changes"]), flush=True)
-        document["buffers"] = study_buffers(given.seeds, pool)
-        print(json.dumps(document["buffers"]), flush=True)
-        document["settings"] = settings = {}
-        for name in SETTINGS:
-            found = pool.map(partial(compare, name), range(given.seeds), chunksize=5)
-            settings[name] = summary([one for seed in found for one in seed])
-            print(name, json.dumps(settings[name]), flush=True)
+        for name in given.only or STUDIES:
+            document[name] = STUDIES[name](given.seeds, pool)
+            print(name, json.dumps(document[name]), flush=True)
     RESULTS.write_text(json.dumps(document, indent=2) + "\n")
 
 

@@ -124,6 +124,8 @@ MIN_STATES = 30
 
 def _power(result: Any) -> list[str]:
     """A table of how often each tested cause was named where it is known."""
+    from whatfor.text import percent
+
     buffers = result["buffers"]
     rows: list[tuple[str, str, Any]] = [
         ("maximisation bias", f"example 6.7, {name}, 300 episodes{how}", found)
@@ -153,7 +155,7 @@ def _power(result: Any) -> list[str]:
     for test, where, row in rows:
         low, high = row["interval"]
         lines.append(
-            f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {100 * row['rate']:.0f} % | {100 * low:.0f} % to {100 * high:.0f} % |"
+            f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {percent(row['rate'])} | {percent(low)} to {percent(high)} |"
         )
     return lines
 
@@ -393,6 +395,11 @@ def of_an_example(block: str) -> bool:
         if all(line in rest for line in wanted):
             return True
     return False
+
+
+def to_fill(page: Path, *, quick: bool = True) -> str:
+    """What to run to fill a page, for the messages of tests."""
+    return f"run .venv/bin/python docs/fill_readme.py {'--quick ' * quick}{page.relative_to(ROOT)}"
 
 
 def commands(page: Path) -> list[str]:

@@ -19,6 +19,8 @@ from whatfor.text import MAX_LENGTH, UNSAFE
 
 #: One line of plain text.
 Text = Annotated[str, Meta(max_length=MAX_LENGTH, pattern=rf"\A[^{UNSAFE}]*\Z")]
+#: The name of a Python module; messages name it, and nothing imports it.
+ModuleName = Annotated[str, Meta(max_length=200, pattern=r"\A[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")]
 Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -80,6 +82,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     options: dict[str, Any]
     max_steps: Positive | None
     discovered: KeySource | UnsetType = UNSET
+    module: ModuleName | UnsetType = UNSET  # that registers it
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +98,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     options: dict[str, Any] | UnsetType = UNSET
     max_steps: Positive | UnsetType | None = UNSET
     discovered: KeySource | UnsetType = UNSET
+    module: ModuleName | UnsetType = UNSET
 
 
 WorldDocument = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld

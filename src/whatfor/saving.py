@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import document, folder
+from whatfor.checks import flag
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
@@ -29,20 +30,21 @@ from whatfor.loaded import Group, array_in, finite, within
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.stored_states import states_in, states_out
+from whatfor.text import either
 from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
 
 
-def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a folder; a network is stored as safetensors."""
+def save(run: Run, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+    """Write a run to a folder; a network is stored as safetensors. ``replace=False``: not where a run is already."""
     contents = _contents_of(run)
     try:
         _run_of(contents)
     except Exception as error:  # nothing was written: the folder is unchanged
         raise FolderError(f"this run cannot be saved: {_sentence(error)}") from error
-    folder.write(path, contents)
+    folder.write(path, contents, replace=flag("replace", replace))
 
 
 def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, state_of: StateOf | None = None) -> Run:
@@ -76,11 +78,11 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, 
         from whatfor.deep.loading import network_in
 
         return network_in(run, network, contents.tensors, cells=cells, agent=agent)
-    if cells is not None or agent is not None:
-        name = "agent" if cells is None else "cells"
-        raise ValueError(
-            f"{name}= (in the shell: --cells) is for runs of deep agents; {path} is a tabular run: leave it out"
-        )
+    for name, given in (("agent", agent), ("cells", cells)):
+        if given is not None:
+            raise ValueError(
+                f"{either(name + '=', '--cells')} is for runs of deep agents; {path} is a tabular run: leave it out"
+            )
     return run
 
 
@@ -98,11 +100,6 @@ def _sentence(error: Exception) -> str:
 
 def _contents_of(run: Run) -> Contents:
     """The document, arrays and tensors of a run."""
-    if run.agent is None and run.playing.beliefs is not None:
-        name = type(run.playing.beliefs).__name__
-        raise FolderError(
-            f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
-        )
     if run.origin.repriced:
         raise FolderError(
             "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
@@ -131,16 +128,9 @@ def _contents_of(run: Run) -> Contents:
         data["states"], groups["states"] = states_out(run.labels.states)
     if run.ledger is not None:
         data["ledger"], groups["ledger"] = _ledger_out(with_names(run.ledger, run.labels))
-    tensors: dict[str, bytes] = {}
-    if run.agent is not None:
-        from whatfor.needed import need_safetensors
-
-        need_safetensors()
-        from whatfor.deep.saving import network_out
-
-        data["network"], tensors = network_out(run)
+    network, tensors = run.beliefs.saved(run)
     try:
-        return Contents({"run": document.encode(data)}, groups, tensors)
+        return Contents({"run": document.encode(data | network)}, groups, tensors)
     except (TypeError, ValueError) as error:
         raise FolderError(
             f"this run cannot be saved: {error}. Its settings may contain finite numbers, text, lists and dictionaries"

@@ -20,13 +20,14 @@ from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.text import one_line
+from whatfor.text import either, one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
 from whatfor.training.session import Listener, Session
 from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
+TERMINAL_IN_PYTHON = "Pass time_limit='terminal'"
 
 
 class TrainingStopped(RuntimeError):
@@ -181,13 +182,14 @@ def _check_learner(learner: Any) -> None:
 
 def _no_snapshot_reason(run: Run) -> str:
     """Why a run has no state to resume from, and what to do."""
-    if run.agent is not None:
-        return "its agent is a network; train it with its own library, e.g. model.learn(..., callback=BeliefCallback(...)), and use the new run"
     if not run.origin.own_values:
         return "it is an earlier time of another run (as_of); resume that run, or train a new one"
     if "seed" in run.settings and "learner" in run.settings:  # train() sets them
         return f"{run.settings['learner'].get('name')} is not one of the built-in learners; train a new run"
-    return "it was built from a custom training loop; continue that loop, with the same ledger"
+    return (
+        "it was built from a custom training loop; continue that loop, with the same ledger (a network in its own library, "
+        "e.g. model.learn(..., callback=BeliefCallback(...))), and use the new run"
+    )
 
 
 def _train(
@@ -228,7 +230,7 @@ def _train(
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
             "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "
-            "Pass time_limit='terminal' to treat the limit as terminal, or a discount below 1",
+            f"{either(TERMINAL_IN_PYTHON, 'Add --time-limit terminal')} to treat the limit as terminal, or a discount below 1",
             stacklevel=3,
         )
     if isinstance(error, KeyboardInterrupt):

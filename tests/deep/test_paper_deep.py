@@ -17,6 +17,7 @@ from whatfor.paper.deep import deep_study, is_unfinished
 from whatfor.paper.deep_wrong import DEEP_WRONG
 from whatfor.paper.evidence import DEEP_LEVEL
 from whatfor.paper.taxi import TAXI_START, back_after
+from whatfor.players import player_of
 
 IDS = [f"{claim.figure}: {claim.says[:50]}" for claim in DEEP_CLAIMS]
 STATES = {"taxi": TAXI_START, "cartpole": 79}
@@ -239,9 +240,11 @@ class PerfectAgent(ExactBeliefs):
         self.q_table = value_iteration("Taxi-v4", discount=1.0)
         super().__init__("Taxi-v4", self.q_table.argmax(axis=1), discount=1.0)
 
-    @property
-    def actor(self):
+    def actor(self, table):
         return self
+
+    def player(self, playing):
+        return player_of(self, playing)
 
     def situation(self, state):
         index = state.index if isinstance(state, Situation) else self.labels.index(state)
@@ -298,7 +301,7 @@ NOT_OF_A_PERFECT_AGENT = "Several potential routes"
 
 @pytest.mark.parametrize("claim", TAXI_CLAIMS, ids=lambda claim: f"{claim.figure}: {claim.says[:50]}")
 def test_checks_are_met_by_exact_beliefs_and_not_by_the_wrong_mechanism(perfect, claim):
-    assert perfect.taxi.agent is perfect.taxi.beliefs
+    assert perfect.taxi.actor is perfect.taxi.beliefs
     assert claim.measure(perfect).met != claim.says.startswith(NOT_OF_A_PERFECT_AGENT)
     assert not claim.measure(DEEP_WRONG[claim.wrong](perfect)).met
 

@@ -291,6 +291,7 @@ def test_the_command(whatfor, tmp_path):
         == f"1 reproduced, 0 not reproduced, 0 unclear, of 1 claims; see {tmp_path / 'index.html'}"
     )
     code, said, _ = whatfor("paper", "--only", "2", "--seeds", "2", "--out", tmp_path)
+    assert "claims: 50 %" in said, "where there is no terminal, lines report progress"
     *_, named, summary = said.splitlines()
     assert named.startswith("unclear in 2 (2 of 2 agents): Both first actions")
     assert summary.startswith("0 reproduced, 0 not reproduced, 1 unclear, of 1 claims; see ")

@@ -102,10 +102,10 @@ def test_a_newer_format_is_rejected_with_advice(run_folder):
         ("", "not JSON"),
         ("[]", "not a run's manifest"),
         ('{"format": "1"}', "not a run's manifest"),
-        ('{"format": 5, "files": {}}', "not a run that whatfor wrote"),
+        ('{"format": 6, "files": {}}', "not a run that whatfor wrote"),
         ('{"format": 1, "files": {}}', "older whatfor .* train it again"),
-        ('{"format": 5, "files": {"run": 3}}', "not a file of a run"),
-        ('{"format": 5, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
+        ('{"format": 6, "files": {"run": 3}}', "not a file of a run"),
+        ('{"format": 6, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
         ("[" * 100_000, "not JSON"),
     ],
 )

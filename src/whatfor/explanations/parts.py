@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.trust import COMPUTED
 from whatfor.explanation import ROUNDING, Explanation
 from whatfor.explanations.contrast import other_action
 from whatfor.explanations.phrases import signed_lines, without_end
@@ -17,15 +18,22 @@ from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.ledger import Ledger
-from whatfor.ledger.parts import reward_parts
+from whatfor.ledger.parts import REST, reward_parts
 from whatfor.question import Action, Parameter, State, question
-from whatfor.text import amount, shortened
+from whatfor.text import amount, either, shortened
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
 #: With more distinct rewards than this, the caller has to pass the parts.
 MAX_REWARDS = 12
+PARTS_IN_PYTHON = (
+    'name the parts: parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update; '
+    "or train with reward_parts=, the terms of the reward in info"
+)
+PARTS_IN_SHELL = "train with --reward-part name=key, for each term of the reward that the environment reports in info"
+#: A rest below this, relative to the parts, is the rounding of numbers in single precision.
+SINGLE = 1e-6
 UNCOVERED, INITIAL = "covered by no part", "remaining from initial values"
 
 #: A number for each update, or a function of (state, action, reward).
@@ -135,7 +143,9 @@ class Parts(Explanation):
 
     def _rows(self, shares: Mapping[str, float]) -> dict[str, float]:
         """The shares that are more than rounding, the largest first, and the initial one last."""
-        listed = {name: share for name, share in shares.items() if abs(share) > ROUNDING * max(1.0, self.scale)}
+        least = {REST: SINGLE}  # environments often report their terms in single precision
+        scale = max(1.0, self.scale)
+        listed = {name: share for name, share in shares.items() if abs(share) > least.get(name, ROUNDING) * scale}
         return dict(sorted(listed.items(), key=lambda item: (item[0] == INITIAL, item[0] == UNCOVERED, -abs(item[1]))))
 
     def sentences(self) -> list[str]:
@@ -149,7 +159,12 @@ class Parts(Explanation):
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r}{note} consists of:"]
         rows = [(share, name) for name, share in self._rows(self._shares()).items()]
         total = amount(sum(self._shares().values()))
-        return [*lines, *signed_lines(rows), f"{self._sum_text(total, self.scale)}.", *without_end(self.never)]
+        return [
+            *lines,
+            *signed_lines(rows),
+            f"{self._sum_text(total, self.scale, COMPUTED.off_text)}.",
+            *without_end(self.never),
+        ]
 
     def _compared(self, foil: Parts) -> list[str]:
         """The gap between two actions, by part."""
@@ -168,7 +183,9 @@ class Parts(Explanation):
         rows = [(share, name) for name, share in self._rows(self.gaps).items()]
         total = sum(self.gaps.values())
         total = 0.0 if abs(total) <= ROUNDING * self.scale else total
-        adds_up = self._sum_text(amount(total, signed=True), self.scale, "the difference between the agent's Q-values")
+        adds_up = self._sum_text(
+            amount(total, signed=True), self.scale, COMPUTED.off_text, "the difference between the agent's Q-values"
+        )
         return [*lines, *signed_lines(rows), f"{adds_up}.", *without_end(max(self.never, foil.never))]
 
     @property
@@ -204,10 +221,7 @@ def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
     """
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
-        raise ValueError(
-            f"there are {len(rewards):,} different rewards; name the parts: "
-            'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
-        )
+        raise ValueError(f"there are {len(rewards):,} different rewards; {either(PARTS_IN_PYTHON, PARTS_IN_SHELL)}")
     paid = [float(reward) for reward in rewards if reward]
     names = [f"reward {amount(reward, signed=True)}" for reward in paid]
     if len({*names}) < len(names):  # four digits do not tell them apart
@@ -285,7 +299,9 @@ def layout(why: Parts) -> Bars:
     answer=Parts,
     layout=layout,
     needs=["updates"],
-    parameters=(Parameter("instead", "another action, to split the difference between their values", "action"),),
+    parameters=(
+        Parameter("instead", "another action, to split the difference between their values", "action", on_page=False),
+    ),
     place=60,
 )
 def ask(

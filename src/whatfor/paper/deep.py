@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +237,7 @@ def _makers(right: DeepAgents) -> Makers:
 def trust_sentences(ours: Run, papers: Run | None) -> str:
     """How far the beliefs of both heads can be trusted."""
     names = ("Its belief", "The paper's head for the same agent")
-    trusts = [run.trust for run in (ours, papers) if run is not None and run.trust is not None]
+    trusts: list[Any] = [run.trust for run in (ours, papers) if run is not None]
     return " ".join(
         f"{name}: earnings {trust.mean_residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
         f"visits off the exact ones by {_distance_text(trust)}."

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from whatfor.files import replacing
-from whatfor.folder import holds_run
+from whatfor.folder import check_folder
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.paper.presets import PRESETS, Preset, PresetName, WorldName
@@ -159,7 +159,7 @@ class DeepAgents:
         An exception is raised if they cannot be saved there, before they are trained.
         """
         for name in PRESETS[self.preset]:
-            holds_run(folder / name)
+            check_folder(folder / name)
         self.folder = folder
 
     def _train(self, name: WorldName) -> dict[HeadName, Run]:

@@ -24,7 +24,7 @@ from whatfor.paper.study import study
 from whatfor.text import percent
 
 Builder = Callable[[Agents], Figure]
-#: Without a terminal, a line reports each such share of the training of a deep agent.
+#: Without a terminal, a line reports each such share of the study, and of the training of a deep agent.
 REPORTED = 0.1
 
 
@@ -125,8 +125,16 @@ def _progress_bars(
             if name not in training:
                 training[name] = bars.add_task(f"training {name}", total=1.0)
             bars.update(training[name], completed=share)
-            if share >= reported.get(name, 0.0) and not bars.console.is_terminal and progress:
-                bars.console.print(f"training {name}: {percent(share)}")  # bars are drawn on a terminal only
+            report(f"training {name}", share)
+
+        def on_study(share: float) -> None:
+            bars.update(measured, completed=share)
+            report("claims", share)
+
+        def report(name: str, share: float) -> None:
+            """Print a line now and then where no bars are drawn."""
+            if progress and not bars.console.is_terminal and share >= reported.get(name, 0.0):
+                bars.console.print(f"{name}: {percent(share)}")
                 reported[name] = share + REPORTED
 
         if isinstance(agents, DeepAgents):
@@ -138,7 +146,7 @@ def _progress_bars(
             done += 1
             bars.update(task, description=f"figure {id}", completed=done)
 
-        yield start_figure, lambda share: bars.update(measured, completed=share)
+        yield start_figure, on_study
         bars.update(task, completed=total)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from whatfor.checks import whole
 from whatfor.labels import Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
-from whatfor.text import one_line
+from whatfor.text import either, one_line
 from whatfor.training.session import Place
 from whatfor.worlds.adapter import NoTwin
 from whatfor.worlds.discovering import Discovering, StateOf
@@ -25,6 +25,8 @@ from whatfor.worlds.world import World
 
 #: Arguments of ``gymnasium.make`` itself: not options of an environment, and a forged run could open windows with them.
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
+
+PYTHON_ENGINE = "engine='python' or 'auto'"
 
 Engine = Literal["auto", "python", "compiled"]
 BinCounts = int | Sequence[int] | None
@@ -52,7 +54,7 @@ def place_of(
             raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
         check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
-        raise ValueError("bounds needs bins, the number of bins (in the shell: --bounds and --bins)")
+        raise ValueError(either("bounds needs bins, the number of bins", "--bounds needs --bins, the number of bins"))
     if state_of is not None and (bins is not None or isinstance(world, World)):
         raise ValueError(
             "state_of is for Gymnasium environments, and replaces bins; pass one of them, or none for a whatfor world"
@@ -60,7 +62,7 @@ def place_of(
     if isinstance(world, World):
         if bins is not None:
             raise ValueError(
-                "bins (in the shell: --bins) is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
+                f"{either('bins', '--bins')} is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
             )
         reason = "requested" if engine == "python" else "a built-in world"
         longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
@@ -77,6 +79,8 @@ def place_of(
     through_bins = env if bins is None else binned(env, bins, bounds)
     # a third-party environment may be expensive to create, so it is not created again to look for changes
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))
+    if isinstance(world, str):
+        recipe |= module_of(world)
     env = through_bins
     discovery = discovery_of(env, state_of)
     if discovery is not None:
@@ -91,7 +95,7 @@ def place_of(
     except NoTwin as why:
         if engine == "compiled":
             raise ValueError(
-                f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto' (in the shell: --engine python)"
+                f"there is no compiled engine for this environment: {why}. Use {either(PYTHON_ENGINE, '--engine python')}"
             ) from None
         return Place(labels, None, env, "python", str(why), recipe, longest)
     return Place(world.labels, world, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
@@ -101,14 +105,14 @@ def place_with_terms(terms: RewardTerms, world: Any, *, engine: Engine, **more: 
     """The place for a world or an environment, which reports these terms of its rewards."""
     if not terms.keys:
         return place_of(world, engine=engine, **more)
-    flag = "reward_parts (in the shell: --reward-part)"
+    flag = either("reward_parts", "--reward-part")
     if isinstance(world, World):
         raise ValueError(
-            f"{flag} are terms that a Gymnasium environment reports in info; a whatfor world has none: leave it out"
+            f"{flag} names terms that a Gymnasium environment reports in info; a whatfor world has none: leave it out"
         )
     if engine == "compiled":
         raise ValueError(
-            f"{flag} are read from info, which the compiled engine does not have: use engine='python' or 'auto'"
+            f"{flag} names terms in info, which the compiled engine does not have: use {either(PYTHON_ENGINE, '--engine python')}"
         )
     reason = "the parts of the reward are in the environment's info"
     return replace(place_of(world, engine="python", **more), reason=reason, terms=terms)
@@ -155,8 +159,8 @@ def remake_place(
     recipe: dict[str, Any],
     table: World | None,
     *,
-    max_steps: int | None,
-    engine: Engine,
+    max_steps: int | None = None,
+    engine: Engine = "auto",
     state_of: StateOf | None = None,
     known: Labels | None = None,
 ) -> Place:
@@ -190,17 +194,26 @@ def remake_env(recipe: dict[str, Any]) -> Any:
         wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
         if wrong:
             raise ValueError(
-                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: pass env= (in Python; not possible in the shell)"
+                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: {pass_env()}"
             )
         try:
             return _env_from(recipe)
         except Exception as error:  # any class: the options come from a file
+            module = recipe.get("module")
+            python = f"import {module or 'what registers it with Gymnasium'}, or pass env="
+            shell = f"add --module {module or 'NAME'}, the module that registers it with Gymnasium"
             raise ValueError(
-                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium (in the shell: add --module NAME), or pass env= in Python"
+                f"the environment of this run, {recipe['id']!r}, cannot be created here ({one_line(str(error))}): {either(python, shell)}"
             ) from error
     raise ValueError(
-        f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env= (in Python; not possible in the shell)"
+        f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): {pass_env()}"
     )
+
+
+def pass_env() -> str:
+    """What to do where an environment cannot be created again."""
+    python = "pass the environment of the run as env="
+    return either(python, f"{python} in Python; the command line cannot")
 
 
 def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
@@ -208,6 +221,16 @@ def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
     limits = [whole("max_steps", most, 1) for most in (own, given) if most is not None]
     check_limit("states", labels.n_states, "this environment")
     return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
+
+
+def module_of(id: str) -> dict[str, str]:
+    """The module in an id, which registers the environment: a run saves it, to name it where it has to be imported again.
+
+    >>> module_of("lifts:Lift-v0"), module_of("Taxi-v4")
+    ({'module': 'lifts'}, {})
+    """
+    module, colon, _ = id.rpartition(":")
+    return {"module": module} if colon else {}
 
 
 def recipe_of(env: Any, bins: BinCounts, bounds: Ranges, *, fresh: bool = False) -> dict[str, Any]:

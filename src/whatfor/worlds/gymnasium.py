@@ -150,26 +150,13 @@ def twin(env: gym.Env[Any, Any]) -> World:
     return known.twin(core, labels_of(env), time_limit(env))
 
 
-def enter_of(env: Any, labels: Labels) -> Enter:
-    """The function that puts an environment into a state; ``ValueError`` if it is unknown."""
+def enter_of(env: Any, labels: Labels) -> Enter | None:
+    """The function that puts an environment into a state; None: unknown."""
     known = adapter_of(env.unwrapped)
-    enter = None if known is None or known.enter is None else known.enter(env.unwrapped, labels)
-    if enter is None:
-        raise ValueError(_no_enter(env.unwrapped))
-    return enter
+    return None if known is None or known.enter is None else known.enter(env.unwrapped, labels)
 
 
-def enter_observation_of(env: Any) -> Enter:
-    """The function that puts an environment into the state of ``state.observation``; ``ValueError`` if it is unknown."""
+def enter_observation_of(env: Any) -> Enter | None:
+    """The function that puts an environment into the state of ``state.observation``; None: unknown."""
     known = adapter_of(env.unwrapped)
-    if known is None or known.enter_observation is None or not keeps_meaning(layers(env)):
-        raise ValueError(_no_enter(env.unwrapped))
-    return known.enter_observation
-
-
-def _no_enter(core: Any) -> str:
-    return (
-        f"whatfor does not know how to put {type(core).__name__} into a given state: pass "
-        "enter=, a function (env, state, rng) that puts the environment into the state with this index after a reset "
-        "(in Python; the shell has no flag for it)"
-    )
+    return known.enter_observation if known is not None and keeps_meaning(layers(env)) else None

@@ -14,7 +14,7 @@ from whatfor.axes import Axis
 from whatfor.labels import MAX_AXES, Labels
 from whatfor.limits import limit
 from whatfor.structure import Structure
-from whatfor.text import is_plain, normalized
+from whatfor.text import either, is_plain, normalized
 
 Range = tuple[int, int]  # the smallest value, and how many there are
 
@@ -65,14 +65,18 @@ def countable(space: spaces.Space[Any]) -> list[Range]:
             "state_of=, a function from an observation to what identifies its state, e.g. state_of=lambda seen: seen.tobytes()"
         )
     if isinstance(space, spaces.Box):
-        raise ValueError(
-            f"observations are continuous ({_shown(space)}): pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is "
-            "unbounded (in the shell: --bins 10 --bounds low high ...), or state_of=, a function from an observation to the key of its state"
-        )
+        raise ValueError(f"observations are continuous ({_shown(space)}): {either(BINS_IN_PYTHON, BINS_IN_SHELL)}")
     raise ValueError(
-        "observations must be Discrete, MultiDiscrete, MultiBinary, a Dict or Tuple of these, or Box with bins=; this environment has "
-        f"{_shown(space)}: pass state_of=, a function from an observation to the key of its state: whole numbers, text, or a tuple of these"
+        f"observations must be Discrete, MultiDiscrete, MultiBinary, a Dict or Tuple of these, or Box with {either('bins=', '--bins')}; this environment has "
+        f"{_shown(space)}: {either('', 'in Python, ')}pass state_of=, a function from an observation to the key of its state: whole numbers, text, or a tuple of these"
     )
+
+
+BINS_IN_PYTHON = (
+    "pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded, "
+    "or state_of=, a function from an observation to the key of its state"
+)
+BINS_IN_SHELL = "add the number of bins, e.g. --bins 10, and --bounds low high ... if the space is unbounded"
 
 
 def _shown(space: spaces.Space[Any]) -> str:

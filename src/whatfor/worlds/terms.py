@@ -40,7 +40,7 @@ class RewardTerms:
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise TypeError(
                 f"reward_parts is a list of keys of info, e.g. reward_parts=[{shortened(repr(given))}], or a dictionary "
-                'from names to keys, e.g. reward_parts={"shaping": "reward_terms/shaping"} (in the shell: --reward-part NAME=KEY)'
+                'from names to keys, e.g. reward_parts={"shaping": "reward_terms/shaping"}'
             )
         pairs = list(given.items()) if isinstance(given, Mapping) else [(_last(key), key) for key in given]
         for _, key in pairs:
