@@ -279,8 +279,7 @@ class SimulatedBeliefs(Beliefs):
         """(n, S * A) Amounts of steps, summed by rollout and pair; sparse."""
         from scipy import sparse
 
-        pairs = self.shape[0] * self.shape[1]
-        pair = np.minimum(rollouts.pair, pairs)  # one column for all states that training never met
+        pair = np.minimum(rollouts.pair, pairs := self.shape[0] * self.shape[1])  # the last column: states never met
         return sparse.csr_array((amount, (rollouts.rollout, pair)), shape=(len(rollouts), pairs + 1))
 
     def _mean(self, by_rollout: Any) -> NDArray[np.float64]:
@@ -342,8 +341,7 @@ def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
             raise ValueError("enter= is for Gymnasium environments; a whatfor world needs none")
         return world, None
     env = make_env(world) if isinstance(world, str) else world
-    if isinstance(env, Discovering):  # what play discovers is not the run's
-        return None, env.fork()
+    env = env.fork() if isinstance(env, Discovering) else env  # what play discovers is not the run's
     if enter is not None:
         return None, env
     try:
