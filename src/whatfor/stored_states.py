@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whatfor.document import StatesDocument
 from whatfor.labels import Labels
-from whatfor.loaded import Group, array_in
+from whatfor.npz import checked_array
 from whatfor.states import KINDS, DiscoveredStates
 from whatfor.structure import Scalar, scalar
 
 NAMES = {kind: kind.__name__ for kind in KINDS}
 
 
-def states_out(states: DiscoveredStates) -> tuple[dict[str, Any], Group]:
+def states_out(states: DiscoveredStates) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The document and the arrays of discovered states; values of one kind are in one array, axis after axis."""
     kinds, nones = [], []
     stored: dict[str, list[Any]] = {name: [] for name in NAMES.values()}
@@ -34,13 +35,15 @@ def states_out(states: DiscoveredStates) -> tuple[dict[str, Any], Group]:
     }
 
 
-def states_in(stored: StatesDocument, group: Group, labels: Labels, state_of: Any) -> DiscoveredStates:
+def states_in(
+    stored: StatesDocument, group: dict[str, NDArray[Any]], labels: Labels, state_of: Any
+) -> DiscoveredStates:
     """Discovered states from their arrays; ``ValueError`` unless they fit the labels."""
     n_axes, sizes = len(labels.axes), labels.shape
     if len(stored.kinds) != n_axes or len(stored.nones) != n_axes or labels.structure is None:
         raise ValueError("its discovered states do not fit the axes of its labels")
     positions, whole, real, text, ends = (
-        array_in(group, name, dtype, ndim)
+        checked_array(group, name, dtype, ndim)
         for name, dtype, ndim in (
             ("positions", np.int32, 2),
             ("whole", np.int64, 1),
