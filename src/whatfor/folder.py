@@ -99,7 +99,9 @@ def check_folder(folder: Path, *, replace: bool = True) -> None:
         return
     others = [name for name in names if not _is_ours(name)]
     if others:
-        raise FolderError(f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty folder")
+        raise FolderError(
+            f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty or a new folder"
+        )
 
 
 def read(path: str | os.PathLike[str]) -> Contents:

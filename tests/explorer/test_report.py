@@ -431,7 +431,7 @@ def test_a_run_of_an_environment_that_is_not_there_has_a_page_all_the_same(tmp_p
     gym.registry.pop("Elsewhere-v0")
     run = wf.load(tmp_path / "run")
     about = Desk(run).ask("run", {})
-    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["unavailable"]["comparison"]
+    assert "import what registers it with Gymnasium, or pass env=" in about["unavailable"]["comparison"]
     run.report(tmp_path / "page.html", episodes=2)
     assert "past:299" in str(data_in((tmp_path / "page.html").read_text())["answers"])
 

@@ -203,7 +203,7 @@ def remake_env(recipe: dict[str, Any]) -> Any:
             python = f"import {module or 'what registers it with Gymnasium'}, or pass env="
             shell = f"add --module {module or 'NAME'}, the module that registers it with Gymnasium"
             raise ValueError(
-                f"the environment of this run, {recipe['id']!r}, cannot be created here ({one_line(str(error))}): {either(python, shell)}"
+                f"the environment of this run, {recipe['id']!r}, cannot be created here ({one_line(str(getattr(error, 'what', error)))}): {either(python, shell)}"
             ) from error
     raise ValueError(
         f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): {pass_env()}"

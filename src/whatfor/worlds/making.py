@@ -31,7 +31,13 @@ MAX_SETTING_SIZE = 30
 
 
 class NoEnvironment(ValueError):
-    """No environment is registered under an id; the message says what to do."""
+    """An id that Gymnasium does not know."""
+
+    def __init__(self, id: str, error: Exception) -> None:
+        self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
+        python = f"Pass an id such as 'FrozenLake-v1', after importing what registers it; resume a saved run with train(load({id!r}), ...)"
+        shell = "Give an id such as FrozenLake-v1, and --module NAME if a module registers it"
+        super().__init__(f"{self.what}. {either(python, shell)}")
 
 
 class Clipped(TransformObservation[Any, Any, Any]):
@@ -49,10 +55,7 @@ def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any
     except gym.error.Error as error:
         if not isinstance(error, gym.error.UnregisteredEnv) and "Malformed" not in str(error):
             raise
-        raise NoEnvironment(
-            f"there is no environment {id!r} ({' '.join(str(error).split()).rstrip('.')}). Pass an id such as 'FrozenLake-v1', after importing what "
-            f"registers it (in the shell: --module NAME); a saved run is resumed with train(load({id!r}), ...)"
-        ) from error
+        raise NoEnvironment(id, error) from error
 
 
 def options_of(id: str) -> dict[str, Any] | None:
