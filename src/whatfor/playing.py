@@ -23,7 +23,7 @@ from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
 from whatfor.players import NetworkPlay, TablePlay
 from whatfor.text import count
-from whatfor.training.places import pass_env, place_of, remake_env, remake_place
+from whatfor.training.places import known_states, pass_env, place_of, remake_env, remake_place
 from whatfor.training.session import Place, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.making import make_env
@@ -142,6 +142,7 @@ class Playing:
         limits: dict[str, Any] = {
             name: self.settings[name] for name in ("max_steps", "engine") if name in self.settings
         }
+        limits |= known_states(self.labels, world)
         try:
             if env is None:
                 place = remake_place(world, self.origin.table, **limits)

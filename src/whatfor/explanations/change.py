@@ -10,6 +10,7 @@ import numpy as np
 
 from whatfor.checks import whole
 from whatfor.explanation import MIN_SHOWN
+from whatfor.explanations.alignment import aligned
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout
@@ -223,13 +224,15 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
             f"since is {since:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
         )
     before = run.as_of(since) if isinstance(since, int | np.integer) else since
+    at = run.situation(state)
+    run, before = aligned(run, before)
     if (before.labels.axes, before.labels.actions) != (run.labels.axes, run.labels.actions):
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
     if before.beliefs.learned != run.beliefs.learned:
         raise ValueError(
             "one run answers from what it learned, the other from playing its policy: the difference would not be a change"
         )
-    now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
+    now, then = run.expects(*run.resolve(at, action)), before.expects(*before.resolve(at, action))
     time = int(since) if isinstance(since, int | np.integer) else None
     more: dict[str, Any] = {"another_run": time is None, "since": time}
     return Change.of(now, then, **more, discounts=_discounts(run, before), flips=_flips(run, before))
