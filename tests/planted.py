@@ -93,7 +93,10 @@ def with_loop(run, seed, *, recorded=False):
 
 def with_reward_flaw(world, learner, episodes, seed):
     """An agent that stays in a state for the largest reward there is, which a flaw pays for bumping there; and the pair."""
-    made, dice = wf.train(world, learner, episodes=1, seed=seed, progress=False).playing.place().world, np.random.default_rng(seed)
+    made, dice = (
+        wf.train(world, learner, episodes=1, seed=seed, progress=False).playing.place().world,
+        np.random.default_rng(seed),
+    )
     table, n_actions = made.table, made.labels.n_actions
     pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
     start = np.diff(table.start, prepend=0.0) > 0

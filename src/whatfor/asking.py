@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import field, make_dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import field, make_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Optional, get_args, get_type_hints
@@ -16,6 +16,7 @@ from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.explanation import Explanation
+    from whatfor.explanations import Findings
     from whatfor.runs import Run
 
 
@@ -31,8 +32,11 @@ def shared_flags() -> dict[str, list[tuple[Question, Parameter]]]:
 
 def flags_type(*, drawn: bool = False) -> Any:
     """A dataclass of the flags of all questions, for tyro; with ``drawn``, also the flag that selects a picture."""
+    state = "The state: in words, as numbers in brackets, or as an index"
     fields: list[Any] = [
-        ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
+        ("state", _flag(str, f"{state}.", metavar="STATE"))
+        if drawn
+        else _optional("state", str, f"{state}; without it, the states worth asking about are listed.", "STATE"),
         _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
         _choice("question", QUESTIONS, f"The question; by default {first_question().name}."),
     ]
@@ -40,8 +44,8 @@ def flags_type(*, drawn: bool = False) -> Any:
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
         help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
-        metavar = {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
-        fields.append(_optional(flag, int if first.kind == "number" else str, help, metavar))
+        metavar = "INT|RUN" if first.takes_run else {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
+        fields.append(_optional(flag, int if metavar == "INT" else str, help, metavar))
     if drawn:
         options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
         every = dict.fromkeys(one for pictures in options.values() for one in pictures)
@@ -112,6 +116,26 @@ def answer(run: Run, flags: Any) -> Explanation:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter, run)}")
     return question.ask(run, flags.state, flags.action, **parameters)
+
+
+def with_runs(flags: Any, load: Callable[[str], Run]) -> Any:
+    """The flags, with numbers of episodes as numbers, and with runs in the place of folders."""
+    changed = {}
+    for flag, takers in shared_flags().items():
+        text = getattr(flags, flag)
+        if text is not None and takers[0][1].takes_run:
+            changed[flag] = int(text) if text.isascii() and text.isdecimal() else load(text)
+    return replace(flags, **changed)
+
+
+def findings(run: Run, flags: Any) -> Findings:
+    """Where to look, for flags without a state."""
+    given = [name for name, value in vars(flags).items() if value not in (None, "") and name not in ("since", "as_of")]
+    if given:
+        raise ValueError(
+            f"--{given[0].replace('_', '-')} needs --state, the state that is asked about. {run.labels.example()}"
+        )
+    return run.findings(since=flags.since)
 
 
 def check_time(flag: str, episodes: int | None, run: Run) -> None:

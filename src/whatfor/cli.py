@@ -138,6 +138,8 @@ def train(
 def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Module = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
+    Without --state: the states worth asking about, each with the command that shows it; with --since, those that differ.
+
     Args:
         run: The folder of a saved run.
         flags: The question.
@@ -147,9 +149,15 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     """
     from json import dumps
 
-    from whatfor.asking import answer
+    from whatfor.asking import answer, findings, with_runs
 
-    explanation = answer(_load(run, flags.as_of, cells, module), flags)
+    loaded, since = _load(run, flags.as_of, cells, module), flags.since
+    flags = with_runs(flags, lambda folder: _load(folder, None, cells, None))
+    if flags.state is None:
+        found = findings(loaded, flags)
+        print_safely(dumps(found.to_json(), indent=2) if json else found.in_shell(run, since))
+        return
+    explanation = answer(loaded, flags)
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
@@ -164,7 +172,7 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
         module: A module to import first: the one that registers the run's environment with Gymnasium.
     """
     import whatfor as wf
-    from whatfor.asking import answer, check_show, is_plain_intention
+    from whatfor.asking import answer, check_show, is_plain_intention, with_runs
     from whatfor.pictures.files import ANIMATION_SUFFIXES, PICTURE_SUFFIXES, check_path, save
     from whatfor.question import layout_of
 
@@ -177,7 +185,7 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
             )
         wf.animate([loaded.intention(*step) for step in loaded.episode(flags.state)], path)
     else:
-        explanation = answer(loaded, flags)
+        explanation = answer(loaded, with_runs(flags, lambda folder: _load(folder, None, cells, None)))
         check_show(explanation, flags.show)
         options = {"show": flags.show} if flags.show else {}
         save(wf.draw(layout_of(explanation, **options)), path)

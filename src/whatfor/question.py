@@ -40,6 +40,7 @@ class Parameter:
     selects: bool = False  # whether giving its flag selects the question
     needed: bool = False
     example: str = ""
+    takes_run: bool = False  # whether it takes another run too: on the command line, the folder of one
     #: Values for a run that a page suggests and a report contains.
     suggestions: Callable[[Run], Sequence[str]] = lambda _: ()
 

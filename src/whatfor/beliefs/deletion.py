@@ -71,7 +71,9 @@ def episode_deletions(
     left, by_block = np.zeros((ledger.n_cells, len(cells))), np.zeros((ledger.n_episodes, len(cells)))
     for row, own in enumerate(cells):
         left[own, row] = 1.0 / len(own)
-    delete_blocks(ledger.lines, errors, np.append(ledger.episode_starts, len(ledger)), left, np.zeros(len(cells)), by_block)
+    delete_blocks(
+        ledger.lines, errors, np.append(ledger.episode_starts, len(ledger)), left, np.zeros(len(cells)), by_block
+    )
     return by_block
 
 

@@ -189,7 +189,7 @@ class ExactBeliefs(Beliefs):
         return (by_state @ self.onward).tocsr()
 
     def visits_from(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(S,) Expected visits of each state, undiscounted, from a distribution of first states.
+        """(S,) Expected visits of each state, undiscounted, from a distribution of first states; or (S, K) from several.
 
         A state from which the policy cannot end is counted once, where it is entered.
         """

@@ -197,8 +197,9 @@ def _times(run: Run) -> list[str]:
     parameters=(
         Parameter(
             "since",
-            "compare with the agent after this many episodes",
+            "compare with the agent after this many episodes, or with another run",
             "number",
+            takes_run=True,
             selects=True,
             needed=True,
             example="1000",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from whatfor.explanation import Badge, Explanation
 from whatfor.labels import Labels
@@ -26,7 +26,7 @@ class Finding:
     state: int  # the one to ask about
     met: float
     stake: float
-    question: str  # the question that shows it
+    question: str  # the question that shows it; empty: the run cannot answer any
     action: int | None = None  # None: the best one
     parameters: Mapping[str, Any] = field(default_factory=dict)
     states: tuple[int, ...] = ()  # all that have the same cause
@@ -41,11 +41,15 @@ class Finding:
     @property
     def call(self) -> str:
         """The question in Python; another run is called ``other``."""
+        if not self.question:
+            return ""
         given = [repr(self.words), *([str(self.action)] if self.action is not None else [])]
         return f"run.{self.question}({', '.join([*given, *(f'{name}={_python(one)}' for name, one in self.parameters.items())])})"
 
-    def command(self, run: str, other: str = "OTHER") -> str:
+    def command(self, run: str, other: str = "") -> str:
         """The question in a shell, for a run in a folder."""
+        if not self.question:
+            return ""
         words = ["whatfor", "explain", run, "--state", self.words, "--question", self.question]
         if self.action is not None:
             words += ["--action", str(self.action)]
@@ -57,7 +61,20 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Its numbers, with the call."""
         parameters = {name: one for name, one in self.parameters.items() if not _is_run(one)}
-        names = ("kind", "sentence", "state", "words", "action", "question", "met", "stake", "score", "states", "episode", "call")
+        names = (
+            "kind",
+            "sentence",
+            "state",
+            "words",
+            "action",
+            "question",
+            "met",
+            "stake",
+            "score",
+            "states",
+            "episode",
+            "call",
+        )
         return {**{name: getattr(self, name) for name in names}, "parameters": parameters}
 
 
@@ -71,8 +88,8 @@ class Findings(Explanation):
     labels: Labels
     found: tuple[Finding, ...]
     looked_at: int  # the number of states
+    nothing: str  # what to say if there are none
     notes: tuple[str, ...] = ()
-    between_runs: bool = False  # differences from another run
     residual: float | None = None
 
     def __len__(self) -> int:
@@ -81,7 +98,11 @@ class Findings(Explanation):
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.found)
 
-    def __getitem__(self, at: int) -> Finding:
+    @overload
+    def __getitem__(self, at: int) -> Finding: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
         return self.found[at]
 
     @property
@@ -101,20 +122,17 @@ class Findings(Explanation):
         """One line for each finding, and below it the question that shows it."""
         return self.lines()
 
-    def lines(self, run: str | None = None, other: str = "OTHER") -> list[str]:
+    def in_shell(self, run: str, other: str | None = None) -> str:
+        """The findings of a run in a folder, with commands of the shell; ``other``: the folder of the run that it differs from."""
+        return "\n".join([*self._premise_text(), *self.lines(run, other or "")])
+
+    def lines(self, run: str | None = None, other: str = "") -> list[str]:
         """The sentences; ``run``: a folder, for commands of the shell instead of calls."""
-        lines = [] if self.found else [self.nothing()]
+        lines = [] if self.found else [self.nothing]
         for number, one in enumerate(self.found, 1):
             shown = one.call if run is None else one.command(run, other)
-            lines += [f"{number}. {one.sentence}", f"   {shown}"]
+            lines += [f"{number}. {one.sentence}", *([f"   {shown}"] if shown else [])]
         return [*lines, *self.notes]
-
-    def nothing(self) -> str:
-        """What to say where there are no findings."""
-        if self.between_runs:
-            return "The best action is the same in every state that both have learned about."
-        states = f"{self.looked_at:,} state{'s' * (self.looked_at != 1)}"
-        return f"Nothing stands out in the {states} that its episodes meet."
 
     def numbers(self) -> dict[str, Any]:
         """The findings as JSON."""

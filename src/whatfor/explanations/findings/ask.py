@@ -13,10 +13,12 @@ from whatfor.explanations.findings.differences import differences, earlier
 from whatfor.explanations.findings.episodes import find_decisive_episodes
 from whatfor.explanations.findings.ground import MAX_SOLVED_STATES, MIN_MET, Ground
 from whatfor.explanations.findings.loops import find_loops
+from whatfor.explanations.findings.played import find_by_play, play
 from whatfor.explanations.findings.reality import find_thin_evidence, find_wrong_beliefs
 from whatfor.explanations.findings.rewards import find_surprising_rewards, merge_loops
 from whatfor.explanations.findings.ties import find_ties
 from whatfor.question import QUESTIONS, first_question, why_not
+from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -43,16 +45,19 @@ def findings(run: Run, since: int | Run | None = None) -> Findings:
     The best action is the same in every state that both have learned about.
     """
     ground = Ground.of(run)
-    if since is not None:
-        found, notes = differences(ground, earlier(run, since), since), []
-    elif _has_learned(ground):
-        found, notes = _look(ground)
-    else:
-        found, notes = [], ["All its values are equal, so nothing that it has learned favours an action."]
-    notes += run.beliefs.faults if run.ledger is not None else ()
     looked_at = int((ground.learned & (ground.met > MIN_MET)).sum())
-    answer = Findings(run.labels, tuple(_ranked(run, found)), looked_at, tuple(notes), between_runs=since is not None)
-    return answer.under(run.origin.premise)
+    found, notes = [], list(run.beliefs.faults if run.ledger is not None else ())
+    if since is not None:
+        nothing = "The best action is the same in every state that both have learned about."
+        found = differences(ground, earlier(run, since), since)
+        notes += [f"The best action differs in {count(len(found), 'state')}."] * (len(found) > MAX_FINDINGS)
+    elif _has_learned(ground):
+        nothing = f"Nothing stands out in the {count(looked_at, 'state')} that its episodes meet."
+        found, more = _look(ground)
+        notes += more
+    else:
+        nothing = "All its values are equal: nothing that it has learned favours an action."
+    return Findings(run.labels, tuple(_ranked(run, found)), looked_at, nothing, tuple(notes)).under(run.origin.premise)
 
 
 def _has_learned(ground: Ground) -> bool:
@@ -68,18 +73,27 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
     explained = np.zeros(len(ground.best), bool)
     for one in (*found, *surprising):
         explained[list(one.states)] = True
-    episodes, complete = find_decisive_episodes(ground, {one.episode for one in surprising})
-    found += [*surprising, *episodes, *find_wrong_beliefs(ground, ~explained), *find_thin_evidence(ground), *find_ties(ground)]
-    notes = []
-    if ground.future is None:
+    episodes, notes = find_decisive_episodes(ground, {one.episode for one in surprising})
+    found += [
+        *surprising,
+        *episodes,
+        *find_wrong_beliefs(ground, ~explained),
+        *find_thin_evidence(ground),
+        *find_ties(ground),
+    ]
+    played = play(ground.run) if ground.future is None else None
+    if played is not None:
+        found += find_by_play(ground.run, played, ends_pay=ground.ends_pay)
+        notes.append(
+            f"The world of this agent is unknown, so its belief was compared with {count(played.episodes, 'played episode')}."
+        )
+    elif ground.future is None:
         why = (
             f"The world has more than {MAX_SOLVED_STATES:,} states"
             if len(ground.best) > MAX_SOLVED_STATES
             else "The world of this agent is unknown"
         )
         notes.append(f"{why}, so loops were not looked for, and its belief was not compared with reality.")
-    if not complete:
-        notes.append("Decisions that rest on one episode were looked for in the states that episodes meet most often.")
     return found, notes
 
 
@@ -91,4 +105,5 @@ def _ranked(run: Run, found: Sequence[Finding]) -> Iterator[Finding]:
         if why_not(run, QUESTIONS[one.question]) is None:
             yield replace(one, words=words)
         else:
-            yield replace(one, words=words, question=first_question().name, parameters={})
+            able = why_not(run, first_question()) is None
+            yield replace(one, words=words, question=first_question().name if able else "", parameters={})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -27,19 +27,19 @@ class Flip(NamedTuple):
 def earlier(run: Run, since: int | Run) -> Run:
     """The run to compare with: the same at an earlier time, or another one; ``ValueError`` if they cannot be compared."""
     if hasattr(since, "as_of"):
-        other = since
+        other = cast("Run", since)
     else:
-        since = whole("since", since)
+        time = whole("since", since)
         if run.ledger is not None and run.beliefs.evidence is None:
             source = type(run.beliefs).__name__
             raise ValueError(
                 f"{source} does not know what it was at an earlier time: pass since=another run, or ask the run without {source}"
             )
-        if run.ledger is not None and since > run.ledger.n_episodes:
+        if run.ledger is not None and time > run.ledger.n_episodes:
             raise ValueError(
-                f"since is {since:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
+                f"since is {time:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
             )
-        other = run.as_of(since)
+        other = run.as_of(time)
     if (other.labels.axes, other.labels.actions) != (run.labels.axes, run.labels.actions):
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
     return other
@@ -68,15 +68,15 @@ def differences(ground: Ground, other: Run, since: int | Run) -> list[Finding]:
     found = []
     for state, before, after, lost in flips(ground, other):
         there = float(then[state, before] - then[state, after])
-        if hasattr(since, "as_of"):
-            when, was, valued = "in the other run", "is", "there"
+        if isinstance(since, int | np.integer):
+            when, was, now, valued = f"after {count(int(since), 'episode')}", "was", "now", "then"
         else:
-            when, was, valued = f"after {count(int(since), 'episode')}", "was", "then"
+            when, was, now, valued = "in the other run", "is", "here", "there"
         text = (
-            f"In {labels.words(state)!r}, it {labels.action_phrase(after)}; {when}, its choice {was} {labels.actions[before]!r} "
-            f"(now {amount(lost)} worse, {valued} {amount(there)} better)."
+            f"In {labels.words(state)!r}, it {labels.action_phrase(after)}; {when}, its choice {was} {labels.actions[before]!r}: "
+            f"{amount(lost)} worse {now}, {amount(there)} better {valued}."
         )
         stake = min(1.0, lost / ground.range)
-        more = {"parameters": {"since": since}, "states": (state,)}
+        more: dict[str, Any] = {"parameters": {"since": since}, "states": (state,)}
         found.append(Finding("difference", text, state, float(ground.met[state]), stake, "change", **more))
     return found

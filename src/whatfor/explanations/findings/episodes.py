@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from whatfor.beliefs.audit import Audit
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
-from whatfor.text import amount
+from whatfor.text import amount, count
 
 #: Values that are asked about in one pass over the ledger, and the products of values and updates in all passes.
-VALUES_PER_PASS, MAX_WORK = 48, 400_000_000
+VALUES_PER_PASS, MAX_WORK = 48, 500_000_000
 #: The most memory of one pass, in numbers.
 MAX_NUMBERS = 1 << 24
 #: Under replay the updates of an episode are scattered: so many states are looked at, each by itself.
@@ -38,22 +38,27 @@ class Flip(NamedTuple):
     after: float  # the gap after it, to the action that is best then
 
 
-def find_decisive_episodes(ground: Ground, known: Container[int | None]) -> tuple[list[Finding], bool]:
-    """A finding for each episode that decides, besides the known ones; and whether all states were looked at."""
-    run, labels = ground.run, ground.run.labels
-    audit = run.beliefs.evidence
-    if run.ledger is None or audit is None or not len(run.ledger) or labels.n_actions < 2:
-        return [], True
+def find_decisive_episodes(ground: Ground, known: Container[int | None]) -> tuple[list[Finding], list[str]]:
+    """A finding for each episode that decides, besides the known ones; and a note if not all states were looked at."""
+    labels, audit = ground.run.labels, ground.evidence
+    if audit is None or not len(audit.ledger) or labels.n_actions < 2:
+        return [], []
     order = np.argsort(-ground.met, kind="stable")
     states = order[(ground.met[order] > MIN_MET) & ground.learned[order]]
     n_looked = _affordable(audit, len(states), labels.n_actions)
-    flips = [flip for state in _chunks(states[:n_looked], audit, labels.n_actions) for flip in _flips(ground, audit, state)]
+    flips = [
+        flip for state in _chunks(states[:n_looked], audit, labels.n_actions) for flip in _flips(ground, audit, state)
+    ]
     by_episode: dict[int, list[Flip]] = {}
     for flip in flips:
         if flip.episode not in known:
             by_episode.setdefault(flip.episode, []).append(flip)
     found = [_finding(ground, same) for same in by_episode.values()]
-    return sorted(found, key=lambda one: -one.score)[:MAX_FOUND], n_looked == len(states)
+    left_out = (
+        f"Decisions that rest on one episode were looked for in the {count(n_looked, 'state')} that episodes meet most often, "
+        f"of {len(states):,}."
+    )
+    return sorted(found, key=lambda one: -one.score)[:MAX_FOUND], [left_out] * (n_looked < len(states))
 
 
 def _finding(ground: Ground, flips: list[Flip]) -> Finding:

@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs, entries_of
-from whatfor.kernels.recursion import NOT_ENDED
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED
 from whatfor.ledger import Ledger
 
 if TYPE_CHECKING:
+    from whatfor.beliefs.audit import Audit
     from whatfor.runs import Run
 
 #: Larger worlds are not solved.
 MAX_SOLVED_STATES = 50_000
+#: States that are met again in the same episode, at most, and how many of them are solved at once.
+MAX_RETURNING, SOLVED_AT_ONCE = 2_000, 128
 #: The end of training: this share of its episodes, and at most this many.
 RECENT_SHARE, MAX_RECENT = 0.1, 1_000
 #: An episode that meets a state with a smaller probability does not meet it.
@@ -39,12 +42,19 @@ class Ground:
         exact = _exact_future(run)
         if exact is not None:
             return cls(run, exact, True, exact.table.reward[exact.table.ending != NOT_ENDED])
+        if run.labels.observed == "bins":  # what follows a bin depends on how it was entered
+            return cls(run, None, False, _paid_at_ends(run))
         audit, discounts = (None if run.ledger is None else run.beliefs.evidence), run.playing.discounts
-        if audit is None or len(discounts) != 1 or run.labels.n_states > MAX_SOLVED_STATES:
-            return cls(run, None, False, np.zeros(0))
+        if audit is None or not len(audit.ledger) or len(discounts) != 1 or run.labels.n_states > MAX_SOLVED_STATES:
+            return cls(run, None, False, _paid_at_ends(run))
         world = audit.experienced
         ended = world.tried & (world.table.ending != NOT_ENDED)
         return cls(run, world.future(run.policy, discounts[0]), False, world.table.reward[ended])
+
+    @cached_property
+    def evidence(self) -> Audit | None:
+        """The audit of the updates; None: there are none."""
+        return None if self.run.ledger is None else self.run.beliefs.evidence
 
     @cached_property
     def tries(self) -> NDArray[np.int64] | None:
@@ -53,8 +63,10 @@ class Ground:
 
     @cached_property
     def learned(self) -> NDArray[np.bool_]:
-        """(S,) States in which any action was updated; all, where updates are not counted."""
-        return np.ones(len(self.values), bool) if self.tries is None else self.tries.any(axis=1)
+        """(S,) States in which any action was updated; where updates are not counted, whose values differ."""
+        if self.tries is None:
+            return np.asarray(np.ptp(self.values, axis=1) > 0.0)
+        return np.asarray(self.tries.any(axis=1))
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -64,7 +76,7 @@ class Ground:
     @cached_property
     def best(self) -> NDArray[np.int64]:
         """(S,) The best action; of equal ones, the first."""
-        return self.values.argmax(axis=1)
+        return np.asarray(self.values.argmax(axis=1))
 
     @cached_property
     def range(self) -> float:
@@ -79,7 +91,7 @@ class Ground:
     def start(self) -> NDArray[np.float64] | None:
         """(S,) The distribution of first states; None: unknown."""
         if self.exact and self.future is not None:
-            return np.diff(self.future.table.start, prepend=0.0)
+            return np.asarray(np.diff(self.future.table.start, prepend=0.0))
         if self.run.ledger is None or not len(self.run.ledger):
             return None
         first, episodes = _recent_pairs(self.run.ledger, first=True)
@@ -103,11 +115,11 @@ class Ground:
     def entered(self) -> NDArray[np.float64]:
         """(S,) The probability that an episode of the greedy policy meets each state; 0 where nothing is known.
 
-        Expected visits, at most 1; within a loop, the probability to get into it.
+        Within a loop, the probability to get into it.
         """
         if self.future is None or self.start is None:
             return np.zeros(len(self.values))
-        visits = self.future.visits_from(self.start)  # of states that cannot end: arrivals
+        visits = self._first_visits(self.future, self.start)  # of states that cannot end: arrivals
         passing = self.future.cannot_end.copy()
         for core in self.cores:
             passing[core] = False
@@ -115,7 +127,24 @@ class Ground:
             visits = self._passed_on(visits, np.flatnonzero(passing))
         for core in self.cores:
             visits[core] = visits[core].sum()
-        return np.clip(visits, 0.0, 1.0)
+        return np.asarray(np.clip(visits, 0.0, 1.0))
+
+    def _first_visits(self, future: ExactBeliefs, start: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(S,) Expected visits, divided by those of an episode that begins there; for very many states, expected visits."""
+        from scipy.sparse.csgraph import connected_components
+
+        visits = future.visits_from(start)
+        sizes, which = connected_components(future.moving, directed=True, connection="strong")
+        together = np.bincount(which, minlength=sizes)[which] > 1
+        again = (together | (future.moving.diagonal() > 0.0)) & ~future.cannot_end & (visits > MIN_MET)
+        states = np.flatnonzero(again)
+        states = states[np.argsort(-visits[states], kind="stable")][:MAX_RETURNING]
+        for at in range(0, len(states), SOLVED_AT_ONCE):
+            some = states[at : at + SOLVED_AT_ONCE]
+            begun = np.zeros((len(visits), len(some)))
+            begun[some, np.arange(len(some))] = 1.0
+            visits[some] /= future.visits_from(begun)[some, np.arange(len(some))]
+        return visits
 
     def _passed_on(self, arrivals: NDArray[np.float64], passing: NDArray[np.int64]) -> NDArray[np.float64]:
         """Visits of states that lead to loops, and arrivals in these."""
@@ -129,7 +158,8 @@ class Ground:
         visits[passing] = np.atleast_1d(spsolve(sparse.csc_array(system.T), arrivals[passing]))
         arrived = np.asarray(onward.T @ visits[passing]).ravel()
         arrived[passing] = 0.0
-        return visits + arrived
+        total: NDArray[np.float64] = visits + arrived
+        return total
 
     @cached_property
     def met(self) -> NDArray[np.float64]:
@@ -141,9 +171,10 @@ class Ground:
 
     @cached_property
     def usual_reward(self) -> float:
-        """The median over the state-action pairs of what each pays on average, where it was tried."""
+        """The median over the state-action pairs of what each pays on average, where it was tried; else over the updates."""
+        ledger = self.run.ledger
         if self.future is None:
-            return 0.0
+            return 0.0 if ledger is None or not len(ledger) else float(np.median(ledger.lines.reward))
         rewards = self.future.rewards
         return float(np.median(rewards if self.tries is None else rewards[self.tries > 0]))
 
@@ -162,9 +193,9 @@ class Ground:
         return np.where(infinite, np.nan, mean)
 
     @property
-    def played(self) -> str:
-        """The source of ``real``, as the subject of a sentence."""
-        return "playing its policy" if self.exact else "its own experience"
+    def ends_pay(self) -> bool:
+        """Whether going on without an end is not the task: some end pays more than a usual step, or such a step costs something."""
+        return bool(self.usual_reward < 0.0 or (len(self.ended) and self.ended.max() > self.usual_reward))
 
 
 def _exact_future(run: Run) -> ExactBeliefs | None:
@@ -174,6 +205,11 @@ def _exact_future(run: Run) -> ExactBeliefs | None:
         return run.playing.player.exact_future()
     except Exception:  # it has no environment, or one from elsewhere that cannot be created here
         return None
+
+
+def _paid_at_ends(run: Run) -> NDArray[np.float64]:
+    """The rewards of updates that ended an episode in the environment."""
+    return np.zeros(0) if run.ledger is None else run.ledger.lines.reward[run.ledger.lines.source <= TERMINATED]
 
 
 def _recent_pairs(ledger: Ledger, *, first: bool = False) -> tuple[NDArray[np.int64], int]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +19,10 @@ from whatfor.text import amount, count, percent
 MIN_EARNED = 0.25
 #: And if the same state is met at least this often in an episode that meets it.
 MIN_AGAIN = 3.0
+#: Loops are findings of their own if at least this share of the episodes gets there, and at most so many.
+MIN_ALONE, MAX_LOOPS = 0.05, 2
+#: In an unknown world, the steps of a loop were made at least this often.
+MIN_TRIES = 5
 #: The most rewards that are looked at.
 MAX_REWARDS = 200
 
@@ -23,10 +30,27 @@ MAX_REWARDS = 200
 def find_loops(ground: Ground) -> list[Finding]:
     """A finding for each loop that episodes get into, and for each reward that is earned again and again."""
     future = ground.future
-    if future is None or not len(ground.ended):  # in a task without ends, going round is no finding
+    if future is None or not len(ground.ended) or not ground.ends_pay:  # then going round is the task
         return []
-    found = [_loop(ground, future, core) for core in ground.cores if ground.entered[core].max() > MIN_MET]
-    return found + _repeated(ground, future)
+    found = [
+        _loop(ground, future, core)
+        for core in ground.cores
+        if ground.entered[core].max() > MIN_MET and _is_known(ground, core)
+    ]
+    return _together(found) + _repeated(ground, future)
+
+
+def _together(loops: Sequence[Finding]) -> list[Finding]:
+    """The loops that many episodes get into, and one finding for all others."""
+    ordered = sorted(loops, key=lambda one: -one.met)
+    alone = min(MAX_LOOPS, sum(one.met >= MIN_ALONE for one in ordered))
+    if len(ordered) <= alone + 1:
+        return ordered
+    first, rest = ordered[alone], ordered[alone + 1 :]
+    met = min(1.0, sum(one.met for one in (first, *rest)))
+    text = f"{first.sentence[:-1]}; {count(len(rest), 'more loop')} (together {percent(met)})."
+    states = tuple(state for one in (first, *rest) for state in one.states)
+    return [*ordered[:alone], replace(first, sentence=text, met=met, states=states)]
 
 
 def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64]) -> Finding:
@@ -38,7 +62,7 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64]) -> Find
     paid = [(float(future.rewards[s, a]), s, a) for s in order.tolist() for a in np.flatnonzero(future.policy[s])]
     reward, at, action = max(paid)
     where = f"({percent(met)} of its episodes get there)"
-    if reward > max(0.0, ground.usual_reward) and _ends_pay(ground):
+    if reward > max(0.0, ground.usual_reward):
         return Finding(
             "reward",
             f"In {labels.words(at)!r}, {labels.actions[action]!r} pays {amount(reward, signed=True)} each time, "
@@ -52,15 +76,17 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64]) -> Find
     else:
         among = f"goes round between {count(len(core), 'state')} without an end"
         text = f"From {labels.words(lead)!r}, where it {labels.action_phrase(run.best(lead))}, it {among} {where}"
-    evidence = run.beliefs.evidence if run.ledger is not None else None
+    evidence = ground.evidence
     if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < LIKELY:
         text += "; this is not what it expects"
     return Finding("loop", f"{text}.", lead, met, 1.0, "intention", states=states)
 
 
-def _ends_pay(ground: Ground) -> bool:
-    """Whether some end of an episode pays more than a usual step: then going on without an end is not the task."""
-    return bool(ground.ended.max() > ground.usual_reward)
+def _is_known(ground: Ground, core: NDArray[np.int64]) -> bool:
+    """Whether the steps of a loop are known: in an unknown world, each was made often enough to have been left otherwise."""
+    if ground.exact or ground.tries is None:
+        return True
+    return bool(ground.tries[core, ground.best[core]].min() >= MIN_TRIES)
 
 
 def _way_out(future: ExactBeliefs, core: NDArray[np.int64]) -> bool:
@@ -77,8 +103,6 @@ def _way_out(future: ExactBeliefs, core: NDArray[np.int64]) -> bool:
 
 def _repeated(ground: Ground, future: ExactBeliefs) -> list[Finding]:
     """Rewards above the usual one that are earned several times in an episode."""
-    if not _ends_pay(ground):
-        return []
     labels, usual = ground.run.labels, max(0.0, ground.usual_reward)
     earned = future.policy * future.rewards * ground.entered[:, None]
     ends = np.zeros(earned.size, bool)
@@ -101,6 +125,8 @@ def _repeated(ground: Ground, future: ExactBeliefs) -> list[Finding]:
                 f"and the agent comes back for it about {again:,.0f} times before an episode ends."
             )
             found.append(
-                Finding("reward", text, state, float(ground.met[state]), min(stake, 1.0), "parts", action, states=(state,))
+                Finding(
+                    "reward", text, state, float(ground.met[state]), min(stake, 1.0), "parts", action, states=(state,)
+                )
             )
     return found[:1]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
 from whatfor.explanations.phrases import FEW_UPDATES
+from whatfor.learners.named import LEARNERS
 from whatfor.text import amount, count, percent
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 #: A difference is a finding from this share of the range of the values on.
 MIN_DIFFERENCE = 0.1
+#: Where the sampling error of a value is unknown, from this share on.
+MIN_LARGE_DIFFERENCE = 0.3
 #: A decision costs something from this share on.
 MIN_COST = 0.05
 #: A difference is beyond sampling error by at least this many standard errors.
@@ -35,10 +43,10 @@ def find_wrong_beliefs(ground: Ground, unexplained: NDArray[np.bool_]) -> list[F
 
 def _off(ground: Ground, differences: NDArray[np.float64], sign: int) -> Finding | None:
     """Values that are too high (sign 1) or too low (sign -1)."""
-    run, labels, least = ground.run, ground.run.labels, MIN_DIFFERENCE * ground.range
+    run, labels, evidence = ground.run, ground.run.labels, ground.evidence
+    least = (MIN_LARGE_DIFFERENCE if evidence is None else MIN_DIFFERENCE) * ground.range
     states = np.flatnonzero(differences >= least)
     order = states[np.argsort(-(ground.met * differences)[states], kind="stable")]
-    evidence = run.beliefs.evidence if run.ledger is not None else None
     for state in order[:MAX_CHECKED].tolist():
         best = int(ground.best[state])
         error = 0.0 if evidence is None else evidence.reading(state, best).error
@@ -48,11 +56,18 @@ def _off(ground: Ground, differences: NDArray[np.float64], sign: int) -> Finding
         value, real = float(ground.values[state, best]), float(ground.real[state, best])
         source = "playing its policy gives" if ground.exact else "its own experience implies"
         others = _elsewhere(len(states), f"values are too {'high' if sign > 0 else 'low'}")
-        text = f"In {labels.words(state)!r}, it expects a return of {amount(value)}, and {source} {amount(real)}{others}."
+        why = " (its targets follow the actions that it explored)" if _learns_from_exploration(run) and sign < 0 else ""
+        text = f"In {labels.words(state)!r}, it expects a return of {amount(value)}, and {source} {amount(real)}{why}{others}."
         stake = min(1.0, float(differences[state]) / ground.range)
         more = tuple(order.tolist())
         return Finding("reality", text, state, float(ground.met[state]), stake, "comparison", states=more)
     return None
+
+
+def _learns_from_exploration(run: Run) -> bool:
+    """Whether its values are those of its exploring policy."""
+    learner = LEARNERS.get(run.settings.get("learner", {}).get("name", ""))
+    return learner is not None and not learner.bootstraps_greedily
 
 
 def _elsewhere(states: int, what: str) -> str:
@@ -76,8 +91,8 @@ def _costly(ground: Ground, real: NDArray[np.float64], looked: NDArray[np.bool_]
     tries = ground.tries
     after = "" if tries is None else f" (updated {count(int(tries[state, better]), 'time')})"
     text = (
-        f"In {labels.words(state)!r}, it {labels.action_phrase(best)}, but {labels.actions[better]!r}{after} would give "
-        f"{amount(float(cost[state]))} more{_elsewhere(len(states), 'another action would be better')}."
+        f"In {labels.words(state)!r}, it {labels.action_phrase(best)}, but playing {labels.actions[better]!r}{after} and then its policy "
+        f"gives {amount(float(cost[state]))} more{_elsewhere(len(states), 'another action would be better')}."
     )
     stake, more = min(1.0, float(cost[state]) / ground.range), tuple(order.tolist())
     return Finding(

@@ -40,17 +40,20 @@ class Surprise(NamedTuple):
 
 def find_surprising_rewards(ground: Ground) -> list[Finding]:
     """The rewards that moved values most, one for each episode."""
-    run, labels = ground.run, ground.run.labels
-    audit = run.beliefs.evidence
-    if run.ledger is None or audit is None or not len(run.ledger):
+    labels = ground.run.labels
+    audit = ground.evidence
+    if audit is None or not len(audit.ledger):
         return []
-    ledger, found, episodes = run.ledger, [], set()
+    ledger, episodes = audit.ledger, set[int]()
+    found: list[Finding] = []
     for one in surprises(ledger):
         episode = int(ledger.episodes_and_steps([one.line])[0][0])
         if episode in episodes or len(found) >= MAX_FOUND:
             continue
         episodes.add(episode)
-        state, action = divmod(int(ledger.lines.cell[one.line]) % (labels.n_states * labels.n_actions), labels.n_actions)
+        state, action = divmod(
+            int(ledger.lines.cell[one.line]) % (labels.n_states * labels.n_actions), labels.n_actions
+        )
         taken = float(audit.deletion(state, action).episodes[episode])
         reward = float(ledger.lines.reward[one.line])
         now = f"; without this episode, its value would be {amount(abs(taken))} {'lower' if taken > 0 else 'higher'}"
@@ -59,7 +62,19 @@ def find_surprising_rewards(ground: Ground) -> list[Finding]:
             f"and otherwise {amount(one.usual, signed=True)}{now if abs(taken) >= 1e-3 * ground.range else ''}."
         )
         stake = min(1.0, max(one.moved, abs(taken)) / ground.range)
-        found.append(Finding("surprise", text, state, float(ground.met[state]), stake, "provenance", action, states=(state,), episode=episode))
+        found.append(
+            Finding(
+                "surprise",
+                text,
+                state,
+                float(ground.met[state]),
+                stake,
+                "provenance",
+                action,
+                states=(state,),
+                episode=episode,
+            )
+        )
     return found
 
 
@@ -72,18 +87,18 @@ def merge_loops(
     """
     merged, rest = [], list(loops)
     for one in surprising:
-        if rest and one.episode is not None and ground.future is not None:
-            without = Ground.of(ground.run.without([one.episode])).future
-            assert without is not None
-            caused = [loop for loop in rest if not without.cannot_end[list(loop.states)].all()]
-            if caused:
-                rest = [loop for loop in rest if loop not in caused]
-                states = [state for loop in caused for state in loop.states]
-                met = sum(loop.met for loop in caused)
-                text = f"{one.sentence[:-1]}; because of it, the agent goes round in {count(len(states), 'state')} without an end."
-                one = replace(one, sentence=text, met=min(1.0, max(one.met, met)), stake=1.0, states=(*one.states, *states))
-        merged.append(one)
+        without = Ground.of(ground.run.without([one.episode])).future if rest and one.episode is not None else None
+        caused = [] if without is None else [loop for loop in rest if not without.cannot_end[list(loop.states)].all()]
+        rest = [loop for loop in rest if loop not in caused]
+        merged.append(_with_loops(one, caused) if caused else one)
     return merged, rest
+
+
+def _with_loops(surprising: Finding, loops: Sequence[Finding]) -> Finding:
+    states = [state for loop in loops for state in loop.states]
+    met = min(1.0, max(surprising.met, sum(loop.met for loop in loops)))
+    text = f"{surprising.sentence[:-1]}; because of it, the agent goes round in {count(len(states), 'state')} without an end."
+    return replace(surprising, sentence=text, met=met, stake=1.0, states=(*surprising.states, *states))
 
 
 def surprises(ledger: Ledger) -> list[Surprise]:
@@ -95,9 +110,7 @@ def surprises(ledger: Ledger) -> list[Surprise]:
     first = np.flatnonzero(np.diff(steps, prepend=-1))
     times = np.diff(np.append(first, len(steps)))
     often = times >= MIN_TIMES
-    low, median, high = (
-        reward[first + (share * (times - 1)).astype(np.int64)] for share in (0.1, 0.5, 0.9)
-    )
+    low, median, high = (reward[first + (share * (times - 1)).astype(np.int64)] for share in (0.1, 0.5, 0.9))
     of = np.repeat(np.arange(len(first)), times)
     spread = float(np.ptp(np.repeat(median, times)))
     width = float(np.median((high - low)[often])) if often.any() else 0.0

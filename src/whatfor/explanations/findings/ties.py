@@ -22,7 +22,7 @@ MAX_FOUND = 3
 
 def find_ties(ground: Ground) -> list[Finding]:
     """Near-ties with opposite reasons, and one finding for all equal values."""
-    run, labels = ground.run, ground.run.labels
+    labels = ground.run.labels
     if labels.n_actions < 2:
         return []
     ordered = np.sort(ground.values, axis=1)
@@ -30,8 +30,7 @@ def find_ties(ground: Ground) -> list[Finding]:
     looked = ground.learned & (ground.met > MIN_MET)
     near = np.flatnonzero(looked & (gaps <= MAX_GAP * ground.range))
     near = near[np.argsort(-ground.met[near], kind="stable")][:MAX_CHECKED]
-    audit = run.beliefs.evidence if run.ledger is not None else None
-    found = [] if audit is None else _opposite(ground, audit, near)
+    found = [] if ground.evidence is None else _opposite(ground, ground.evidence, near)
     tied = np.flatnonzero(looked & (gaps == 0.0))
     tied = tied[np.argsort(-ground.met[tied], kind="stable")]
     return found + ([_tie(ground, tied)] if len(tied) else [])
@@ -46,7 +45,14 @@ def _tie(ground: Ground, tied: NDArray[np.int64]) -> Finding:
     chosen = ground.run.best(state)
     instead = labels.actions[next(int(action) for action in best if action != chosen)]
     return Finding(
-        "tie", text, state, float(ground.met[state]), 0.0, "contrast", parameters={"instead": instead}, states=tuple(tied.tolist())
+        "tie",
+        text,
+        state,
+        float(ground.met[state]),
+        0.0,
+        "contrast",
+        parameters={"instead": instead},
+        states=tuple(tied.tolist()),
     )
 
 
@@ -102,4 +108,4 @@ def _ends_text(ground: Ground, audit: Audit, actions: tuple[int, int], ends: tup
     which = int(np.abs(ends[0].endings - ends[1].endings).argmax())
     name, (one, other) = audit.ledger.endings[which], (ground.run.labels.actions[action] for action in actions)
     chances = [percent(float(account.endings[which])) for account in ends]
-    return f"{one!r} ends with {name!r} in {chances[0]}, {other!r} in {chances[1]}."
+    return f"{one!r} ends with {name!r} in {chances[0]} of episodes, {other!r} in {chances[1]}."
