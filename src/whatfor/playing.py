@@ -15,7 +15,7 @@ from whatfor.beliefs.protocol import Beliefs, ObservationAgent
 from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
-from whatfor.history import Episode, Evaluation
+from whatfor.history import CUT, Episode, Evaluation
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.agent import TabularAgent
@@ -33,9 +33,6 @@ from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.world import Reprice, World, with_endings
-
-#: The ending of an episode that was not played to its end.
-CUT = "cut"
 
 Best = Callable[[Situation], int]  # the action to take in a situation
 

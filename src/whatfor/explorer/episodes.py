@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.history import Episode
-from whatfor.playing import CUT
+from whatfor.history import CUT, Episode
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 

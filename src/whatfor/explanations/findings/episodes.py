@@ -28,7 +28,7 @@ MAX_INITIAL = 0.5
 MAX_FOUND = 3
 
 
-class Flip(NamedTuple):
+class EpisodeFlip(NamedTuple):
     """A decision that the deletion of an episode would flip."""
 
     state: int
@@ -49,7 +49,7 @@ def find_decisive_episodes(ground: Ground, known: Container[int | None]) -> tupl
     flips = [
         flip for state in _chunks(states[:n_looked], audit, labels.n_actions) for flip in _flips(ground, audit, state)
     ]
-    by_episode: dict[int, list[Flip]] = {}
+    by_episode: dict[int, list[EpisodeFlip]] = {}
     for flip in flips:
         if flip.episode not in known:
             by_episode.setdefault(flip.episode, []).append(flip)
@@ -61,7 +61,7 @@ def find_decisive_episodes(ground: Ground, known: Container[int | None]) -> tupl
     return sorted(found, key=lambda one: -one.score)[:MAX_FOUND], [left_out] * (n_looked < len(states))
 
 
-def _finding(ground: Ground, flips: list[Flip]) -> Finding:
+def _finding(ground: Ground, flips: list[EpisodeFlip]) -> Finding:
     labels = ground.run.labels
     first = max(flips, key=lambda flip: ground.met[flip.state] * flip.effect)
     best = int(ground.best[first.state])
@@ -88,7 +88,7 @@ def _chunks(states: NDArray[np.int64], audit: Audit, n_actions: int) -> list[NDA
     return [states[at : at + at_once] for at in range(0, len(states), at_once)]
 
 
-def _flips(ground: Ground, audit: Audit, states: NDArray[np.int64]) -> list[Flip]:
+def _flips(ground: Ground, audit: Audit, states: NDArray[np.int64]) -> list[EpisodeFlip]:
     """The decisions in some states that one episode flips."""
     taken = _deletions(audit, states, ground.values.shape[1])  # (episodes, states, A)
     values, least = ground.values[states], MIN_GAP * ground.range
@@ -108,7 +108,7 @@ def _flips(ground: Ground, audit: Audit, states: NDArray[np.int64]) -> list[Flip
         if after[episode, instead] > -least or change[episode] < MIN_DOMINANCE * change.sum():
             continue
         if all(_rests_on_more(audit, state, action, episode) for action in (best, instead)):
-            found.append(Flip(state, episode, instead, float(change[episode]), -float(after[episode, instead])))
+            found.append(EpisodeFlip(state, episode, instead, float(change[episode]), -float(after[episode, instead])))
     return found
 
 

@@ -59,7 +59,8 @@ class Ground:
     @cached_property
     def tries(self) -> NDArray[np.int64] | None:
         """(S, A) How often each pair was updated; None: not counted."""
-        return self.run.beliefs.tries if self.run.ledger is not None or self.run.agent is not None else None
+        known = self.run.ledger is not None or self.run.playing.beliefs is not None
+        return self.run.beliefs.tries if known else None
 
     @cached_property
     def learned(self) -> NDArray[np.bool_]:

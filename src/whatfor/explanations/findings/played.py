@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whatfor.explanations.findings.answer import Finding
-from whatfor.history import Episode
+from whatfor.history import CUT, Episode
 from whatfor.labels import ENDINGS
-from whatfor.playing import CUT
 from whatfor.text import amount, count, percent
 
 if TYPE_CHECKING:
