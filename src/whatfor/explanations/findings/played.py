@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,8 @@ from whatfor.text import amount, count, percent
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: Episodes that are played, at most, and the seconds after which no further one begins.
-MAX_EPISODES, MAX_SECONDS = 100, 1.0
+#: Episodes that are played, at most, and the number of steps after which no further one begins: about a second.
+MAX_EPISODES, MAX_STEPS = 100, 5_000
 #: A state is judged if at least so many episodes met it.
 MIN_EPISODES = 10
 #: A difference is a finding from this share of the range of the values on, and from this many standard errors on.
@@ -49,12 +48,14 @@ class Played:
 
 
 def play(run: Run) -> Played | None:
-    """Play greedy episodes for about a second; None: the run cannot be played."""
-    played, until = Played({}, [], []), time.monotonic() + MAX_SECONDS
+    """Play greedy episodes; None: the run cannot be played."""
+    played, steps = Played({}, [], []), 0
     try:
         discount = run.playing.discount
-        while played.episodes < MAX_EPISODES and (not played.episodes or time.monotonic() < until):
-            _add(played, run, run.episode(None, seed=played.episodes), discount)
+        while played.episodes < MAX_EPISODES and steps < MAX_STEPS:
+            episode = run.episode(None, seed=played.episodes)
+            steps += max(1, len(episode))
+            _add(played, run, episode, discount)
     except Exception:  # it has no environment, or one from elsewhere that fails
         return None
     return played
