@@ -19,6 +19,8 @@ from whatfor.text import MAX_LENGTH, UNSAFE
 
 #: One line of plain text.
 Text = Annotated[str, Meta(max_length=MAX_LENGTH, pattern=rf"\A[^{UNSAFE}]*\Z")]
+#: The name of a Python module; messages name it, and nothing imports it.
+ModuleName = Annotated[str, Meta(max_length=200, pattern=r"\A[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")]
 Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -77,6 +79,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     id: Text
     options: dict[str, Any]
     max_steps: Positive | None
+    module: ModuleName | UnsetType = UNSET  # that registers it
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,6 +94,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     id: Text | UnsetType = UNSET
     options: dict[str, Any] | UnsetType = UNSET
     max_steps: Positive | UnsetType | None = UNSET
+    module: ModuleName | UnsetType = UNSET
 
 
 WorldDocument = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
@@ -171,6 +175,7 @@ class RunSettings(Open, frozen=True):
     world: WorldDocument | UnsetType = UNSET
     environment: WorldDocument | UnsetType = UNSET
     reward_scale: float | UnsetType = UNSET
+    reward_parts: dict[Text, Text] | UnsetType = UNSET  # from names to keys of info
 
     def __post_init__(self) -> None:
         if isinstance(self.max_steps, int):
@@ -233,6 +238,7 @@ class LedgerDocument(Strict, frozen=True):
     n_tables: Positive
     endings: list[Text]
     order: Literal["forwards", "backwards", "replayed"]
+    parts: list[Text]  # of the reward
 
 
 class TableDocument(Strict, frozen=True):
@@ -249,6 +255,8 @@ class RunDocument(Strict, frozen=True):
     stopped: Text | None
     own_values: bool  # False: the tables were recomputed from the ledger
     premise: Text | None  # what is different in a counterfactual run
+    repriced: Natural | None  # the number of its rewards that a function changed
+    factors: dict[Text, float] | None  # on the recorded parts of its rewards
     ledger: LedgerDocument | None
     snapshot: SnapshotDocument | None
     table: TableDocument | None
@@ -256,6 +264,9 @@ class RunDocument(Strict, frozen=True):
 
     def __post_init__(self) -> None:
         check_limit("states", self.labels.n_states, "this run")
+        original = self.premise is None or self.ledger is None or self.own_values or self.snapshot is not None
+        if original and (self.repriced is not None or self.factors is not None):
+            raise ValueError("its rewards were changed, but it is not a counterfactual run")
         # An environment may build its states from a map in its options, so the limit grows with the number of states.
         allowed = MAX_OPTIONS_BYTES + 8 * self.labels.n_states
         for world in (self.settings.world, self.settings.environment):

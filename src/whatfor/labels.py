@@ -20,7 +20,7 @@ from whatfor.checks import whole
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.limits import check_limit
 from whatfor.reading import Reader
-from whatfor.text import check_plain, count
+from whatfor.text import check_plain, count, joined, shortened
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -88,6 +88,10 @@ class Labels:
                 raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
         for mark in self.marks:
             self.check_state(mark.state)
+
+    def __repr__(self) -> str:
+        axes = " × ".join(f"{axis.name} ({axis.size:,})" for axis in self.axes)
+        return f"Labels({axes}; {shortened(', '.join(self.actions))})"
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -230,12 +234,13 @@ class Labels:
         if type(action) is int and 0 <= action < len(self.actions):
             return action
         if isinstance(action, str) and not action.strip().isdecimal():
-            names = [name.lower() for name in self.actions]
-            if action.strip().lower() not in names:
-                close = get_close_matches(action.strip().lower(), names, n=1)
-                meant = f". Did you mean {self.actions[names.index(close[0])]!r}?" if close else ""
-                raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}{meant}")
-            return names.index(action.strip().lower())
+            for form in (str.lower, joined):  # "Pick-up", "pick_up" and "pickup" are "pick up"
+                names = [form(name) for name in self.actions]
+                if names.count(form(action.strip())) == 1:
+                    return names.index(form(action.strip()))
+            close = get_close_matches(joined(action), names, n=1)
+            meant = f". Did you mean {self.actions[names.index(close[0])]!r}?" if close else ""
+            raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}{meant}")
         try:
             index = int(action) if isinstance(action, str) else whole("action", action)
         except ValueError:

@@ -78,7 +78,7 @@ def test_a_custom_training_loop_is_compared_with_the_world_passed():
     assert comparison.verdict in ("agrees", "lag", "initial value")
     assert comparison.measures[0].exact == pytest.approx(0.9**5)
     assert {measure.name for measure in comparison.measures} == {"value", "terminated"}
-    with pytest.raises(ValueError, match="pass one as env="):
+    with pytest.raises(ValueError, match="pass the environment of the run as env="):
         run.simulation(0)
 
 
@@ -196,7 +196,7 @@ def test_an_event_before_itself_is_rejected():
         run.chance(0, event="row 1", before="row 1")
     row = np.arange(16) // 4 == 1
     assert run.chance(0, event=row, before=np.arange(16) == 1).unaccounted < 1e-12, "masks are compared as wholes"
-    with pytest.raises(ValueError, match="whole number of steps"):
+    with pytest.raises(ValueError, match=r"horizon is 1\.5; it must be a whole number"):
         run.timeline(0, horizon=1.5)
 
 

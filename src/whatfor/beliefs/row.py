@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.course import Course
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import COMPUTED, Quality
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,12 @@ class Row:
     now: float = 1.0  # the weight of the asked step in its own visits: 1 less the weight on its initial value
     endings: Mapping[str, float] | None = None  # the probability of every ending, and of "never ends"; undiscounted
     endings_unknown: float | None = None  # probability that still rests on initial values
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if the row explores
     faults: tuple[str, ...] = ()  # what seems to be wrong with the record that the row was computed from
     tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated
     error: float | None = None  # the standard error of the value
     course: Course | None = None  # the likeliest course
     discounted: bool = True  # whether any discount is below 1
-    trust: Trust | None = None  # how far an estimate can be trusted; None: not an estimate
+    trust: Quality = COMPUTED  # how far it can be trusted
     dropped: float = 0.0  # weight that was too small to follow
     visits_error: float = 0.0  # a bound on the effect of the dropped weight on the sum of visits

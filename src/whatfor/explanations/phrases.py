@@ -64,15 +64,22 @@ def _back(labels: Labels, course: Course) -> str:
     return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"
 
 
-def without_end(never: float) -> list[str]:
-    """A sentence if what it learned leads on without an end.
+def without_end(never: float, exploiting: float = 0.0) -> list[str]:
+    """A sentence if what it learned leads on without an end; ``exploiting``: the probability if it does not explore.
 
     >>> without_end(0.5), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
+    >>> without_end(0.0, exploiting=1.0)
+    ['Without exploration, the episode goes on without an end: its best actions lead round in a loop.']
     """
     if never >= LIKELY:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
         return [f"By what it has learned, the episode goes on without an end{chance}."]
+    if exploiting >= LIKELY:
+        chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
+        return [
+            f"Without exploration, the episode goes on without an end{chance}: its best actions lead round in a loop."
+        ]
     return []
 
 
@@ -116,12 +123,14 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
     return sequence + (", and again" if course.comes_back_to is not None else ", then unknown")
 
 
-def experience(tries: int | None, initial: float, unknown: float) -> list[str]:
+def experience(updated: str, tries: int | None, initial: float, unknown: float) -> list[str]:
     """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
     if tries is None:
         return []
+    if tries == 0:
+        return [f"{updated} 0 times: what it expects is a guess."]
     only = "only " if tries < FEW_UPDATES else ""
-    parts = [f"It has updated this value {only}{'once' if tries == 1 else count(tries, 'time')}"]
+    parts = [f"{updated} {only}{'once' if tries == 1 else count(tries, 'time')}"]
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:

@@ -39,7 +39,7 @@ def key_of(run: Run, state: Any) -> str:
 
 def _acts_on_more(run: Run) -> bool:
     """Whether an agent acts on more than its state."""
-    return not run.playing.actor.whole
+    return not run.actor.whole
 
 
 def state_in(run: Run, key: str) -> Any:

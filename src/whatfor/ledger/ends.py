@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.kernels.following import kinds_of_ends
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 
 if TYPE_CHECKING:
     from whatfor.ledger.ledger import Ledger
+
+#: With more kinds of last steps than this, they are sorted.
+MAX_KINDS = 32
 
 
 def last_updates(ledger: Ledger) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -45,7 +49,7 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     >>> with_names(ledger, Labels((Axis("state", 1),), ("go",), endings=(Ending("reached the top", reward=1.0),)))[0].ending
     'reached the top'
     """
-    if not labels.endings:
+    if not labels.endings or _fits(ledger, labels):
         return ledger
     lines = ledger.lines
     last, finals = last_updates(ledger)
@@ -71,6 +75,17 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     source = lines.source.copy()
     source[last] = codes[which]
     return ledger.with_sources(source, endings)
+
+
+def _fits(ledger: Ledger, labels: Labels) -> bool:
+    """Whether few kinds of last steps have the names of these labels already, which is told without sorting them."""
+    if any(ending.state is not None for ending in labels.endings):
+        return False
+    action, code, reward = np.empty(MAX_KINDS, np.int64), np.empty(MAX_KINDS, np.int64), np.empty(MAX_KINDS)
+    found = kinds_of_ends(ledger.lines, ledger.n_actions, action, code, reward)
+    recorded = [ledger.endings[ending_place(int(one))] for one in code[: min(found, MAX_KINDS)]]
+    steps = zip(recorded, action.tolist(), reward.tolist(), strict=False)
+    return found <= MAX_KINDS and all(before == _name(labels, before, a, r, -1) for before, a, r in steps)
 
 
 def _name(labels: Labels, recorded: str, action: int, reward: float, final_state: int) -> str:

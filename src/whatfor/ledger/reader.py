@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.checks import array_of, whole
+from whatfor.kernels.following import count_updates
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place
 from whatfor.labels import ENDINGS
-from whatfor.ledger.episodes import origins_of, starts_of
+from whatfor.ledger.episodes import learned_from, origins_of, starts_of
+from whatfor.ledger.parts import check_part_names
 from whatfor.ledger.store import Store
 from whatfor.limits import check_limit
 from whatfor.text import check_plain, count
@@ -37,6 +39,7 @@ class Update(NamedTuple):
     ending: str | None  # None: the episode did not end here
     episode: int  # of the experience
     step: int  # of the experience in its episode
+    parts: tuple[float, ...] = ()  # of the reward, in the order of ``Ledger.parts``
 
 
 class Columns:
@@ -51,6 +54,7 @@ class Columns:
         initial: ArrayLike | None = None,  # a number, (S, A) or (tables, S, A)
         endings: Sequence[str] = (),
         order: str = "forwards",
+        parts: Sequence[str] = (),  # of the reward; else the first update names them
     ) -> None:
         n_states, n_actions, n_tables = (
             whole(name, size, 1)
@@ -71,7 +75,9 @@ class Columns:
         self.order = order
         self.endings: list[str] = [*ENDINGS, *endings]  # further ones in the order of their first use
         self.initial = _initial_tables(initial, (n_tables, n_states, n_actions))
+        self.parts = check_part_names(parts)
         self._store = Store(replayed=order == "replayed")
+        self._store.expect_parts(len(self.parts))
         self._length: int | None = None  # a prefix; None: all of the store
         self._n_breaks: int | None = None  # breaks of a prefix; None: those up to its last line
         self._known_starts: tuple[tuple[int, int], Starts] | None = None
@@ -97,6 +103,11 @@ class Columns:
     def lines_from(self, first: int) -> LedgerLines:
         """The columns from update ``first`` on."""
         return self._store.lines(len(self), first)
+
+    @property
+    def part_columns(self) -> NDArray[np.float64]:
+        """(n, parts) The parts of each reward, in the order of ``parts``."""
+        return self._store.parts[: len(self)]
 
     @property
     def breaks(self) -> NDArray[np.int64]:
@@ -133,8 +144,13 @@ class Columns:
 
     def episodes_and_steps(self, lines: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Episode and step of the experience behind each update."""
-        origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         starts = self._starts()[1]
+        if lines is None and self.order != "replayed":  # all of them: without a search
+            lengths = np.diff(np.append(starts, len(self)))
+            episode = np.repeat(np.arange(len(starts)), lengths)
+            step = np.arange(len(self)) - starts[episode]
+            return episode, step if self.order == "forwards" else lengths[episode] - 1 - step
+        origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         episode = np.searchsorted(starts, origins, side="right") - 1
         return episode, origins - starts[episode]
 
@@ -200,11 +216,15 @@ class Columns:
         """(n,) Whether each update changed its pair's value; with a step size of 0, it did not."""
         return np.broadcast_to(self.lines.step_size > 0.0, len(self))
 
+    @property
+    def learned_from(self) -> NDArray[np.bool_]:
+        """(n,) Whether the experience of each update was learned from: by itself, or by a later one that used its target."""
+        return learned_from(self.applied, self.lines)
+
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
-        applied = self.applied
-        cells = self.lines.cell if applied.all() else self.lines.cell[applied]
-        counts = np.bincount(cells, minlength=self.n_cells)
+        counts = np.zeros(self.n_cells, np.int64)
+        count_updates(self.lines.cell, self.lines.step_size, counts)
         by_pair: NDArray[np.int64] = counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
         return by_pair
 
@@ -274,6 +294,7 @@ class Columns:
             ending=self.endings[ending_place(source)] if source <= TIMED_OUT else None,
             episode=episode,
             step=step,
+            parts=tuple(self.part_columns[i].tolist()) if self.parts else (),
         )
 
     def _starts(self) -> Starts:
@@ -302,6 +323,7 @@ class Columns:
             initial=self[:start].values(),
             endings=self.endings[len(ENDINGS) :],
             order=self.order,
+            parts=self.parts,
         )
         part._store = self._store.copy(start, stop, self.breaks)
         return part

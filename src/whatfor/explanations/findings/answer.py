@@ -11,7 +11,7 @@ from whatfor.explanation import Badge, Explanation
 from whatfor.labels import Labels
 from whatfor.question import QUESTIONS
 
-Kind = Literal["loop", "reward", "surprise", "reality", "evidence", "episode", "near-tie", "tie", "difference"]
+FindingKind = Literal["loop", "reward", "surprise", "reality", "evidence", "episode", "near-tie", "tie", "difference"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Finding:
     ``met`` is the share of episodes that meet the state, ``stake`` what depends on it, relative to the range of the values, at most 1.
     """
 
-    kind: Kind
+    kind: FindingKind
     sentence: str
     state: int  # the one to ask about
     met: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -29,7 +30,9 @@ def earlier(run: Run, since: int | Run) -> Run:
     if hasattr(since, "as_of"):
         other = cast("Run", since)
     else:
-        time = whole("since", since)
+        if isinstance(since, str | os.PathLike):
+            raise TypeError(f"since is a number of episodes or a run: pass since=whatfor.load({os.fspath(since)!r})")
+        time = whole("since, a number of episodes or a run,", since)
         if run.ledger is not None and run.beliefs.evidence is None:
             source = type(run.beliefs).__name__
             raise ValueError(

@@ -59,8 +59,7 @@ class Ground:
     @cached_property
     def tries(self) -> NDArray[np.int64] | None:
         """(S, A) How often each pair was updated; None: not counted."""
-        known = self.run.ledger is not None or self.run.playing.beliefs is not None
-        return self.run.beliefs.tries if known else None
+        return self.run.beliefs.tries
 
     @cached_property
     def learned(self) -> NDArray[np.bool_]:
