@@ -70,7 +70,9 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
     """The findings, and what was not looked at. What explains others comes first: their states are not reported again."""
     loops = find_loops(ground)
     surprising, found = merge_loops(ground, find_surprising_rewards(ground), loops)
-    explained = np.zeros(len(ground.best), bool)
+    explained = (
+        np.zeros(len(ground.best), bool) if not loops or ground.future is None else ground.future.cannot_end.copy()
+    )
     for one in (*found, *surprising):
         explained[list(one.states)] = True
     episodes, notes = find_decisive_episodes(ground, {one.episode for one in surprising})

@@ -35,7 +35,7 @@ def find_loops(ground: Ground) -> list[Finding]:
     found = [
         _loop(ground, future, core)
         for core in ground.cores
-        if ground.entered[core].max() > MIN_MET and _is_known(ground, core)
+        if ground.met[core].max() > MIN_MET and _is_known(ground, core)
     ]
     return _together(found) + _repeated(ground, future)
 
@@ -57,11 +57,13 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64]) -> Find
     """A loop; if a reward is paid in it for which it is worth going round, the finding is the reward."""
     run, labels = ground.run, ground.run.labels
     order = core[np.argsort(-ground.met[core], kind="stable")]
-    lead, met = int(order[0]), float(ground.entered[core].max())
+    lead, entered = int(order[0]), float(ground.entered[core].max())
+    met = entered if entered > MIN_MET else float(ground.met[lead])
     states = tuple(order.tolist())
     paid = [(float(future.rewards[s, a]), s, a) for s in order.tolist() for a in np.flatnonzero(future.policy[s])]
     reward, at, action = max(paid)
-    where = f"({percent(met)} of its episodes get there)"
+    whose = "its episodes get there" if entered > MIN_MET else "the last episodes of training got there, by exploration"
+    where = f"({percent(met)} of {whose})"
     if reward > max(0.0, ground.usual_reward):
         return Finding(
             "reward",
