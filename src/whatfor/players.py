@@ -19,10 +19,11 @@ from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.adapter import Enter, check_enter
-from whatfor.worlds.arriving import HOW_TO_ENTER
+from whatfor.worlds.arriving import how_to_enter
 from whatfor.worlds.gymnasium import enter_observation_of, time_limit
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
+from whatfor.worlds.steppers import first_met
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import with_endings
@@ -88,7 +89,7 @@ class TablePlay:
 
     def start(self, seed: int) -> Situation:
         """Where an episode begins."""
-        return Situation(self.playing.place().stepper(seed).reset())
+        return Situation(first_met(self.playing.place().stepper(seed), self.playing.labels.n_states))
 
     def _rollouts(self, env: Any, *, enter: Enter | None = None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy, with the rewards of the environment."""
@@ -136,7 +137,7 @@ class TablePlay:
         simulated = self._rollouts(env, discount=1.0, rollouts=1, seed=seed, enter=enter)
         rollouts, limit = simulated.episodes() if at is None else simulated.rollouts(at, best(at)), simulated.limit
         return first_episode(
-            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
+            rollouts if limit is None else rollouts.within(limit), simulated.played_labels, limited=limit is not None
         )
 
 
@@ -184,7 +185,7 @@ class NetworkPlay:
             return play_episode(AgentPlayer(self.agent, dice, seed=seed), place)
         enter = check_enter(enter) or enter_observation_of(place)
         if enter is None:  # play reaches its cell, with another observation
-            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {HOW_TO_ENTER}")
+            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {how_to_enter()}")
         return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
 
 

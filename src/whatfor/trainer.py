@@ -23,6 +23,7 @@ from whatfor.runs import Run
 from whatfor.text import either, one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
 from whatfor.training.session import Listener, Session
+from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
@@ -53,6 +54,7 @@ def train(
     seed: int | None = None,
     bins: BinCounts = None,
     bounds: Ranges = None,
+    state_of: StateOf | None = None,
     max_steps: int | None = None,
     time_limit: TimeLimit | None = None,
     replay: Replay | None = None,
@@ -65,9 +67,10 @@ def train(
 ) -> Run:
     """Train a tabular agent and record every update.
 
-    ``world``: the id of an environment, a ``gymnasium.Env`` with discrete observations (or a Box with ``bins``), a world
+    ``world``: the id of an environment, a ``gymnasium.Env`` with countable observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
-    again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
+    again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
+    are met: a number, text, or a tuple of these. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
     environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
     that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;
@@ -83,9 +86,9 @@ def train(
     if episodes < 0:
         raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
-        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps}
+        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "state_of": state_of}
         fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
-        fixed |= {"reward_parts": reward_parts}
+        fixed |= {"max_steps": max_steps, "reward_parts": reward_parts}
         wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(
@@ -104,7 +107,11 @@ def train(
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
     terms, engine = RewardTerms.named(reward_parts), "auto" if engine is None else engine
-    place = place_with_terms(terms, world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
+    place = place_with_terms(
+        terms, world, bins=bins, bounds=bounds, state_of=state_of, max_steps=max_steps, engine=engine
+    )
+    if "discovered" in place.recipe and not episodes:
+        raise ValueError("states are discovered during training: pass episodes=1 or more")
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else whole("seed", seed)
@@ -198,6 +205,8 @@ def _train(
     epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
+    if error is not None and before is None and session.has_no_states:
+        raise error  # nothing was learned that could be kept
     history = History(played.returns, played.lengths)
     if error is None and not np.isfinite(session.agent.tables).all():
         error = OverflowError("values are no longer finite: the rewards are too large")
@@ -213,10 +222,14 @@ def _train(
         labels=session.place.labels,
         values=session.agent.tables,
         ledger=session.ledger,
-        history=history if before is None else before.followed_by(history),
         settings=settings,
-        stopped=stopped,
-        origin=Origin(session.place, learner=session.learner, snapshot=session.snapshot()),
+        origin=Origin(
+            session.place,
+            learner=session.learner,
+            snapshot=session.snapshot(),
+            history=history if before is None else before.followed_by(history),
+            stopped=stopped,
+        ),
     )
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(

@@ -257,10 +257,11 @@ def test_invalid_settings_are_refused(learner, settings, message):
         ),
         (lambda: "MountainCar-v0", {"bins": 3, "bounds": [(1, 0), (0, 1)]}, "low must be less than high"),
         (
-            lambda: Moody(observations=spaces.Dict(a=spaces.Discrete(2))),
+            lambda: Moody(observations=spaces.Dict(a=spaces.Text(3))),
             {},
-            "observations must be Discrete, MultiDiscrete",
+            "observations must be Discrete, MultiDiscrete.*pass state_of=",
         ),
+        (lambda: Moody(observations=spaces.Box(0, 255, (7, 7, 3), np.uint8)), {}, "147 whole numbers.*pass state_of="),
         (lambda: Moody(observations=spaces.Text(3)), {}, "observations must be Discrete, MultiDiscrete"),
         (lambda: Moody(actions=spaces.Box(-1, 1)), {}, "actions must be Discrete"),
         (lambda: Moody(actions=spaces.MultiDiscrete([2, 2])), {}, "actions must be Discrete"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whatfor.checks import whole
 from whatfor.explanation import MIN_SHOWN
 from whatfor.explanations.difference import Difference, Show, layout_of_both
-from whatfor.explanations.findings.differences import earlier, flips
+from whatfor.explanations.findings.differences import compared, flips
 from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout
@@ -208,12 +208,13 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
 
     By default, each side answers for its own best action.
     """
-    before = earlier(run, since)
+    at = run.situation(state)
+    run, before = compared(run, since)
     if before.beliefs.learned != run.beliefs.learned:
         raise ValueError(
             "one run answers from what it learned, the other from playing its policy: the difference would not be a change"
         )
-    now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
+    now, then = run.expects(*run.resolve(at, action)), before.expects(*before.resolve(at, action))
     time = None if hasattr(since, "as_of") else whole("since", since)
     differing = tuple((one.state, one.before, one.after) for one in flips(Ground.of(run), before))
     more: dict[str, Any] = {"another_run": time is None, "since": time, "flips": differing}

@@ -23,7 +23,7 @@ MAX_PAIR_BARS = 12
 def by_axes(shown: Map) -> Layout:
     """The layout of a world that has none of its own."""
     axes = shown.labels.axes
-    if leads_of(axes) is None:
+    if leads_of(axes) is None or not shown.labels.is_dense:
         return largest(shown)
     return one_grid(shown) if len(axes) == 2 else all_facets(shown, axes)
 
@@ -89,8 +89,10 @@ def _heading(axis: Axis, value: int, gap: str = " ") -> str:
 
 def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
     """A grid of the last two axes for every action, with the other axes as in the state asked about."""
-    if shown.at is None or len(axes) < 3:
-        raise ValueError("facets='here' needs a state, and states of three axes or more")
+    if shown.at is None or len(axes) < 3 or not shown.labels.is_dense:
+        raise ValueError(
+            "facets='here' needs a state, and states of three axes or more with not too many combinations of values"
+        )
     *leads, rows, columns = axes
     now, unknown = shown.at[:-2], shown.unknown_states
     where = "; ".join(_heading(axis, i) for axis, i in zip(leads, now, strict=True))

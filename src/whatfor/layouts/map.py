@@ -45,24 +45,25 @@ class Map:
     @property
     def by_pair(self) -> NDArray[np.float64]:
         """The numbers by axis, with actions last."""
-        return np.reshape(self.numbers, (*self.labels.shape, self.labels.n_actions))
+        return self.labels.on_axes(self.numbers)
 
     @property
     def by_state(self) -> NDArray[np.float64]:
         """The numbers by axis, summed over actions."""
-        return np.reshape(self.numbers.sum(axis=1), self.labels.shape)
+        return self.labels.on_axes(self.numbers.sum(axis=1))
 
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
         """States, by axis, without experience of any action, except those where no action is ever taken."""
         if self.unknown is None:
             return None
-        nowhere = np.reshape(self.unknown.all(axis=1), self.labels.shape)
+        nowhere: NDArray[np.bool_] = self.labels.on_axes(np.asarray(self.unknown.all(axis=1)), missing=True)
         if nowhere.all():  # there is no experience at all: mark every state
             return nowhere
         closed = [mark.state for mark in self.labels.marks if mark.closed]
         is_open = ~np.isin(np.arange(self.labels.n_states), closed)
-        return nowhere & np.reshape(is_open, self.labels.shape)
+        opened: NDArray[np.bool_] = nowhere & self.labels.on_axes(is_open, missing=True)
+        return opened
 
     def grid(
         self,

@@ -12,6 +12,10 @@ Rows = tuple[Vector, ...]
 Mask = tuple[tuple[bool, ...], ...]
 
 
+#: The letter of a mark for a cell that is a wall: the whole cell is filled.
+WALL = "█"
+
+
 def _check_length(what: str, numbers: Sequence[Any] | None, of: str, expected: int) -> None:
     """Raise ``ValueError`` unless there is one for each; None: left out."""
     if numbers is not None and len(numbers) != expected:

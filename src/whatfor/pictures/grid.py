@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from whatfor.layouts import Grid, Series
+from whatfor.layouts.shapes import WALL
 from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
@@ -34,6 +36,9 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
     for letter, row, column, _ in grid.marks:
+        if letter == WALL:
+            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#6b6b6b", edgecolor="none"))
+            continue
         number, size = grid.numbers[row][column], min(9.0, 36 * wide)
         aside = 0.3 if written and not scale.is_faint(number) else 0.0  # the number is in the middle
         ax.text(

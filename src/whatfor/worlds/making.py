@@ -16,9 +16,12 @@ from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.limits import check_limit
+from whatfor.needed import need_minigrid
 from whatfor.text import count, either
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
+#: How the ids of MiniGrid's worlds begin.
+MINIGRID_IDS = ("MiniGrid-", "BabyAI-")
 #: Steps to play in order to see which attributes change during an episode.
 TRIAL_STEPS = 30
 #: With more states than this, no limit can be raised.
@@ -45,6 +48,8 @@ def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any
     """``gymnasium.make``, with removed ids mapped to their successors; ``NoEnvironment`` for an id that is not registered."""
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
+    if id.startswith(MINIGRID_IDS):
+        need_minigrid()
     try:
         return gym.make(OLD_IDS.get(id, id), **(options or {}))
     except gym.error.Error as error:

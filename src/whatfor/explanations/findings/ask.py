@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whatfor.explanations.findings.answer import Finding, Findings
-from whatfor.explanations.findings.differences import differences, earlier
+from whatfor.explanations.findings.differences import compared, differences
 from whatfor.explanations.findings.episodes import find_decisive_episodes
 from whatfor.explanations.findings.ground import MAX_SOLVED_STATES, MIN_MET, Ground
 from whatfor.explanations.findings.loops import find_loops
@@ -44,12 +44,13 @@ def findings(run: Run, since: int | Run | None = None) -> Findings:
     >>> print(run.findings(since=run))
     The best action is the same in every state that both have learned about.
     """
+    run, other = (run, None) if since is None else compared(run, since)
     ground = Ground.of(run)
     looked_at = int((ground.learned & (ground.met > MIN_MET)).sum())
     found, notes = [], list(run.beliefs.faults if run.ledger is not None else ())
-    if since is not None:
+    if since is not None and other is not None:
         nothing = "The best action is the same in every state that both have learned about."
-        found = differences(ground, earlier(run, since), since)
+        found = differences(ground, other, since)
         notes += [f"The best action differs in {count(len(found), 'state')}."] * (len(found) > MAX_FINDINGS)
     elif _has_learned(ground):
         nothing = f"Nothing stands out in the {count(looked_at, 'state')} that its episodes meet."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from whatfor.checks import whole
+from whatfor.explanations.alignment import aligned
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import Ground
 from whatfor.text import amount, count
@@ -25,8 +26,11 @@ class Flip(NamedTuple):
     lost: float  # by how much the other run's action is worse here
 
 
-def earlier(run: Run, since: int | Run) -> Run:
-    """The run to compare with: the same at an earlier time, or another one; ``ValueError`` if they cannot be compared."""
+def compared(run: Run, since: int | Run) -> tuple[Run, Run]:
+    """The run and the one to compare it with, itself at an earlier time or another one, with the same states.
+
+    ``ValueError`` if they cannot be compared.
+    """
     if hasattr(since, "as_of"):
         other = cast("Run", since)
     else:
@@ -43,9 +47,10 @@ def earlier(run: Run, since: int | Run) -> Run:
                 f"since is {time:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
             )
         other = run.as_of(time)
+    run, other = aligned(run, other)
     if (other.labels.axes, other.labels.actions) != (run.labels.axes, run.labels.actions):
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
-    return other
+    return run, other
 
 
 def flips(ground: Ground, other: Run) -> list[Flip]:
