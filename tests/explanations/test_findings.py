@@ -209,6 +209,21 @@ def test_noisy_rewards_are_not_surprising():
     assert (one.line, one.usual, one.moved) == (6_000, pytest.approx(0.0, abs=0.1), pytest.approx(4.0, abs=0.1))
 
 
+def test_rewards_that_depend_on_time_are_not_surprising():
+    """As in MiniGrid, an early episode is paid less for the same last step; a single other reward is surprising."""
+    ledger = wf.Ledger(n_states=1, n_actions=1)
+    paid = [0.2, 0.4, 0.6, *[0.9 + 0.01 * (n % 4) for n in range(4_000)]]
+    for reward in paid:
+        ledger.record(0, 0, reward, None, step_size=0.3, discount=0.9)
+    assert surprises(ledger) == []
+    ledger.record(0, 0, -0.9, None, step_size=0.3, discount=0.9)
+    assert surprises(ledger) == [], "its rewards vary"
+    steady = wf.Ledger(n_states=1, n_actions=1)
+    for reward in (*paid[3:], -0.9):
+        steady.record(0, 0, reward, None, step_size=0.3, discount=0.9)
+    assert [one.line for one in surprises(steady)] == [4_000]
+
+
 def test_rare_rewards_of_the_environment_are_not_surprising():
     """1 % of the steps pay 5."""
     dice, ledger = np.random.default_rng(0), wf.Ledger(n_states=1, n_actions=1)

@@ -28,6 +28,8 @@ MIN_ALLOWED = 3
 #: Of the latest updates, so many are looked at.
 MAX_LINES = 3_000_000
 MAX_FOUND = 3
+#: A step that paid surprising rewards in more episodes than this has rewards that vary.
+MAX_EPISODES = 2
 
 
 class Surprise(NamedTuple):
@@ -120,6 +122,9 @@ def surprises(ledger: Ledger) -> list[Surprise]:
     if surprising.sum() > max(MIN_ALLOWED, MAX_SHARE_OF_REWARDS * len(lines)):
         return []
     where = np.flatnonzero(surprising)
+    episodes = ledger.episodes_and_steps(lines[where])[0]
+    several = np.unique(of[where] * (ledger.n_episodes + 1) + episodes) // (ledger.n_episodes + 1)
+    where = where[np.bincount(several, minlength=len(first))[of[where]] <= MAX_EPISODES]
     sizes = np.broadcast_to(ledger.lines.step_size, len(ledger))[lines[where]]
     moved = far[where] * sizes
     return [
