@@ -29,6 +29,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "discovery": ("Training with discovered states, stepped from Python", discovery.section),
     "audit": ("One row of an audit, Taxi", audits.audit),
     "answers": ("Questions, Taxi", answers.answers),
+    "findings": ("Where to look", answers.findings),
     "related": ("Related methods, for docs/related-work.md", related.section),
     "paper": ("The paper's tabular figures", answers.paper),
     "line": ("Memory of an update in the ledger", training.line),

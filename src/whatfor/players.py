@@ -14,7 +14,7 @@ from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import ObservationAgent
 from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
-from whatfor.history import Episode, Evaluation
+from whatfor.history import CUT, Episode, Evaluation
 from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS
@@ -30,9 +30,6 @@ from whatfor.worlds.world import with_endings
 
 if TYPE_CHECKING:
     from whatfor.playing import Playing
-
-#: The ending of an episode that was not played to its end.
-CUT = "cut"
 
 Best = Callable[[Situation], int]  # the action to take in a situation
 
@@ -115,6 +112,11 @@ class TablePlay:
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
+        exact = self.exact_future(env)
+        return exact if exact is not None and exact.has_finite_visits(state, action) else None
+
+    def exact_future(self, env: Any = None) -> ExactBeliefs | None:
+        """As ``exact``, whatever is asked about: without a discount, the visits from some states may be infinite."""
         world, ledger = self.playing.place(env).world, self.playing.ledger
         if world is None or world.arrays.kind != TABLE or self.playing.origin.factors is not None:
             return None
@@ -123,8 +125,7 @@ class TablePlay:
         world = with_endings(world, self.playing.labels)
         if self.playing.origin.reprice is not None:
             world = world.repriced(self.playing.origin.reprice)
-        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
-        return exact if exact.has_finite_visits(state, action) else None
+        return ExactBeliefs(world, self.policy, discount=self.playing.discount)
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
@@ -165,6 +166,9 @@ class NetworkPlay:
         return simulated if scale == 1.0 else simulated.repriced(lambda _, rewards: rewards * scale)
 
     def exact(self, env: Any, state: int, action: int) -> None:
+        """None: the world is unknown."""
+
+    def exact_future(self, env: Any = None) -> None:
         """None: the world is unknown."""
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:

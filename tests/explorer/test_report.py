@@ -554,7 +554,7 @@ def test_progress_is_reported() -> None:
     assert shares == sorted(shares)
     assert (shares[0], reported[-1]) == (0.0, ("writing", 1.0))
     assert list(dict.fromkeys(doing for doing, _ in reported)) == [
-        "the first state", "the states", "all questions", "earlier times", "replays", "writing",
+        "the first state", "the findings", "the states", "all questions", "earlier times", "replays", "writing",
     ]  # fmt: skip
 
 

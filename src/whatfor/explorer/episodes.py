@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.history import Episode
-from whatfor.players import CUT
+from whatfor.history import CUT, Episode
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 

@@ -102,6 +102,7 @@ class _ReportPlan:
         self.collector, self.desk, self.run = collector, collector.desk, collector.desk.run
         self.unanswered: dict[str, str] = {}  # questions that raised an error once, and why
         self.about = collector.ask("run")
+        self.findings = list(dict.fromkeys(one["state"] for one in collector.ask("findings")["findings"]))
         self.choices = collector.ask("episodes")["episodes"]
         self.on_episodes: dict[str, set[str]] = {key: set() for key in starts}  # by state, the actions chosen there
         for one in self.choices:
@@ -113,8 +114,9 @@ class _ReportPlan:
             )
         self.states = list(self.on_episodes)[:MAX_STATES]
         self.actions = [str(action) for action in range(len(self.about["actions"]))]
-        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else self.states
-        self.played = {key for key in played if key in self.states and self.desk.rolls_out_from(key)}
+        every = [*self.states, *self.findings]
+        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else every
+        self.played = {key for key in played if key in every and self.desk.rolls_out_from(key)}
 
     def collect(self) -> None:
         """Ask for all of it, until the budget is spent."""
@@ -125,6 +127,9 @@ class _ReportPlan:
         self.collector.run(
             [
                 CollectingStage("the first state", "", self._ask_all, lambda: states[:1]),
+                CollectingStage(
+                    "the findings", "all questions for {} states of findings", self._ask_all, lambda: self.findings
+                ),
                 CollectingStage("the states", "the first answer for {} states", self._open, lambda: states),
                 CollectingStage("all questions", "all questions for {} states", self._ask_all, lambda: states),
                 CollectingStage("earlier times", "earlier times for {} states", self._look_back, lambda: times),
@@ -138,7 +143,7 @@ class _ReportPlan:
             self.collector.ask("answer", question=first_question().name, state=key, action=action)
 
     def _chosen(self, key: str) -> list[str]:
-        return sorted({self._best(key), *self.on_episodes[key]})
+        return sorted({self._best(key), *self.on_episodes.get(key, ())})
 
     def _best(self, key: str) -> str:
         return str(self.collector.ask("state", state=key)["best"])
