@@ -70,16 +70,14 @@ def without_end(never: float, exploiting: float = 0.0) -> list[str]:
     >>> without_end(0.5), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
     >>> without_end(0.0, exploiting=1.0)
-    ['Without exploration, the episode goes on without an end: its best actions lead round in a loop.']
+    ['In its recorded transitions, its greedy policy cycles forever.']
     """
     if never >= LIKELY:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
         return [f"By what it has learned, the episode goes on without an end{chance}."]
     if exploiting >= LIKELY:
         chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
-        return [
-            f"Without exploration, the episode goes on without an end{chance}: its best actions lead round in a loop."
-        ]
+        return [f"In its recorded transitions, its greedy policy cycles forever{chance}."]
     return []
 
 
