@@ -96,7 +96,9 @@ class LoopReader:
         if len(ledger) == 0:
             return 0.0
         best, shared = _greedy_cells(policy, ledger.n_tables)
-        tied = bool(((policy > 0.0).sum(axis=1) > 1)[ledger.tries().any(axis=1)].any())  # then one action tells too little
+        tied = bool(
+            ((policy > 0.0).sum(axis=1) > 1)[ledger.tries().any(axis=1)].any()
+        )  # then one action tells too little
         if (not tied and self._have_ways_out(cells, None, best)) or not self._explores:
             return 0.0
         if self._greedily is None:

@@ -168,7 +168,7 @@ def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, stops: NDArray[np.int64
     """
     if len(stops) == 0:
         return ()
-    state, n, known = _states(ledger), len(steps.cell), steps.cell >= 0
+    state, known = _states(ledger), steps.cell >= 0
     starts, after = _episodes(steps)
     final = starts if steps.backwards else after - 1
     cut = known[final] & (steps.source[final] > TIMED_OUT)
