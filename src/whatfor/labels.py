@@ -6,7 +6,7 @@ import math
 import numbers as numbers_abc
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.axes import Axis, Ending, Mark, Milestone, check_distinct
+from whatfor.axes import Axis, Ending, LastStep, Mark, Milestone, check_distinct
+from whatfor.boards import Wall, board_axes
 from whatfor.checks import whole
 from whatfor.concepts import Concept, states_in, states_where
+from whatfor.label_parts import check_parts
 from whatfor.limits import check_limit
 from whatfor.reading import Reader
-from whatfor.text import check_plain, count
+from whatfor.text import amount, check_plain, count
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -32,8 +34,6 @@ MAX_AXES = 63
 ENDINGS = ("timed out", "terminated")
 #: The name for going on without an end.
 NEVER_ENDS = "never ends"
-#: The action of an ending that is not recognised by action and reward.
-NO_ACTION = -1
 #: The kinds of observation that ``Labels.observed`` may be.
 OBSERVATION_KINDS = ("index", "tuple", "array", "bins")
 
@@ -56,6 +56,9 @@ class Labels:
     verbs: tuple[str, ...] = ()  # a verb phrase for each action: "moves south"; by default "takes" and its name
     milestones: tuple[Milestone, ...] = ()
     marks: tuple[Mark, ...] = ()
+    board: tuple[str, str] | None = None  # the axes that are rows and columns; None: those named so
+    walls: tuple[Wall, ...] = ()  # on the board, counted from 0
+    state_words: tuple[str, ...] = ()  # words for each state instead of the template; they may repeat
 
     def __post_init__(self) -> None:
         if not self.axes or not self.actions:
@@ -76,23 +79,20 @@ class Labels:
             raise ValueError("bins need edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
-        for ending in self.endings:
-            if ending.action is not None and not NO_ACTION <= ending.action < len(self.actions):
-                raise ValueError(
-                    f"ending {ending.name!r} has action {ending.action}; the actions are 0 to {len(self.actions) - 1}"
-                )
-            if ending.state is not None:
-                self.check_state(ending.state)
-        for milestone in self.milestones:
-            if milestone.axis not in names:
-                raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
-        for mark in self.marks:
-            self.check_state(mark.state)
+        check_parts(self)
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
         """Numbered states and actions."""
         return cls((Axis("state", n_states),), tuple(f"action {a}" for a in range(n_actions)))
+
+    @classmethod
+    def of(cls, env: Any, names: Any = None) -> Labels:
+        """Labels for a Gymnasium environment, with the names that it carries itself and those given, as in ``train``."""
+        from whatfor.naming import Names
+        from whatfor.worlds.gymnasium import labels_of
+
+        return Names.of(names).applied_to(labels_of(env))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -121,12 +121,28 @@ class Labels:
         """The position of a state on each axis, counted from 0."""
         return tuple(int(at) for at in np.unravel_index(self.check_state(index), self.shape))
 
+    @cached_property
+    def positions(self) -> NDArray[np.int64]:
+        """(S, axes) The position of every state on each axis, counted from 0."""
+        return np.stack(np.unravel_index(np.arange(self.n_states), self.shape), axis=1)
+
+    @property
+    def board_axes(self) -> tuple[int, int] | None:
+        """The places of the axes that are rows and columns; None: there is no board."""
+        return board_axes(self.axes, self.board)
+
     def last_step(self, state: int, action: int, reward: float) -> str:
-        """A name for an ending that has none: its last step."""
+        """A name for an ending that has none: its last step, or what it pays if others are named after that."""
+        if any(ending.by_pay for ending in self.endings):
+            return f"ended with {amount(reward, signed=True)}"
         return f"{self.actions[action]} in {self.words(state)} ({reward:+g})"
 
     def words(self, index: int) -> str:
         """The state in words."""
+        return self.state_words[self.check_state(index)] if self.state_words else self.values_in_words(index)
+
+    def values_in_words(self, index: int) -> str:
+        """The state by its values on all axes; ``words`` may be the same for several states, these are not."""
         return self._fill(self._template, index)
 
     def _fill(self, text: str, index: int) -> str:
@@ -246,9 +262,15 @@ class Labels:
             raise ValueError(f"there is no action {action}; the actions are {numbered}")
         return index
 
-    def ending(self, action: int, reward: float, final_state: int | None = None) -> str | None:
-        """The name of an episode's ending by its last action and reward and the state it ends in, or None."""
-        return next((ending.name for ending in self.endings if ending.fits(action, reward, final_state)), None)
+    def ending(
+        self, action: int, reward: float, final_state: int | None = None, state: int | None = None
+    ) -> str | None:
+        """The name of an episode's ending by its last action and reward, the state it ends in and the one before, or None."""
+        return next((one.name for one in self.endings_of(LastStep(state, action, reward, final_state))), None)
+
+    def endings_of(self, step: LastStep) -> list[Ending]:
+        """The endings that fit a last step."""
+        return [ending for ending in self.endings if ending.fits(step, self.observation)]
 
     @cached_property
     def ending_names(self) -> tuple[str, ...]:
@@ -311,10 +333,15 @@ class Labels:
         ways = dict.fromkeys([repr(self.words(some)), str(observation)])
         return f"Write it like this: {' or '.join(ways)}"
 
+    def recorded(self, steps: Sequence[LastStep]) -> Labels:
+        """The labels as data: endings that are recognised by functions know only some last steps."""
+        endings = tuple(ending.recorded(steps, self.observation) for ending in self.endings)
+        return replace(self, endings=endings)
+
     def to_json(self) -> dict[str, Any]:
         """The labels as JSON-compatible data."""
         data: dict[str, Any] = msgspec.to_builtins(
-            self, enc_hook=np.generic.item
+            self.recorded(()), enc_hook=np.generic.item
         )  # NumPy numbers become Python numbers
         return data
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.naming import Names
+from whatfor.naming.endings import revived
 from whatfor.text import count
 from whatfor.training.places import place_of, remake_env, remake_place
 from whatfor.training.session import Place, Session, Snapshot
@@ -53,6 +55,7 @@ class Origin:
     premise: str | None = None  # what is different in a counterfactual run
     reprice: Reprice | None = None  # its rewards, if they are
     recorded: Ledger | None = None  # what was recorded, before anything was changed
+    names: Names = field(default_factory=Names)  # given by the user, to be applied again when training goes on
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -187,6 +190,10 @@ class Playing:
             self._place = place
         return place
 
+    def live_labels(self, env: Any = None) -> Labels:
+        """The labels, with functions that recognise endings if the environment carries them: they are not saved."""
+        return revived(self.labels, self.place(env).labels)
+
     @property
     def current_origin(self) -> Origin:
         """The origin, with the place and environment created since."""
@@ -237,13 +244,12 @@ class TablePlay:
 
     def simulated(self, env: Any, *, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy."""
-        place, labels = self.playing.place(env), self.playing.labels
+        place, labels = self.playing.place(env), self.playing.live_labels(env)
         limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
         enters = enter is not None and place.env is not None
         world = place.env if place.world is None or enters else with_endings(place.world, labels)
         simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
-        if labels.endings:  # they may have been renamed after training
-            simulated.labels = replace(simulated.labels, endings=labels.endings)
+        simulated.labels = replace(labels, endings=world.labels.endings) if isinstance(world, World) else labels
         reprice = self.playing.origin.reprice
         return simulated if reprice is None else simulated.repriced(reprice)
 
@@ -254,7 +260,7 @@ class TablePlay:
             return None
         if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
-        world = with_endings(world, self.playing.labels)
+        world = with_endings(world, self.playing.live_labels(env))
         if self.playing.origin.reprice is not None:
             world = world.repriced(self.playing.origin.reprice)
         exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)

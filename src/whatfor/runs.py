@@ -25,6 +25,7 @@ from whatfor.labels import Labels
 from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
+from whatfor.ledger.paid import with_paid_endings
 from whatfor.playing import Origin, Playing, greedy_policy
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count
@@ -63,13 +64,13 @@ class Run(QuestionMethods, Counterfactuals):
         check_tables(tables.shape, "the labels have", shape)
         if ledger is not None:
             check_tables(tables.shape, "the ledger has", (ledger.n_states, ledger.n_actions))
-        self.labels: Labels = labels
+        self.origin = origin or Origin()
+        self.labels: Labels = with_paid_endings(None if self.origin.reprice else ledger, labels)
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
         self.settings = settings or {}
         self.stopped = stopped  # why training stopped early; None: it did not
-        self.origin = origin or Origin()
         self._beliefs = beliefs
 
     def __repr__(self) -> str:

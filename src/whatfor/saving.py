@@ -7,12 +7,14 @@ before it is saved: a run that could not be loaded is not written.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import document, folder
+from whatfor.axes import Ending
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
@@ -20,7 +22,7 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
-from whatfor.ledger.ends import with_names
+from whatfor.ledger.ends import recorded_labels, with_names
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
@@ -103,7 +105,7 @@ def _contents_of(run: Run) -> Contents:
         )
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
     data: dict[str, Any] = {
-        "labels": run.labels.to_json(),
+        "labels": recorded_labels(run.ledger, run.labels).to_json(),
         "settings": run.settings,
         "stopped": run.stopped,
         "own_values": run.origin.own_values,
@@ -118,7 +120,7 @@ def _contents_of(run: Run) -> Contents:
     world = run.playing.known_world
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
         arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
-        data["table"] = {"max_steps": world.max_steps}
+        data["table"] = {"max_steps": world.max_steps, "endings": list(world.labels.ending_names)}
     groups = {"arrays": arrays}
     if run.ledger is not None:
         data["ledger"], groups["ledger"] = _ledger_out(with_names(run.ledger, run.labels))
@@ -153,7 +155,7 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         saved = {name.removeprefix("snapshot_"): one for name, one in arrays.items() if name.startswith("snapshot_")}
         snapshot = (_snapshot_in(saved, labels, tables, ledger), plain["snapshot"])
     if stored.table is not None:
-        table = _table_in(arrays, labels, stored.table.max_steps)
+        table = _table_in(arrays, labels, stored.table)
     run = Run(
         labels=labels,
         values=tables,
@@ -231,7 +233,7 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
 
 def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledger: Ledger | None) -> Group:
     pairs, n_states = labels.n_states * labels.n_actions, labels.n_states
-    cells, names = tables.size, len(ENDINGS) + len(labels.ending_names)
+    cells = tables.size
     counters = _array(saved, "counters", np.int64, 1, N_COUNTERS)
     stored = len(_array(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
@@ -244,10 +246,13 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
     ):
         raise ValueError("the saved learner does not fit its ledger")
     if ledger is not None:
-        if tuple(ledger.endings[len(ENDINGS) : names]) != labels.ending_names:
+        if not set(labels.ending_names) <= set(ledger.endings):
             raise ValueError("the endings of its ledger are not those of its labels")
         if ledger.n_tables != len(tables):
             raise ValueError("its ledger and its learner have different numbers of tables")
+    lowest = (
+        np.iinfo(np.int32).min if ledger is None else ending_place(len(ledger.endings) - 1)
+    )  # codes go into ledgers
     tries = _within("tries", _array(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
@@ -258,13 +263,13 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
         "pair": _within("pair", saved["pair"], 0, pairs),
         "next_state": _within("next_state", _array(saved, "next_state", np.int32, 1, stored), 0, n_states),
         "reward": _finite("reward", _array(saved, "reward", np.float64, 1, stored)),
-        "ending": _within(
-            "ending", _array(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1
-        ),
+        "ending": _within("ending", _array(saved, "ending", np.int32, 1, stored), lowest, NOT_ENDED + 1),
     }
 
 
-def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
+def _table_in(arrays: Group, labels: Labels, stored: document.TableDocument) -> World:
+    if stored.endings is not None:  # those of the run may have been renamed
+        labels = replace(labels, endings=tuple(map(Ending, stored.endings)))
     pairs = labels.n_states * labels.n_actions
     first = _array(arrays, "table_first", np.int64, 1, pairs + 1)
     chance = _array(arrays, "table_chance", np.float64, 1)
@@ -287,7 +292,7 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
         start,
         guide_to(start),
     )
-    return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
+    return World(labels, Arrays(TABLE_KIND, table, NO_CART), stored.max_steps, {"kind": "table"})
 
 
 # -- validation of arrays --------------------------------------------------------------------

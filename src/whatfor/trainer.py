@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -12,12 +12,16 @@ import numpy as np
 
 from whatfor.checks import flag, whole
 from whatfor.history import History
+from whatfor.labels import Labels
 from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
 from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
+from whatfor.ledger.paid import without_paid_endings
+from whatfor.naming import Names
+from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import one_line
@@ -59,6 +63,7 @@ def train(
     progress: bool | None = None,
     record: bool | None = None,
     env: Any = None,
+    names: Names | Mapping[str, Any] | None = None,
 ) -> Run:
     """Train a tabular agent and record every update.
 
@@ -66,7 +71,8 @@ def train(
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
-    environment if it has one. ``record=False``: without a ledger; most questions need it. Ctrl-C ends training early and
+    environment if it has one. ``record=False``: without a ledger; most questions need it. ``names``: what axes, actions,
+    endings and so on are called, a ``Names`` or a dictionary with its keys. Ctrl-C ends training early and
     returns the run so far; an error of the environment raises ``TrainingStopped``, whose ``run`` is the run so far.
 
     >>> from whatfor.worlds import chain
@@ -85,7 +91,8 @@ def train(
             raise ValueError(
                 f"{wrong[0]}= was set when this run was started and cannot be changed; leave it out to resume"
             )
-        return _resume(world, learner, env, episodes, listeners, progress)
+        resumed = world if names is None else world.named(names)
+        return _resume(resumed, learner, env, episodes, listeners, progress)
     if env is not None:
         raise ValueError(
             "env= is the environment of a run to resume; to train a new run, pass the environment as the first argument"
@@ -98,6 +105,8 @@ def train(
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
     place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine="auto" if engine is None else engine)
+    given = Names.of(names)
+    given.applied_to(place.labels)  # what does not fit is found before training
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else whole("seed", seed)
@@ -117,7 +126,7 @@ def train(
         "max_steps": place.max_steps,
         "world": place.recipe,
     }
-    return _train(session, settings, None, episodes, listeners, progress)
+    return _train(session, settings, None, given, episodes, listeners, progress)
 
 
 def _resume(
@@ -150,7 +159,13 @@ def _resume(
         )
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"this run cannot be resumed with its settings: {type(error).__name__} {error}") from error
-    return _train(session, settings, run.history, episodes, listeners, progress)
+    return _train(session, settings, run, run.origin.names, episodes, listeners, progress)
+
+
+def _labels(own: Labels, before: Run | None, names: Names) -> Labels:
+    """The labels of a run: those of its world, or of the run before, with the names given by the user."""
+    known = before is not None and before.labels.n_states == own.n_states
+    return names.applied_to(revived(without_paid_endings(before.labels), own) if before and known else own)
 
 
 def _check_learner(learner: Any) -> None:
@@ -174,13 +189,14 @@ def _no_snapshot_reason(run: Run) -> str:
 def _train(
     session: Session,
     settings: dict[str, Any],
-    before: History | None,
+    before: Run | None,
+    names: Names,
     episodes: int,
     listeners: Sequence[Listener],
     progress: bool | None,
 ) -> Run:
     """Play the episodes and build the run, also after an error or Ctrl-C."""
-    done = 0 if before is None else len(before)
+    done = 0 if before is None else len(before.history)
     epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
@@ -195,15 +211,23 @@ def _train(
         stopped = f"interrupted {where}" if isinstance(error, KeyboardInterrupt) else f"{where}: {what}"
     if session.ledger is not None:
         session.ledger.freeze()
-    run = Run(
-        labels=session.place.labels,
-        values=session.agent.tables,
-        ledger=session.ledger,
-        history=history if before is None else before.followed_by(history),
-        settings=settings,
-        stopped=stopped,
-        origin=Origin(session.place, learner=session.learner, snapshot=session.snapshot()),
-    )
+    more: dict[str, Any] = {
+        "values": session.agent.tables,
+        "ledger": session.ledger,
+        "history": history if before is None else before.history.followed_by(history),
+        "settings": settings,
+        "stopped": stopped,
+        "origin": Origin(session.place, learner=session.learner, snapshot=session.snapshot(), names=names),
+    }
+    try:
+        run = Run(labels=_labels(session.place.labels, before, names), **more)
+    except ValueError as wrong:  # a function that names states or endings failed
+        run = Run(labels=without_functions(session.place.labels), **more)
+        raise TrainingStopped(
+            f"training {f'stopped {stopped}' if stopped else 'is done'}, and the names cannot be given: {wrong}. The run without "
+            "them is in the exception's attribute `run`: give them again with run.named(...)",
+            run,
+        ) from wrong
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
             "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "

@@ -88,6 +88,9 @@ class Grid(_Plain):
     unknown: Mask | None = None
     marked: tuple[int, int] | None = None  # (row, column) of the state asked about
     marks: tuple[tuple[str, int, int, str], ...] = ()  # letter, row, column, name
+    walls: tuple[
+        tuple[int, ...], ...
+    ] = ()  # (row, column) of cells that are walls; of two cells, with a wall between them
     beside: Series | None = None  # one more number per row, of another quantity: written beside it, not coloured
 
 

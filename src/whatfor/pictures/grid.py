@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from whatfor.layouts import Grid, Series
@@ -14,6 +15,7 @@ from whatfor.pictures.walk import Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their number.
 MIN_GRID_CELL = 0.33
+WALL = "#444444"
 #: Cells narrower than this have no lines between them.
 MIN_LINED_CELL = 0.05
 
@@ -33,6 +35,7 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
                         column, row, short(number, signed=grid.diverging),
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
+    _walls(ax, grid, place)
     for letter, row, column, _ in grid.marks:
         number, size = grid.numbers[row][column], min(9.0, 36 * wide)
         aside = 0.3 if written and not scale.is_faint(number) else 0.0  # the number is in the middle
@@ -52,6 +55,19 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     if place.alone:
         bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
         bar.set_label(grid.quantity, fontsize=9, **PLAIN)
+
+
+def _walls(ax: Axes, grid: Grid, place: Position) -> None:
+    """Fill the cells that are walls, and draw a line where one is between two cells."""
+    for row, column, *other in grid.walls:
+        if not other:
+            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=WALL, edgecolor=WALL))
+            continue
+        (low, high), (left, right) = sorted((row, other[0])), sorted((column, other[1]))
+        x, y = (
+            ([right - 0.5] * 2, [row - 0.5, row + 0.5]) if low == high else ([left - 0.5, left + 0.5], [high - 0.5] * 2)
+        )
+        ax.plot(x, y, color=WALL, linewidth=(3.0, 2.0, 1.4)[place.depth] * place.share, solid_capstyle="butt")
 
 
 def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:

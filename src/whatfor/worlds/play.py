@@ -90,6 +90,7 @@ class TablePlayer:
         state, action = self.start
         self.stepper.reset()
         self.enter(env, state, self.generator)
+        self.stepper.at = state
         return state, action
 
     def states(self, observations: Sequence[int]) -> Sequence[int]:

@@ -49,6 +49,7 @@ export function drawGrid(layout, options) {
     ),
   );
   group.append(cells);
+  drawWalls(group, layout, measures);
   if (layout.marked) {
     const [row, column] = layout.marked;
     const frame = { x: left + column * cell, y: top + row * tall, width: cell, height: tall, fill: "none" };
@@ -107,6 +108,17 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
     makeSelectable(drawn, { row, column, state, words: `${words}; ask about this state`, marked, select });
   }
   return drawn;
+}
+
+/** Cells that are walls, and lines between two cells. @param {SVGElement} group @param {Grid} layout @param {Measures} measures */
+function drawWalls(group, layout, { left, top, cell, tall }) {
+  const style = { fill: "currentColor", opacity: 0.75, "pointer-events": "none" };
+  for (const [row, column, otherRow, otherColumn] of layout.walls) {
+    const [x, y] = [left + Math.max(column, otherColumn ?? column) * cell, top + Math.max(row, otherRow ?? row) * tall];
+    const [width, height] = otherRow === undefined ? [cell, tall] : otherRow === row ? [4, tall] : [cell, 4];
+    const shift = otherRow === undefined ? [0, 0] : otherRow === row ? [2, 0] : [0, 2];
+    group.append(svgElement("rect", { x: x - shift[0], y: y - shift[1], width, height, ...style }));
+  }
 }
 
 /** The words beside rows and below columns. @param {SVGElement} group @param {Grid} layout @param {Measures} measures @param {boolean} small */

@@ -1,0 +1,64 @@
+"""Marks and walls on the board, from cells as the environment counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from whatfor.axes import Mark, check_distinct
+from whatfor.boards import Wall, board_axes
+from whatfor.labels import Labels
+from whatfor.naming.given import check_keys
+
+#: What describes a mark.
+MARK_KEYS = ("at", "letter", "closed")
+
+
+def marks_of(labels: Labels, given: Any) -> tuple[Mark, ...]:
+    """Marks from names and cells; each name has a letter of its own."""
+    if not isinstance(given, Mapping):
+        return tuple(given)
+    described = {}
+    for name, one in given.items():
+        described[name] = one if isinstance(one, Mapping) else {"at": one}
+        check_keys(f"the mark {name!r}", described[name], MARK_KEYS)
+    taken = [one["letter"] for one in described.values() if one.get("letter")]
+    check_distinct("the letters of marks", taken)
+    marks = []
+    for name, one in described.items():
+        free = [
+            letter for letter in f"{name}ABCDEFGHIJKLMNOPQRSTUVWXYZ".upper() if letter.isalnum() and letter not in taken
+        ]
+        letter = one.get("letter") or (free or ["?"])[0]
+        taken.append(letter)
+        if "at" not in one:
+            raise ValueError(f"the mark {name!r} is nowhere: give its cells, e.g. {{'at': [(0, 3)]}}")
+        at = one["at"]
+        cells = [at] if _is_cell(at) else list(at)
+        marks += [Mark(None, letter, name, bool(one.get("closed")), _cell(labels, cell)) for cell in cells]
+    return tuple(marks)
+
+
+def wall_of(labels: Labels, given: Any) -> Wall:
+    """A wall from a cell, or from two cells beside each other."""
+    if _is_cell(given):
+        return _cell(labels, given)
+    one, other = given
+    return (*_cell(labels, one), *_cell(labels, other))
+
+
+def _is_cell(given: Any) -> bool:
+    """Whether it is one cell, and not several."""
+    try:
+        return len(given) == 2 and all(isinstance(int(one), int) for one in given)
+    except (TypeError, ValueError):
+        return False
+
+
+def _cell(labels: Labels, given: Any) -> tuple[int, int]:
+    """A cell counted from 0, from a row and a column as the environment counts them."""
+    if not _is_cell(given):
+        raise ValueError(f"{given!r} is not a cell; a cell is (row, column)")
+    starts = [labels.axes[at].start for at in board_axes(labels.axes, labels.board) or ()] or [0, 0]
+    row, column = (int(one) - start for one, start in zip(given, starts, strict=True))
+    return row, column
