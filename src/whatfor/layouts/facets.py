@@ -113,9 +113,9 @@ def all_facets(shown: Map, axes: Sequence[Axis], sheets: Sheets) -> Layout:
     grids = [_grid(shown, axes, sheets, sheet, numbers, unknown) for sheet in sheets.sheets]
     if len(grids) == 1:
         return replace(grids[0], title=shown.title, caption=shown.caption)
-    if len(sheets.others) != 2 or len(grids) == 2:
-        return Panels(shown.title, shown.caption, tuple(grids), columns=math.ceil(math.sqrt(len(grids))))
     leads = [axes[at] for at in sheets.others]
+    if len(leads) != 2 or len(grids) < math.prod(axis.size for axis in leads):
+        return Panels(shown.title, shown.caption, tuple(grids), columns=math.ceil(math.sqrt(len(grids))))
     down, across = ([heading(axis, i, "\n") for i in range(axis.size)] for axis in leads)
     return Panels(
         shown.title, shown.caption, tuple(grids), len(across), column_heads=tuple(across), row_heads=tuple(down)

@@ -34,25 +34,39 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
     known = [axis.name for axis in before]
     if isinstance(given, Mapping) and all(name in known for name, _ in named):  # by name, and not all of them
         axes = tuple(_axis(axis, axis.name, given[axis.name]) if axis.name in given else axis for axis in before)
-        return replace(labels, axes=axes)
-    if len(before) == 1 and len(named) > 1 and labels.observed == "index":
-        return replace(labels, axes=_split(before[0], named), template="", milestones=())
-    if len(named) != len(before):
+    elif len(before) == 1 and len(named) > 1 and labels.observed == "index":
+        axes = _split(before[0], named)
+        return replace(labels, axes=axes, template=_plain_template(axes, ", "), milestones=())
+    elif len(named) == len(before):
+        axes = tuple(_axis(axis, name, words) for axis, (name, words) in zip(before, named, strict=True))
+    else:
         raise ValueError(
-            f"axes names {len(named)} ({', '.join(str(name) for name, _ in named)}); the states of "
-            f"this environment have {len(before)}: {', '.join(f'{axis.name} ({axis.size} values)' for axis in before)}. Name them in this order"
+            f"axes names {len(named)} ({', '.join(str(name) for name, _ in named)}); the states of this environment have "
+            f"{len(before)}: {', '.join(f'{axis.name} ({axis.size} values)' for axis in before)}. Name them in this order"
         )
-    axes = tuple(_axis(axis, name, words) for axis, (name, words) in zip(before, named, strict=True))
     new = {old.name: axis.name for old, axis in zip(before, axes, strict=True)}
 
     def renamed(text: str) -> str:
         return re.sub(r"{([^{}]*)}", lambda found: f"{{{new.get(found[1], found[1])}}}", text)
 
-    milestones = tuple(replace(one, axis=new[one.axis], phrase=renamed(one.phrase)) for one in labels.milestones)
-    endings = tuple(replace(one, phrase=renamed(one.phrase)) for one in labels.endings)
-    board = None if labels.board is None else (new[labels.board[0]], new[labels.board[1]])
-    words = re.sub(r"(\w+) {(\w+)}", lambda found: f"{new.get(found[2], found[1])} {{{found[2]}}}" if found[1] == found[2] else found[0], labels.template)  # fmt: skip
-    return replace(labels, axes=axes, template=renamed(words), milestones=milestones, endings=endings, board=board)
+    gaps = [gap for gap in (", ", "; ") if labels.template in ("", _plain_template(before, gap))]
+    return replace(
+        labels,
+        axes=axes,
+        template=_plain_template(axes, gaps[0]) if gaps else renamed(labels.template),
+        milestones=tuple(replace(one, axis=new[one.axis], phrase=renamed(one.phrase)) for one in labels.milestones),
+        endings=tuple(replace(one, phrase=renamed(one.phrase)) for one in labels.endings),
+        board=None if labels.board is None else (new[labels.board[0]], new[labels.board[1]]),
+    )
+
+
+def _plain_template(axes: Sequence[Axis], gap: str) -> str:
+    """A template by the axes; a value that contains the name of its axis, as in "without key", stands alone."""
+    return gap.join(f"{{{axis.name}}}" if _says_name(axis) else f"{axis.name} {{{axis.name}}}" for axis in axes)
+
+
+def _says_name(axis: Axis) -> bool:
+    return bool(axis.values) and all(axis.name.lower() in word.lower().split() for word in axis.values)
 
 
 def _axis(axis: Axis, name: str, words: AxisNames) -> Axis:
