@@ -15,8 +15,7 @@ from gymnasium.wrappers import (
 )
 
 import whatfor as wf
-from whatfor.axes import Axis, Ending
-from whatfor.axes import LastStep
+from whatfor.axes import Axis, Ending, LastStep
 from whatfor.labels import Labels
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import labels_of

@@ -36,8 +36,8 @@ def check_board(
     cells = [mark.cell for mark in marks if mark.cell is not None]
     if (walls or cells) and at is None:
         raise ValueError(
-            f"walls and marks need a board, and the axes are {names}: name two of them row and column, or pass "
-            f'board=("{axes[0].name}", "{axes[-1].name}")'
+            f"walls and marks need a board, and the axes are {names}: name two axes row and column, or say which they are, "
+            'e.g. board=("y position", "x position")'
         )
     for wall in walls:
         if len(wall) not in (2, 4):
@@ -52,6 +52,6 @@ def check_board(
         if odd is not None:
             raise ValueError(
                 f"a wall or a mark is at {(odd[0] + rows.start, odd[1] + columns.start)}; the board has "
-                f"{rows.name}s {rows.start} to {rows.start + rows.size - 1} and "
-                f"{columns.name}s {columns.start} to {columns.start + columns.size - 1}"
+                f"{rows.name} {rows.start} to {rows.start + rows.size - 1} and "
+                f"{columns.name} {columns.start} to {columns.start + columns.size - 1}"
             )

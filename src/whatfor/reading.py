@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis
 from whatfor.parsing import AxisWords, StateParser, numbers_in
-from whatfor.text import shortened
+from whatfor.text import normalized, shortened
 
 if TYPE_CHECKING:
     from whatfor.labels import Labels
@@ -35,6 +36,15 @@ class Reader:
 
     def state(self, text: str) -> int:
         """The state that a text means: words as ``Labels.words`` writes them, "axis=value" pairs, numbers in brackets, or an index."""
+        same = self._by_words.get(normalized(text), [])
+        if len(same) > 1:
+            listed = ", ".join(repr(self.labels.values_in_words(state)) for state in same[:MAX_CANDIDATES])
+            more = f" and {len(same) - MAX_CANDIDATES:,} more" if len(same) > MAX_CANDIDATES else ""
+            raise ValueError(
+                f"{shortened(text)!r} is ambiguous: these are the words for {listed}{more}. Write one of them"
+            )
+        if same:
+            return same[0]
         numbers = numbers_in(text)
         if numbers:
             if len(numbers) not in (1, len(self.axes)):
@@ -50,8 +60,19 @@ class Reader:
                 )
         return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.labels.shape))
 
+    @cached_property
+    def _by_words(self) -> dict[str, list[int]]:
+        """The states by the words of a function, which may repeat."""
+        found: dict[str, list[int]] = {}
+        for state, words in enumerate(self.labels.state_words):
+            found.setdefault(normalized(words), []).append(state)
+        return found
+
     def states(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
         """(S,) The states of which a text is true; every word of it must be understood."""
+        same = self._by_words.get(normalized(text))
+        if same is not None:
+            return np.isin(np.arange(self.labels.n_states), same)
         words, rest = self._parser.read(text)
         unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
         if unread or not words:

@@ -22,7 +22,7 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
-from whatfor.ledger.ends import recorded_labels, with_names
+from whatfor.ledger.ends import recorded_labels
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
@@ -123,7 +123,7 @@ def _contents_of(run: Run) -> Contents:
         data["table"] = {"max_steps": world.max_steps, "endings": list(world.labels.ending_names)}
     groups = {"arrays": arrays}
     if run.ledger is not None:
-        data["ledger"], groups["ledger"] = _ledger_out(with_names(run.ledger, run.labels))
+        data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
     tensors: dict[str, bytes] = {}
     if run.agent is not None:
         from whatfor.needed import need_safetensors
@@ -245,11 +245,8 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
         or counters[ACTIVE_TABLE] not in (0, 1)
     ):
         raise ValueError("the saved learner does not fit its ledger")
-    if ledger is not None:
-        if not set(labels.ending_names) <= set(ledger.endings):
-            raise ValueError("the endings of its ledger are not those of its labels")
-        if ledger.n_tables != len(tables):
-            raise ValueError("its ledger and its learner have different numbers of tables")
+    if ledger is not None and ledger.n_tables != len(tables):
+        raise ValueError("its ledger and its learner have different numbers of tables")
     lowest = (
         np.iinfo(np.int32).min if ledger is None else ending_place(len(ledger.endings) - 1)
     )  # codes go into ledgers

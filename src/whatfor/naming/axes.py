@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from whatfor.axes import Axis
+from whatfor.axes import Axis, check_distinct
 from whatfor.labels import Labels
 from whatfor.naming.given import texts
-from whatfor.text import count
+from whatfor.text import check_plain, count
 
 #: ``words=`` is asked for every state, up to this many.
 MAX_WORDED_STATES = 100_000
@@ -27,12 +27,18 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
     before = labels.axes
     if isinstance(given, Mapping):
         named = list(given.items())
-    elif isinstance(given, str):
-        raise ValueError(f"axes is a list of names, e.g. ({given!r},), or a dictionary from names to words")
+    elif isinstance(given, str) or not isinstance(given, Sequence):
+        raise ValueError(
+            f"axes is a list of names, e.g. ('row', 'column'), or a dictionary from names to the words for their values, not {given!r}"
+        )
     else:
         named = [(name, None) for name in given]
+    names = [name for name, _ in named]
+    for name in names:
+        check_plain("the name of an axis", name)
+    check_distinct("the axes", names)
     known = [axis.name for axis in before]
-    if isinstance(given, Mapping) and all(name in known for name, _ in named):  # by name, and not all of them
+    if isinstance(given, Mapping) and all(name in known for name in names):  # by name, and not all of them
         axes = tuple(_axis(axis, axis.name, given[axis.name]) if axis.name in given else axis for axis in before)
     elif len(before) == 1 and len(named) > 1 and labels.observed == "index":
         axes = _split(before[0], named)
@@ -41,7 +47,7 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
         axes = tuple(_axis(axis, name, words) for axis, (name, words) in zip(before, named, strict=True))
     else:
         raise ValueError(
-            f"axes names {len(named)} ({', '.join(str(name) for name, _ in named)}); the states of this environment have "
+            f"axes names {len(named)} ({', '.join(names)}); the states of this environment have "
             f"{len(before)}: {', '.join(f'{axis.name} ({axis.size} values)' for axis in before)}. Name them in this order"
         )
     new = {old.name: axis.name for old, axis in zip(before, axes, strict=True)}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from whatfor.axes import Mark, check_distinct
 from whatfor.boards import Wall, board_axes
 from whatfor.labels import Labels
-from whatfor.naming.given import check_keys
+from whatfor.naming.given import check_keys, objects
 
 #: What describes a mark.
 MARK_KEYS = ("at", "letter", "closed")
@@ -17,7 +17,7 @@ MARK_KEYS = ("at", "letter", "closed")
 def marks_of(labels: Labels, given: Any) -> tuple[Mark, ...]:
     """Marks from names and cells; each name has a letter of its own."""
     if not isinstance(given, Mapping):
-        return tuple(given)
+        return objects("marks", given, Mark, '{"lava": [(2, 3), (4, 1)]}')
     described = {}
     for name, one in given.items():
         described[name] = one if isinstance(one, Mapping) else {"at": one}
@@ -34,17 +34,27 @@ def marks_of(labels: Labels, given: Any) -> tuple[Mark, ...]:
         if "at" not in one:
             raise ValueError(f"the mark {name!r} is nowhere: give its cells, e.g. {{'at': [(0, 3)]}}")
         at = one["at"]
-        cells = [at] if _is_cell(at) else list(at)
+        cells = [at] if _is_cell(at) else _several(f"the mark {name!r}", at)
         marks += [Mark(None, letter, name, bool(one.get("closed")), _cell(labels, cell)) for cell in cells]
     return tuple(marks)
 
 
-def wall_of(labels: Labels, given: Any) -> Wall:
-    """A wall from a cell, or from two cells beside each other."""
-    if _is_cell(given):
-        return _cell(labels, given)
-    one, other = given
-    return (*_cell(labels, one), *_cell(labels, other))
+def walls_of(labels: Labels, given: Any) -> tuple[Wall, ...]:
+    """Walls from cells, and from pairs of cells beside each other."""
+    walls: list[Wall] = []
+    for one in _several("walls", given):
+        cells = [one] if _is_cell(one) else _several(f"the wall {one!r}", one)
+        if len(cells) > 2:
+            raise ValueError(f"the wall {one!r} is neither a cell (row, column) nor two cells beside each other")
+        walls.append(tuple(at for cell in cells for at in _cell(labels, cell)))
+    return tuple(walls)
+
+
+def _several(what: str, given: Any) -> list[Any]:
+    """A list of cells."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise ValueError(f"{what} is a list of cells (row, column), e.g. [(1, 2), (1, 3)], not {given!r}")
+    return list(given)
 
 
 def _is_cell(given: Any) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from whatfor.axes import Ending, LastStep, Milestone, Observe
-from whatfor.labels import Labels
-from whatfor.naming.given import check_keys
+from whatfor.axes import Ending, LastStep, Milestone, Observe, check_distinct
+from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
+from whatfor.naming.given import check_keys, objects, one_of
 
 #: Parameters of a condition on the last observation, and of one on the whole last step.
 FINAL, WHOLE_STEP = 1, 4
@@ -116,6 +116,7 @@ def endings_of(labels: Labels, given: Any) -> tuple[Ending, ...]:
     (True, False)
     """
     if isinstance(given, Mapping):
+        check_distinct("the endings", [*ENDINGS, NEVER_ENDS, *given])
         endings = tuple(_ending(labels, name, one) for name, one in given.items())
     elif isinstance(given, Sequence) and all(isinstance(one, Ending) for one in given):
         endings = tuple(given)
@@ -163,7 +164,7 @@ def _ending(labels: Labels, name: str, given: Any) -> Ending:
 def milestones_of(labels: Labels, given: Any) -> tuple[Milestone, ...]:
     """Milestones from phrases and the values that axes take."""
     if not isinstance(given, Mapping):
-        return tuple(given)
+        return objects("milestones", given, Milestone, '{"fetch the key": {"key": "carried"}}')
     found = []
     for phrase, what in given.items():
         if not isinstance(what, Mapping) or len(what) != 1:
@@ -175,9 +176,7 @@ def milestones_of(labels: Labels, given: Any) -> tuple[Milestone, ...]:
         if axis in known:
             words = [known[axis].word(at) for at in range(known[axis].size)]
             if str(value) not in words:
-                raise ValueError(
-                    f"the milestone {phrase!r} is about {axis} {value!r}; it is one of {', '.join(words[:12])}"
-                )
+                raise ValueError(f"the milestone {phrase!r} is about {axis} {value!r}; it is one of {one_of(words)}")
         found.append(Milestone(axis, str(value), phrase))
     return tuple(found)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+#: More words than this are not listed.
+MAX_LISTED = 12
 
 
 def check_keys(what: str, given: Mapping[str, Any], keys: Sequence[str]) -> None:
@@ -33,3 +37,19 @@ def pair(what: str, given: Any) -> tuple[str, str]:
     if len(names) != 2:
         raise ValueError(f'{what} names the axes of rows and of columns, e.g. {what}=("row", "column"), not {given!r}')
     return names[0], names[1]
+
+
+def objects(what: str, given: Any, kind: type[T], example: str) -> tuple[T, ...]:
+    """A list of ready-made objects."""
+    if not isinstance(given, Sequence) or not all(isinstance(one, kind) for one in given):
+        raise ValueError(f"{what} is a dictionary, e.g. {example}, or a list of {kind.__name__}, not {given!r}")
+    return tuple(given)
+
+
+def one_of(words: Sequence[str]) -> str:
+    """The words that may be chosen from, or their range if they are many.
+
+    >>> one_of(["open", "closed"]), one_of([str(i) for i in range(20)])
+    ('open, closed', '0 to 19')
+    """
+    return ", ".join(words) if len(words) <= MAX_LISTED else f"{words[0]} to {words[-1]}"

@@ -9,7 +9,7 @@ from typing import Any
 from whatfor.axes import Ending, Mark, Milestone
 from whatfor.labels import Labels
 from whatfor.naming.axes import AxisNames, actions_of, state_words_of, template_of, verbs_of, with_axes
-from whatfor.naming.board import marks_of, wall_of
+from whatfor.naming.board import marks_of, walls_of
 from whatfor.naming.endings import endings_of, milestones_of
 from whatfor.naming.given import check_keys, pair
 
@@ -82,7 +82,7 @@ class Names:
             labels = replace(labels, milestones=milestones_of(labels, self.milestones))
         if self.marks is not None or self.walls is not None:
             marks = labels.marks if self.marks is None else marks_of(labels, self.marks)
-            walls = labels.walls if self.walls is None else tuple(wall_of(labels, one) for one in self.walls)
+            walls = labels.walls if self.walls is None else walls_of(labels, self.walls)
             labels = replace(labels, marks=marks, walls=walls)
         if self.words is not None:
             labels = replace(labels, state_words=state_words_of(labels, self.words))
