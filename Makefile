@@ -94,7 +94,7 @@ paper-deep: $(WHOLE)  ## the paper's deep figures, into out/paper-deep; training
 	$(BIN)/whatfor paper --deep --out out/paper-deep
 	cp out/paper-deep/claims.json benchmarks/paper_deep.json
 
-calibration: $(WHOLE)  ## how often a comparison names a cause wrongly, and rightly: 100 seeds, some ten minutes
+calibration: $(WHOLE)  ## how often a comparison names a cause wrongly, and rightly: 100 seeds, a quarter of an hour
 	$(BIN)/python benchmarks/calibration.py
 
 readme: $(WHOLE)  ## put what the commands print into the README and the pages, and draw their pictures: some minutes

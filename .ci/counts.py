@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "whatfor"
-#: Every source of beliefs is a subclass of this class, and only these packages may ask which one they have.
-BASE, OWNERS = "Beliefs", ("beliefs", "deep")
+#: Every source of beliefs, and every quality of one, is a subclass of these classes, and only these packages may ask which one they have.
+BASES, OWNERS = {"Beliefs", "Quality"}, ("beliefs", "deep")
 #: What a source is called where one is used.
 SOURCE_NAMES = ("audit", "beliefs", "source")
 COMPILED = {"compiled", "inlined"}
 #: Public functions that may have more than ``MAX_PUBLIC_PARAMETERS``: training, recording, and the command line's own train.
 MANY_PARAMETERS = {"trainer.py train", "ledger/ledger.py record", "cli.py train"}
 MAX_FILE, MAX_RUNS, MAX_PARAMETERS, MAX_WIDE, MAX_PUBLIC_PARAMETERS = 350, 250, 7, 12, 8
-#: Forks on what a source is or can do, outside its packages: limits to lower, never to raise.
-MAX_CAN, MAX_AGENT_NONE, MAX_TRUST_NONE = 3, 9, 33
+#: Who acts, and how far beliefs can be trusted, are objects with methods: nothing outside their packages asks which one it has.
+POLYMORPHIC = ("agent", "actor", "trust")
+#: Here, an agent is that of a learner, built in or custom.
+LEARNING = ("training", "learners", "testing.py")
 
 Trees = dict[Path, ast.Module]
 
@@ -30,12 +32,12 @@ def main(root: Path = SOURCE) -> int:
     lengths = {path: len(text.splitlines()) for path, text in texts.items()}
     trees = {path: ast.parse(text) for path, text in texts.items() if path.suffix == ".py"}
     outside = {path: tree for path, tree in trees.items() if path.parts[0] not in OWNERS}
+    askers = {path: tree for path, tree in outside.items() if path.parts[0] not in LEARNING}
     counts = [
         ("questions of a source's class outside beliefs/ and deep/", class_questions(outside, sources(trees)), 0),
         ("searches for an attribute of a source there", attribute_questions(outside), 0),
-        ("reads of a source's capabilities there", attributes(outside, "can"), MAX_CAN),
-        ("comparisons of an agent with None there", none_questions(outside, ("agent", "actor")), MAX_AGENT_NONE),
-        ("comparisons of trust with None there", none_questions(outside, ("trust",)), MAX_TRUST_NONE),
+        ("reads of a source's capabilities there", attributes(outside, "can"), 0),
+        ("questions of what an agent or trust is there", kind_questions(askers, POLYMORPHIC), 0),
         (f"source files over {MAX_FILE} lines", [f"{path}: {n}" for path, n in lengths.items() if n > MAX_FILE], 0),
         (f"lines of runs.py over {MAX_RUNS}", ["x"] * max(0, lengths.get(Path("runs.py"), 0) - MAX_RUNS), 0),
         (f"functions with more than {MAX_PARAMETERS} parameters, outside compiled code", wide(trees), MAX_WIDE),
@@ -51,15 +53,15 @@ def main(root: Path = SOURCE) -> int:
 
 
 def sources(trees: Trees) -> set[str]:
-    """The names of the classes that derive from ``BASE``, directly or not."""
-    found, before = {BASE}, 0
+    """The names of the classes that derive from ``BASES``, directly or not."""
+    found, before = {*BASES}, 0
     while len(found) > before:
         before = len(found)
         for tree in trees.values():
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef) and {_last(base) for base in node.bases} & found:
                     found.add(node.name)
-    return found - {BASE}  # whether something is a source at all may be asked
+    return found - BASES  # whether something is a source at all may be asked
 
 
 def class_questions(trees: Trees, names: set[str]) -> list[str]:
@@ -128,17 +130,38 @@ def attribute_questions(trees: Trees) -> list[str]:
     ]
 
 
-def none_questions(trees: Trees, names: tuple[str, ...]) -> list[str]:
-    """Comparisons of something so named with None, by ``is`` or ``==``; ``_agent`` counts as ``agent``."""
+def kind_questions(trees: Trees, names: tuple[str, ...]) -> list[str]:
+    """Questions of what something so named is: compared, tested as a condition, or its class asked for; ``_agent`` counts as ``agent``."""
     found = []
     for path, tree in trees.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Compare):
-                sides = (node.left, *node.comparators)
-                none = any(isinstance(side, ast.Constant) and side.value is None for side in sides)
-                if none and any(_last(side).strip("_") in names for side in sides):
-                    found.append(f"{path}:{node.lineno}")
+            if any(_last(one).strip("_") in names for one in _asked(node)):
+                found.append(f"{path}:{node.lineno}")
     return found
+
+
+def _asked(node: ast.AST) -> list[ast.AST]:
+    """What a node asks about: one thing or several."""
+    match node:
+        case ast.Compare(left, ops, comparators) if any(isinstance(op, ast.Is | ast.IsNot) for op in ops):
+            return [left, *comparators]
+        case ast.Compare(left, _, comparators) if any(_is_none(side) for side in (left, *comparators)):
+            return [left, *comparators]
+        case ast.If(test) | ast.IfExp(test) | ast.While(test) | ast.Assert(test) | ast.UnaryOp(ast.Not(), test):
+            return [test]
+        case ast.BoolOp(_, values):
+            return [*values]
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            return [test for one in node.generators for test in one.ifs]
+        case ast.NamedExpr(_, value) | ast.Match(value):
+            return [value]
+        case ast.Call(ast.Name("bool" | "type" | "isinstance" | "hasattr" | "getattr"), [first, *_]):
+            return [first]
+    return []
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def wide(trees: Trees) -> list[str]:

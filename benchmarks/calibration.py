@@ -26,8 +26,10 @@ import numpy as np
 from scipy.stats import binomtest, norm
 
 import whatfor as wf
+from whatfor.beliefs.experience import played_steps
 from whatfor.explanations.causes import RATE
 from whatfor.explanations.comparison import Comparison
+from whatfor.explanations.simulation import Simulation
 
 RESULTS = Path(__file__).with_name("calibration.json")
 EPISODES = {"Blackjack": 100_000, "random worlds": 2_000}
@@ -58,8 +60,8 @@ TESTS = ("maximisation bias", "too little data", "altered world")
 ROLLOUTS = 100  # the exact future is known: rollouts only name the endings
 #: Small buffers: experiences, episodes of training, states asked for each agent, and the error of a bust that must be recognised.
 BUFFERS, BUFFER_EPISODES, STATES_ASKED, MIN_BUST_ERROR = (200, 500, 1_000, 2_000), 20_000, 5, 0.15
-#: A believed chance is right if it is within two standard errors of so many rollouts.
-PLAYED = 1_000
+#: Where the table is not known, play is the judge: so many rollouts by default, and few. Their seeds are apart from those of training.
+PLAYED, PLAY_SEED = (1_000, 30), 10_000
 CHANGED_SEEDS = 20
 
 
@@ -145,10 +147,12 @@ BIASED = {
 }
 
 
-def bias_found(name: str, seed: int) -> tuple[bool, str]:
-    """Whether maximisation bias is recognised after 300 episodes, and the verdict."""
-    comparison = wf.train(example_6_7(), BIASED[name], episodes=300, seed=seed).comparison(0, LEFT, rollouts=ROLLOUTS)
-    return "maximisation bias" in held(comparison), comparison.verdict
+def bias_found(name: str, seed: int) -> tuple[bool, bool, str]:
+    """Whether maximisation bias is recognised after 300 episodes, by the table and by play alone, and the verdict."""
+    run = wf.train(example_6_7(), BIASED[name], episodes=300, seed=seed)
+    comparison = run.comparison(0, LEFT, rollouts=ROLLOUTS)
+    played = by_play(run, 0, LEFT, {}, PLAYED[0], PLAY_SEED + seed)
+    return "maximisation bias" in held(comparison), "maximisation bias" in played.tests, comparison.verdict
 
 
 def study_bias(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
@@ -157,8 +161,9 @@ def study_bias(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
     for name in BIASED:
         found = list(pool.map(partial(bias_found, name), range(seeds), chunksize=10))
         results[name] = {
-            **share(sum(holds for holds, _ in found), seeds),
-            "verdicts": dict(Counter(v for _, v in found)),
+            **share(sum(holds for holds, *_ in found), seeds),
+            "by_play": share(sum(holds for _, holds, _ in found), seeds),
+            "verdicts": dict(Counter(verdict for *_, verdict in found)),
         }
     return results
 
@@ -166,19 +171,24 @@ def study_bias(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
 # -- too little data -------------------------------------------------------------------------------
 
 
-class Belief(NamedTuple):
-    """A number that an agent from a small buffer believes."""
+class Judged(NamedTuple):
+    """A state that an agent from a small buffer was asked about."""
 
-    name: str  # "bust" or "value"
-    off: float  # believed less actual
-    played: float  # the standard error of play
-    own: float  # the standard error of the belief
-    tests: list[str]  # those that hold for this number
-    any_few: bool  # whether too little data was named at all
+    bust_off: float  # believed less actual chance of a bust
+    own: float  # the standard error of that belief
+    tests: dict[str, tuple[str, ...]]  # the causes named where the table is known, and the numbers that they hold for
+    by_play: dict[int, Played]  # by the number of rollouts
 
 
-def from_buffer(capacity: int, seed: int) -> list[Belief]:
-    """What one agent believes of hitting, in some states where it did: the value, and the chance of a bust."""
+class Played(NamedTuple):
+    """The same state judged by play alone."""
+
+    right: dict[str, bool]  # by number: whether the belief is within two standard errors of play of the exact one
+    tests: dict[str, tuple[str, ...]]
+
+
+def from_buffer(capacity: int, seed: int) -> list[Judged]:
+    """What one agent believes of hitting, in some states where it did."""
     learner = wf.QLearning(step_size=0.1, discount=1.0, exploration=DECAY)
     replay = wf.Replay(capacity=capacity, keep="first", batch=4)
     run = wf.train(wf.worlds.blackjack(), learner, episodes=BUFFER_EPISODES, seed=seed, replay=replay)
@@ -188,28 +198,33 @@ def from_buffer(capacity: int, seed: int) -> list[Belief]:
     found = []
     for state in asked.tolist():
         comparison = run.comparison(state, hit, rollouts=ROLLOUTS)
-        tests = held(comparison)
-        for measure in comparison.measures:
-            if measure.name in ("value", "bust"):
-                assert measure.exact is not None
-                assert measure.error is not None
-                spread = (
-                    np.sqrt(measure.exact * (1.0 - measure.exact))
-                    if measure.name == "bust"
-                    else comparison.simulated.value_error * np.sqrt(ROLLOUTS)
-                )
-                named = [test for test, names in tests.items() if measure.name in names]
-                found.append(
-                    Belief(
-                        measure.name,
-                        measure.difference,
-                        float(spread / np.sqrt(PLAYED)),
-                        measure.error,
-                        named,
-                        "too little data" in tests,
-                    )
-                )
+        true = {measure.name: measure.exact for measure in comparison.measures}
+        bust = next((measure for measure in comparison.measures if measure.name == "bust"), None)
+        if bust is not None:
+            assert bust.error is not None
+            played = {rollouts: by_play(run, state, hit, true, rollouts, PLAY_SEED + seed) for rollouts in PLAYED}
+            found.append(Judged(bust.difference, bust.error, held(comparison), played))
     return found
+
+
+def by_play(run: wf.Run, state: int, action: int, true: dict[str, float | None], rollouts: int, seed: int) -> Played:
+    """Judge a belief as in a world whose table is not known, and by its table whether it is right."""
+    at, chosen = run.resolve(state, action)
+    beliefs = run.playing.simulated(None, rollouts, seed, None, fewest=2)
+    comparison = Comparison.of(
+        run.audit,
+        run.expects(at, chosen),
+        Simulation.of(beliefs, at, chosen),
+        None,
+        run.policy,
+        greedy=run.would_take(at, chosen),
+        played=played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions),
+    )
+    right = {
+        measure.name: abs(measure.believed - (true.get(measure.name) or 0.0)) <= 2.0 * measure.simulated_error
+        for measure in comparison.measures
+    }
+    return Played(right, held(comparison))
 
 
 def study_buffers(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
@@ -223,28 +238,38 @@ def study_buffers(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
     }
 
 
-def _buffers(found: list[Belief]) -> dict[str, object]:
-    busts = [one for one in found if one.name == "bust"]
-    off = [one for one in busts if abs(one.off) > MIN_BUST_ERROR]
-    within = [one for one in busts if abs(one.off) <= 2.0 * one.own]
+def _buffers(found: list[Judged]) -> dict[str, object]:
+    off = [one for one in found if abs(one.bust_off) > MIN_BUST_ERROR]
     return {
-        "states": len(busts),
-        "recognised": share(sum(one.any_few for one in off), len(off)),
-        "recognised_for_bust": share(sum("too little data" in one.tests for one in off), len(off)),
-        "false_alarms": {
-            name: {test: _named(test, [one for one in found if one.name == name]) for test in TESTS}
-            for name in ("bust", "value")
-        },
+        "states": len(found),
+        "recognised": share(sum("too little data" in one.tests for one in off), len(off)),
+        "recognised_for_bust": share(sum("bust" in one.tests.get("too little data", ()) for one in off), len(off)),
+        "by_play": {str(rollouts): _judged_by_play(found, off, rollouts) for rollouts in PLAYED},
         # From so few experiences, most large errors are within two standard errors of the belief itself.
-        "off_within_own_error": share(sum(one in within for one in off), len(off)),
-        "within_own_error": len(within),
+        "off_within_own_error": share(sum(abs(one.bust_off) <= 2.0 * one.own for one in off), len(off)),
+        "within_own_error": sum(abs(one.bust_off) <= 2.0 * one.own for one in found),
     }
 
 
-def _named(test: str, found: list[Belief]) -> dict[str, object]:
-    """How often a test is named for beliefs that are within two standard errors of what is played."""
-    right = [one for one in found if abs(one.off) <= 2.0 * one.played]
-    return share(sum(test in one.tests for one in right), len(right))
+def _judged_by_play(found: list[Judged], off: list[Judged], rollouts: int) -> dict[str, object]:
+    """How often each cause is named by play alone: for a number that is right, in a state where all are, and for large errors."""
+    played = [one.by_play[rollouts] for one in found]
+    alarms = {
+        name: {test: _named(test, name, played) for test in TESTS if name == "value" or test != TESTS[0]}
+        for name in ("bust", "value")  # a bias of values alone
+    }
+    whole = [one for one in played if all(one.right.values())]
+    return {
+        "false_alarms": alarms
+        | {"every number": {test: share(sum(test in one.tests for one in whole), len(whole)) for test in TESTS}},
+        "recognised": share(sum("too little data" in one.by_play[rollouts].tests for one in off), len(off)),
+    }
+
+
+def _named(test: str, name: str, played: list[Played]) -> dict[str, object]:
+    """How often a test is named for a number that is right."""
+    right = [one for one in played if one.right.get(name, False)]
+    return share(sum(name in one.tests.get(test, ()) for one in right), len(right))
 
 
 # -- an altered world --------------------------------------------------------------------------------
@@ -327,24 +352,39 @@ def study_changes(pool: ProcessPoolExecutor) -> dict[str, object]:
     return results
 
 
+def study_settings(seeds: int, pool: ProcessPoolExecutor) -> dict[str, object]:
+    """Well-trained agents, by setting."""
+    settings = {}
+    for name in SETTINGS:
+        found = pool.map(partial(compare, name), range(seeds), chunksize=5)
+        settings[name] = summary([one for seed in found for one in seed])
+        print(name, json.dumps(settings[name]), flush=True)
+    return settings
+
+
+#: The parts of the results.
+STUDIES: dict[str, Callable[[int, ProcessPoolExecutor], dict[str, object]]] = {
+    "bias": study_bias,
+    "changes": lambda seeds, pool: study_changes(pool),
+    "buffers": study_buffers,
+    "settings": study_settings,
+}
+
+
 def main() -> None:
     """Run the studies and write their results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--only", nargs="+", choices=[*STUDIES], help="the other results stay as they are")
     given = parser.parse_args()
-    document: dict[str, object] = {"seeds": given.seeds, "episodes": EPISODES, "rate": RATE}
+    document: dict[str, object] = json.loads(RESULTS.read_text()) if given.only else {}
+    if given.only and document["seeds"] != given.seeds:
+        parser.error(f"the other results are of {document['seeds']} seeds: leave out --only, or --seeds")
+    document |= {"seeds": given.seeds, "episodes": EPISODES, "rate": RATE}
     with ProcessPoolExecutor() as pool:
-        document["bias"] = study_bias(given.seeds, pool)
-        print(json.dumps(document["bias"]), flush=True)
-        document["changes"] = study_changes(pool)
-        print(json.dumps(document["changes"]), flush=True)
-        document["buffers"] = study_buffers(given.seeds, pool)
-        print(json.dumps(document["buffers"]), flush=True)
-        document["settings"] = settings = {}
-        for name in SETTINGS:
-            found = pool.map(partial(compare, name), range(given.seeds), chunksize=5)
-            settings[name] = summary([one for seed in found for one in seed])
-            print(name, json.dumps(settings[name]), flush=True)
+        for name in given.only or STUDIES:
+            document[name] = STUDIES[name](given.seeds, pool)
+            print(name, json.dumps(document[name]), flush=True)
     RESULTS.write_text(json.dumps(document, indent=2) + "\n")
 
 

@@ -118,20 +118,36 @@ def calibration(file: Path) -> str:
     return "\n".join([*lines, "", seeds, "", *_power(result), ""])
 
 
+#: A rate of fewer states is left out of the table.
+MIN_STATES = 30
+
+
 def _power(result: Any) -> list[str]:
     """A table of how often each tested cause was named where it is known."""
+    from whatfor.text import percent
+
     buffers = result["buffers"]
     rows: list[tuple[str, str, Any]] = [
-        ("maximisation bias", f"example 6.7, {name}, 300 episodes", row) for name, row in result["bias"].items()
+        ("maximisation bias", f"example 6.7, {name}, 300 episodes{how}", found)
+        for name, row in result["bias"].items()
+        for how, found in (("", row), ("; judged by 1,000 rollouts", row["by_play"]))
     ]
     for name, row in buffers.items():
         agents = "Blackjack, fixed buffers" if name == "all" else f"of these, {name}"
         rows.append(("too little data", f"{agents}: chance of a bust off by more than 0.15", row["recognised"]))
-    for number, right in buffers["all"]["false_alarms"].items():
-        called = "chance of a bust" if number == "bust" else number
-        where = f"Blackjack, fixed buffers: {called} right within two standard errors of play"
-        named = [test for test in right if number == "value" or test != "maximisation bias"]  # a bias of values alone
-        rows += [(test, where, right[test]) for test in named]
+    for rollouts, played in buffers["all"]["by_play"].items():
+        judged = f"; judged by {int(rollouts):,} rollouts"
+        rows.append(
+            (
+                "too little data",
+                f"Blackjack, fixed buffers: chance of a bust off by more than 0.15{judged}",
+                played["recognised"],
+            )
+        )
+        for number, right in played["false_alarms"].items():
+            called = "chance of a bust" if number == "bust" else number
+            where = f"Blackjack, fixed buffers: {called} right within two standard errors of play{judged}"
+            rows += [(test, where, row) for test, row in right.items() if row["of"] >= MIN_STATES]
     for name, row in result["changes"].items():
         rows.append(("altered world", name, row["recognised"]))
         rows.append(("altered world", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))
@@ -139,7 +155,7 @@ def _power(result: Any) -> list[str]:
     for test, where, row in rows:
         low, high = row["interval"]
         lines.append(
-            f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {100 * row['rate']:.0f} % | {100 * low:.0f} % to {100 * high:.0f} % |"
+            f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {percent(row['rate'])} | {percent(low)} to {percent(high)} |"
         )
     return lines
 
@@ -379,6 +395,11 @@ def of_an_example(block: str) -> bool:
         if all(line in rest for line in wanted):
             return True
     return False
+
+
+def to_fill(page: Path, *, quick: bool = True) -> str:
+    """What to run to fill a page, for the messages of tests."""
+    return f"run .venv/bin/python docs/fill_readme.py {'--quick ' * quick}{page.relative_to(ROOT)}"
 
 
 def commands(page: Path) -> list[str]:

@@ -43,6 +43,9 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
     "replay, first": lambda: wf.train(
         "FrozenLake-v1", wf.DoubleQLearning(**LEARNING), **PLAYING, replay=wf.Replay(capacity=30, keep="first")
     ),
+    "parts, replayed": lambda: wf.train(
+        "FrozenLake-v1", wf.QLearning(**LEARNING), **PLAYING, replay=wf.Replay(capacity=40), reward_parts=["prob"]
+    ),
     "table": lambda: wf.train(random_world(3), wf.QLearning(**LEARNING), **PLAYING),
     "blackjack": lambda: wf.train(wf.worlds.blackjack(), wf.QLearning(**LEARNING), **PLAYING),
     "cartpole": lambda: wf.train(wf.worlds.cartpole(max_steps=30), wf.QLearning(**LEARNING), **PLAYING),

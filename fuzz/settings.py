@@ -121,6 +121,8 @@ SETTINGS: list[tuple[Path, list[Any]]] = [
         )
     ),
     (("ledger", "endings"), [[], [], ["won"], ["won", "lost"], ["terminated"], ["x"] * 2, ["x"] * 100, [f"e{i}" for i in range(1_000)]]),
+    (("ledger", "parts"), [[], ["prob"], ["rest"], ["x", "y"], ["x"] * 2, [""], [f"p{i}" for i in range(1_000)]]),
+    (("settings", "reward_parts"), [{}, {"prob": "prob"}, {"rest": "prob"}, {"x": "a/b/c"}, {"prob": ""}]),
     (("ledger", "order"), ["forwards", "backwards", "replayed"]),
     (("ledger", "n_tables"), [1, 2, 3, 1_000, 3 * 10**7, 2**62]),
     (("ledger", "lines"), [0, 1, 2**31, 2**62]),

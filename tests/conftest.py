@@ -1,5 +1,6 @@
-"""Shared fixtures: trained runs, a saved run, the command line, and the number of random cases per test."""
+"""Shared fixtures: trained runs, a saved run, a toy question, the command line, and the number of random cases per test."""
 
+import importlib
 import os
 import sys
 import warnings
@@ -13,7 +14,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from saved import trained
 from taxi_runs import train_taxi
-from whatfor import cli
+from whatfor import asking, cli
+from whatfor.question import QUESTIONS
 
 #: Importing it puts its question on the list: only the fixture that takes it off again may.
 collect_ignore = ["toy_question.py"]
@@ -76,6 +78,18 @@ def run_folder(run, tmp_path):
     """The folder of a saved run."""
     run.save(tmp_path / "run")
     return tmp_path / "run"
+
+
+@pytest.fixture
+def lead():
+    """The toy question, on the list for one test."""
+    import toy_question
+
+    module = importlib.reload(toy_question)
+    asking.shared_flags.cache_clear()
+    yield module
+    del QUESTIONS["lead"]
+    asking.shared_flags.cache_clear()
 
 
 @pytest.fixture

@@ -54,9 +54,32 @@ def test_searching_a_source_for_an_attribute_is_found(counts, text):
     assert counts.attribute_questions(parsed(runs=text)) == ["runs.py:1"]
 
 
-@pytest.mark.parametrize("text", ["run.trust is None", "trust is not None", "None is trust", "self._trust == None"])
-def test_comparisons_with_none_are_found(counts, text):
-    assert counts.none_questions(parsed(runs=text), ("trust",)) == ["runs.py:1"]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run.trust is None",
+        "trust is not None",
+        "None is trust",
+        "self._trust == None",
+        "if run.trust: pass",
+        "x = 1 if not self._trust else 2",
+        "x = run.trust and 3",
+        "[one for one in many if one.trust]",
+        "bool(trust)",
+        "isinstance(run.trust, Trust)",
+        "type(trust).__name__",
+        "match run.trust:\n    case _: ...",
+        "if (found := run.trust): pass",
+        "assert trust",
+    ],
+)
+def test_asking_what_trust_is_is_found(counts, text):
+    assert "runs.py:1" in counts.kind_questions(parsed(runs=text), ("trust",))
+
+
+def test_using_what_trust_says_asks_nothing(counts):
+    text = "x = run.trust.tie\nif run.trust.tie > 0: ...\ny = f(trust)\nassert row.trust == beliefs.trust"
+    assert counts.kind_questions(parsed(runs=text), ("trust",)) == []
 
 
 def test_all_parameters_count(counts):

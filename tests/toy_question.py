@@ -45,6 +45,7 @@ def layout(why: Lead) -> Bars:
     layout=layout,
     needs=["two actions", "play"],  # play, though it takes none of the parameters of playing
     parameters=(Parameter("times", "what the lead is multiplied by", "number", needed=True, example="2", suggestions=lambda _: ["1", "2"]),),
+    place=1_000,
 )  # fmt: skip
 def ask(run: Run, state: State, action: Action | None = None, *, times: int) -> Lead:
     """By how much an action is better than the best of the others."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field, make_dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Optional, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import tyro
 
@@ -40,10 +40,11 @@ def flags_type(*, drawn: bool = False) -> Any:
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
         help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
-        metavar = {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
-        fields.append(_optional(flag, int if first.kind == "number" else str, help, metavar))
+        metavar = "INT|RUN" if first.or_run else {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
+        kind = int if first.kind == "number" and not first.or_run else str
+        fields.append(_optional(flag, kind, help, metavar))
     if drawn:
-        options = {name: pictures for name, question in QUESTIONS.items() if (pictures := _pictures(question))}
+        options = {name: pictures for name, question in QUESTIONS.items() if (pictures := question.pictures)}
         every = dict.fromkeys(one for pictures in options.values() for one in pictures)
         help = "; ".join(f"for {name}: {', '.join(pictures)}" for name, pictures in options.items())
         fields.append(_choice("show", every, f"Which picture; {help}."))
@@ -51,15 +52,10 @@ def flags_type(*, drawn: bool = False) -> Any:
     return Annotated[make_dataclass("Flags", fields, frozen=True), tyro.conf.arg(name="")]
 
 
-def _pictures(question: Question) -> tuple[str, ...]:
-    hints = get_type_hints(question.layout)
-    return get_args(hints["show"]) if "show" in hints else ()
-
-
 def check_show(explanation: Explanation, show: str) -> None:
     """Raise ``ValueError`` if an answer does not have the picture that --show selects."""
     question = question_of(explanation)
-    if show and show not in (pictures := _pictures(question)):
+    if show and show not in (pictures := question.pictures):
         raise ValueError(
             f"--show {show} is not for --question {question.name}"
             + (f"; its pictures are {', '.join(pictures)}" if pictures else ", which has only one picture")
@@ -79,7 +75,7 @@ def _choice(name: str, choices: Iterable[str], help: str) -> tuple[str, Any, Any
     return name, _flag(str, help, metavar=f"{{{','.join(choices)}}}", help_behavior_hint=""), field(default="")
 
 
-def answer(run: Run, flags: Any) -> Explanation:
+def answer(run: Run, flags: Any, *, open_run: Callable[[str], Run]) -> Explanation:
     """The answer to the question that the flags select; some flags select their question without --question."""
     takers_of = shared_flags()
     values = {flag: value for flag in takers_of if (value := getattr(flags, flag)) is not None}
@@ -94,11 +90,11 @@ def answer(run: Run, flags: Any) -> Explanation:
         one, other = list(implied.values())[:2]
         raise ValueError(f"--{one} and --{other} select different questions; give one of them")
     for name, flag in implied.items():
-        if flags.question not in ("", name):
+        if flags.question not in ("", name, *(taker.name for taker, _ in takers_of[flag])):
             raise ValueError(
                 f"--{flag} selects the question {name}; it cannot be combined with --question {flags.question}"
             )
-    question = QUESTIONS[next(iter(implied), flags.question or first_question().name)]
+    question = QUESTIONS[flags.question or next(iter(implied), first_question().name)]
     parameters: dict[str, Any] = {}
     for flag, value in values.items():
         takers = {taker.name: (taker, parameter) for taker, parameter in takers_of[flag]}
@@ -107,11 +103,20 @@ def answer(run: Run, flags: Any) -> Explanation:
             if len(takers) == 1 and (first := next((one for one in taker.parameters if one.needed), None)):
                 raise ValueError(f"--{flag} needs {_missing_flag(first, run)}")
             raise ValueError(f"--{flag} is for --question {' or '.join(takers)}, not for {question.name}")
-        parameters[takers[question.name][1].name] = value
+        parameter = takers[question.name][1]
+        parameters[parameter.name] = _time_or_run(flag, value, run, open_run) if parameter.or_run else value
     for parameter in question.parameters:
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter, run)}")
     return question.ask(run, flags.state, flags.action, **parameters)
+
+
+def _time_or_run(flag: str, text: str, run: Run, open_run: Callable[[str], Run]) -> int | Run:
+    """A number of episodes of this run, or the run in another folder."""
+    if not text.removeprefix("-").isdecimal():
+        return open_run(text)
+    check_time(flag, int(text), run)
+    return int(text)
 
 
 def check_time(flag: str, episodes: int | None, run: Run) -> None:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from whatfor.flags import concepts_in, environment_in, exploration_in, import_module, step_size_in
+from whatfor.flags import (
+    concepts_in,
+    environment_in,
+    exploration_in,
+    import_module,
+    reward_parts_in,
+    step_size_in,
+)
 from whatfor.paper_command import paper
 from whatfor.signals import exit_once, handling_signals, interruptible
 from whatfor.terminal import print_safely, progress_bar, run_command
@@ -48,6 +55,7 @@ def train(
     time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
     engine: Literal["auto", "python", "compiled"] = "auto",
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    reward_part: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=KEY")] = (),
     replace: bool = False,
 ) -> None:
     """Train an agent and save the run.
@@ -68,18 +76,20 @@ def train(
         time_limit: Bootstrap through a time limit, or treat it as an end.
         engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
+        reward_part: A part of the reward that the environment reports in info, recorded with every update: name=key, where
+            reward_terms/shaping is an entry of a dictionary in info; may be given several times.
         replace: Replace the run in the folder.
     """
     from pathlib import Path
 
     import whatfor as wf
     from whatfor.checks import number
-    from whatfor.folder import holds_run
+    from whatfor.folder import check_folder
     from whatfor.pictures.files import check_writable
+    from whatfor.training.places import module_of
     from whatfor.worlds.known import OWN_WORLDS
 
-    if holds_run(Path(out)) and not replace:  # checked before training
-        raise ValueError(f"{out} already contains a run; choose another folder, or add --replace")
+    check_folder(Path(out), replace=replace)  # before training
     check_writable(out)
 
     kinds: dict[str, Callable[..., Any]] = {
@@ -110,19 +120,22 @@ def train(
             agent,
             episodes=episodes,
             seed=seed,
-            bins=(bins[0] if len(bins) == 1 else bins) or None,
+            bins=None if not bins else bins[0] if len(bins) == 1 else bins,
             bounds=pairs,
             max_steps=max_steps,
             time_limit=time_limit,
             engine=engine,
+            reward_parts=reward_parts_in(reward_part),
         )
     except wf.TrainingStopped as stopped:
         try:
+            stopped.run.settings["world"] |= module_of(env)
             stopped.run.save(out)
         except wf.FolderError as error:
             raise ValueError(f"training stopped {stopped.run.stopped}. {error}") from stopped
         raise ValueError(f"training stopped {stopped.run.stopped}. The run so far was saved to {out}") from stopped
-    run.save(out)
+    run.settings["world"] |= module_of(env)
+    run.save(out, replace=replace)
     last = run.history.returns[-100:]
     print_safely(run)
     print_safely(f"using the {run.engine} engine ({run.settings['engine_reason']})")
@@ -131,8 +144,8 @@ def train(
             f"mean undiscounted return of the last {count(len(last), 'episode').removeprefix('1 ')}: {last.mean():.4g}"
         )
     print_safely(f"saved to {out}")
-    if ":" in env:  # code named in the files of a run is not imported
-        print_safely(f"to play its policy, as --question simulation does, add --module {env.partition(':')[0]}")
+    if module_of(env):  # code named in the files of a run is not imported
+        print_safely(f"to play its policy, as --question simulation does, add --module {module_of(env)['module']}")
 
 
 def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Module = None, json: bool = False) -> None:
@@ -149,7 +162,7 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
 
     from whatfor.asking import answer
 
-    explanation = answer(_load(run, flags.as_of, cells, module), flags)
+    explanation = answer(_load(run, flags.as_of, cells, module), flags, open_run=_opener(cells))
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 
@@ -177,7 +190,7 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
             )
         wf.animate([loaded.intention(*step) for step in loaded.episode(flags.state)], path)
     else:
-        explanation = answer(loaded, flags)
+        explanation = answer(loaded, flags, open_run=_opener(cells))
         check_show(explanation, flags.show)
         options = {"show": flags.show} if flags.show else {}
         save(wf.draw(layout_of(explanation, **options)), path)
@@ -254,17 +267,23 @@ def explore(
 
 
 def _load(run: str, as_of: int | None, cells: str | None, module: str | None) -> Run:
-    import whatfor as wf
 
     if module is not None:
         import_module("--module", module)
-    loaded = wf.load(run) if cells is None else wf.load(run, cells=concepts_in(cells))
+    loaded = _opener(cells)(run)
     if as_of is None:
         return loaded
     from whatfor.asking import check_time
 
     check_time("as-of", as_of, loaded)
     return loaded.as_of(as_of)
+
+
+def _opener(cells: str | None) -> Callable[[str], Run]:
+    """Loads runs, deep ones with these concepts."""
+    import whatfor as wf
+
+    return lambda folder: wf.load(folder) if cells is None else wf.load(folder, cells=concepts_in(cells))
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.protocol import ObservationAgent
 from whatfor.checks import number, whole
 from whatfor.explanations.parts import amounts_by_function, by_reward
 from whatfor.history import History
@@ -18,6 +19,7 @@ from whatfor.learners.named import LEARNERS
 from whatfor.learners.schedules import VisitCount, from_json
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import last_updates, with_names
+from whatfor.ledger.parts import REST, reward_parts, scaled_reward
 from whatfor.naming import Names
 from whatfor.playing import Origin
 from whatfor.text import amount
@@ -73,7 +75,8 @@ def repriced(
     """The run with other rewards for the same experience; it answers every question.
 
     ``reward``: a function of (state, action, reward), all as numbers, that returns the new reward. Or ``factors`` on
-    named parts of the reward: by default those of ``run.parts``, one for each distinct reward; ``parts`` names others,
+    named parts of the reward: by default those of ``run.parts``, which are the recorded ones and their rest,
+    ``factors={"shaping": 0, "rest": 1}``, or one for each distinct reward; ``parts`` names others,
     as functions of (state, action, reward). ``how`` as in ``without``. Simulations of such a run use the new rewards;
     ``evaluate`` and ``episode`` show those of the environment.
 
@@ -85,19 +88,22 @@ def repriced(
     ledger = run.need_ledger("repriced()")
     if (reward is None) == (factors is None):
         raise ValueError("pass one of reward= (a function of state, action and reward) and factors= (by part)")
-    if reward is not None:
+    if reward is None:
+        known = _checked_factors(ledger, factors, parts)
+        changed = ", ".join(f"{name!r} × {amount(float(factor))}" for name, factor in (factors or {}).items())
+        premise = f"with {changed}"
+        if known is None:
+            return _changed(run, ~ledger.applied, how, premise, Pricing(factors=factors))
+        function = _scaled(known, factors or {})
+    else:
         if parts is not None:
             raise ValueError("parts= names what factors= scales: pass factors= instead of reward=")
         function, premise = _checked_function("reward", reward), "with changed rewards"
-    else:
-        function = _scaled(ledger, factors, parts)
-        changed = ", ".join(f"{name!r} × {amount(float(factor))}" for name, factor in (factors or {}).items())
-        premise = f"with {changed}"
 
     def reprice(pairs: NDArray[np.integer[Any]], rewards: NDArray[np.float64]) -> NDArray[np.float64]:
         return amounts_by_function("the new reward", function, pairs, rewards, ledger.n_actions)
 
-    return _changed(run, ~ledger.applied, how, premise, reprice)
+    return _changed(run, ~ledger.applied, how, premise, Pricing(reprice))
 
 
 def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any) -> Run:
@@ -111,9 +117,10 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
     ('climb', 'fall')
     """
     given = Names.of(more).over(Names.of(names))
-    if run.agent is not None and given.endings is not None:
+    if isinstance(run.playing.actor, ObservationAgent):
         raise ValueError(
-            "a network learns endings by their names, so they cannot be given afterwards: pass endings= to BeliefCallback or learn_after"
+            "the names of a network's cells, actions and endings are those that it was trained with: pass cells=, actions= and endings= to "
+            "BeliefCallback or learn_after, or let the environment carry them"
         )
     labels = given.applied_to(run.labels)
     reads = [ending for ending in labels.endings if ending.reads_final]
@@ -137,33 +144,59 @@ class Counterfactuals:
     repriced = repriced
 
 
-def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, reprice: Reprice | None = None) -> Run:
+class Pricing(NamedTuple):
+    """How rewards are changed: first by factors on their recorded parts, then by a function."""
+
+    reprice: Reprice | None = None
+    factors: Mapping[str, float] | None = None
+
+    def then(self, later: Pricing) -> Pricing:
+        """Both changes, one after the other."""
+        if self.reprice is not None and later.factors is not None:
+            raise ValueError(
+                "the rewards of this run were changed by a function before: put factors on the parts of the original run first, "
+                "and change the rewards of that one by the function"
+            )
+        factors = self.factors or later.factors
+        if self.factors is not None and later.factors is not None:
+            names = {**self.factors, **later.factors}
+            factors = {name: self.factors.get(name, 1.0) * later.factors.get(name, 1.0) for name in names}
+        return Pricing(_both(self.reprice, later.reprice), factors)
+
+    def applied_to(self, ledger: Ledger) -> Ledger:
+        """The ledger with the changed rewards."""
+        if self.factors is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                reward = scaled_reward(ledger.lines.reward, reward_parts(ledger), self.factors)
+                parts = ledger.part_columns * [self.factors.get(name, 1.0) for name in ledger.parts]
+            if not (np.isfinite(reward).all() and np.isfinite(parts).all()):
+                raise ValueError("these factors make rewards too large: choose smaller ones")
+            ledger = ledger.revised(reward=reward, parts=parts)
+        if self.reprice is None:
+            return ledger
+        pairs = ledger.lines.cell % (ledger.n_states * ledger.n_actions)
+        return ledger.revised(reward=self.reprice(pairs, ledger.lines.reward))
+
+
+def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, pricing: Pricing | None = None) -> Run:
     """The run without some updates, or with other rewards; replayed as it is, or relearned from what was recorded first."""
     if how not in ("replay", "relearn"):
         raise ValueError(f"how is 'replay' or 'relearn', not {how!r}")
     origin, current = run.playing.current_origin, run.need_ledger("this")
     recorded = origin.recorded or with_names(current, run.labels)  # endings keep the names that the paid rewards give
-    both, applied = _both(origin.reprice, reprice), "replayed"
+    both, applied = Pricing(origin.reprice, origin.factors).then(pricing := pricing or Pricing()), "replayed"
     if how == "relearn":
         rule = _rule(run)
         applied = f"relearned{rule.note}"
         _check_rule(recorded, rule, changed=origin.premise is not None)
-        ledger = _repriced(recorded, both)
+        ledger = both.applied_to(recorded)
         source, step_size = _learn_again(ledger, rule, deleted)
         ledger = ledger.revised(source=source, step_size=step_size)
     else:
         steps = np.where(deleted, 0.0, np.broadcast_to(current.lines.step_size, len(current)))
-        ledger = _repriced(recorded if origin.recorded is None else current, reprice).revised(step_size=steps)
+        ledger = pricing.applied_to(recorded if origin.recorded is None else current).revised(step_size=steps)
     words = " and ".join(one for one in (origin.premise, f"{premise} ({applied})") if one)
-    return _from_ledger(run, ledger, replace(origin, premise=words, reprice=both, recorded=recorded))
-
-
-def _repriced(ledger: Ledger, reprice: Reprice | None) -> Ledger:
-    """The ledger with other rewards."""
-    if reprice is None:
-        return ledger
-    pairs = ledger.lines.cell % (ledger.n_states * ledger.n_actions)
-    return ledger.revised(reward=reprice(pairs, ledger.lines.reward))
+    return _from_ledger(run, ledger, replace(origin, premise=words, **both._asdict(), recorded=recorded))
 
 
 def _from_ledger(run: Run, ledger: Ledger, origin: Origin, **more: Any) -> Run:
@@ -249,21 +282,31 @@ def _checked_episodes(run: Run, episodes: Iterable[int]) -> NDArray[np.int64]:
     return chosen
 
 
-def _scaled(
+def _checked_factors(
     ledger: Ledger, factors: Mapping[str, float] | None, parts: Mapping[str, RewardFunction] | None
-) -> RewardFunction:
-    """A reward with factors on some of its parts."""
-    example = 'factors={"reward -1": 0.5}'
+) -> Mapping[str, RewardFunction] | None:
+    """The parts that factors can be on, as functions; None: the recorded ones."""
+    example = f'factors={{"{ledger.parts[0] if ledger.parts else "reward -1"}": 0.5}}'
     if not isinstance(factors, Mapping) or not factors:
         raise ValueError(f"factors is a dictionary of factors by the name of a part, e.g. {example}, not {factors!r}")
-    known = _by_reward(ledger) if parts is None else {name: _checked_function(name, one) for name, one in parts.items()}
+    known: Mapping[str, RewardFunction] | None = None
+    if parts is not None:
+        known = {name: _checked_function(name, one) for name, one in parts.items()}
+    elif not ledger.parts:
+        known = _by_reward(ledger)
+    names = (*ledger.parts, REST) if known is None else tuple(known)
     for name, factor in factors.items():
         number(f"the factor of {name!r}", factor)
-        if name not in known:
-            listed = f"the parts are {', '.join(map(repr, known))}" if known else "all rewards are 0"
+        if name not in names:
+            listed = f"the parts are {', '.join(map(repr, names))}" if names else "all rewards are 0"
             raise ValueError(f"there is no part {name!r} of the reward: {listed}")
-    return lambda state, action, reward: (
-        reward + sum((factor - 1.0) * known[name](state, action, reward) for name, factor in factors.items())
+    return known
+
+
+def _scaled(known: Mapping[str, RewardFunction], factors: Mapping[str, float]) -> RewardFunction:
+    """A reward with factors on some of its parts."""
+    return lambda state, action, reward: scaled_reward(
+        reward, {name: known[name](state, action, reward) for name in factors}, factors
     )
 
 

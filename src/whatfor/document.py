@@ -19,6 +19,8 @@ from whatfor.text import MAX_LENGTH, UNSAFE
 
 #: One line of plain text.
 Text = Annotated[str, Meta(max_length=MAX_LENGTH, pattern=rf"\A[^{UNSAFE}]*\Z")]
+#: The name of a Python module; messages name it, and nothing imports it.
+ModuleName = Annotated[str, Meta(max_length=200, pattern=r"\A[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z")]
 Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -77,6 +79,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     id: Text
     options: dict[str, Any]
     max_steps: Positive | None
+    module: ModuleName | UnsetType = UNSET  # that registers it
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,6 +94,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     id: Text | UnsetType = UNSET
     options: dict[str, Any] | UnsetType = UNSET
     max_steps: Positive | UnsetType | None = UNSET
+    module: ModuleName | UnsetType = UNSET
 
 
 WorldDocument = TableWorld | BlackjackWorld | ChainWorld | CartPoleWorld | GymnasiumWorld | OtherWorld
@@ -171,6 +175,7 @@ class RunSettings(Open, frozen=True):
     world: WorldDocument | UnsetType = UNSET
     environment: WorldDocument | UnsetType = UNSET
     reward_scale: float | UnsetType = UNSET
+    reward_parts: dict[Text, Text] | UnsetType = UNSET  # from names to keys of info
 
     def __post_init__(self) -> None:
         if isinstance(self.max_steps, int):
@@ -233,6 +238,7 @@ class LedgerDocument(Strict, frozen=True):
     n_tables: Positive
     endings: list[Text]
     order: Literal["forwards", "backwards", "replayed"]
+    parts: list[Text]  # of the reward
 
 
 class TableDocument(Strict, frozen=True):

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from whatfor.files import open_regular, replacing
 from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
-from whatfor.text import one_line
+from whatfor.text import either, one_line
 
-FORMAT = 5
+FORMAT = 6
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
 MANIFEST_PART = f".{MANIFEST}.part"
 #: The name of a file of a run: its part, and random digits.
@@ -61,15 +61,16 @@ class Contents(NamedTuple):
     tensors: dict[str, bytes]  # safetensors
 
 
-def write(path: str | os.PathLike[str], contents: Contents) -> Path:
+def write(path: str | os.PathLike[str], contents: Contents, *, replace: bool = True) -> Path:
     """Write a run to a folder atomically: after a failure, the folder still contains the earlier run."""
     folder = Path(path)
     if "\0" in str(folder):
         raise FolderError(f"{str(folder)!r} is not a valid folder name; choose another")
     try:
-        holds_run(folder)
+        check_folder(folder, replace=replace)
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder):
+            check_folder(folder, replace=replace)  # again, now under the lock
             _replace_run(folder, contents)
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
         earlier = "; the run saved there before is untouched" if os.path.exists(folder / MANIFEST) else ""
@@ -80,10 +81,10 @@ def write(path: str | os.PathLike[str], contents: Contents) -> Path:
     return folder
 
 
-def holds_run(folder: Path) -> bool:
-    """Whether a folder contains a run; raises ``FolderError`` if it contains anything else."""
+def check_folder(folder: Path, *, replace: bool = True) -> None:
+    """Raise ``FolderError`` if a folder contains anything but a run, or without ``replace`` if it contains a run."""
     if not folder.exists():
-        return False
+        return
     if not folder.is_dir():
         raise FolderError(f"{folder} is a file; choose a folder")
     names = [file.name for file in folder.iterdir()]  # once: another process may be saving its first run here
@@ -92,13 +93,13 @@ def holds_run(folder: Path) -> bool:
             _manifest(folder)
         except FolderError as error:
             raise FolderError(f"{error}; choose an empty or a new folder") from None
-        return True
+        if not replace:
+            instead = either("pass replace=True", "add --replace")
+            raise FolderError(f"{folder} already contains a run; choose another folder, or {instead}")
+        return
     others = [name for name in names if not _is_ours(name)]
     if others:
-        raise FolderError(
-            f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty or a new folder"
-        )
-    return False
+        raise FolderError(f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty folder")
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
@@ -143,7 +144,6 @@ def _lock(folder: Path) -> Iterator[None]:
 
 def _replace_run(folder: Path, contents: Contents) -> None:
     """Write the new files, switch the manifest over to them, and delete the earlier ones."""
-    holds_run(folder)  # checked again, now under the lock
     before = _files_of(folder)
     _remove(folder, _journal_files(folder) - before)  # an earlier save was killed
     writers = _writers(contents)

@@ -22,6 +22,13 @@ class History:
     def __len__(self) -> int:
         return len(self.returns)
 
+    def __repr__(self) -> str:
+        if not len(self):
+            return "History(0 episodes)"
+        last = self.returns[-100:]
+        mean = f"mean undiscounted return of the last {count(len(last), 'episode').removeprefix('1 ')}: {amount(float(last.mean()))}"
+        return f"History({count(len(self), 'episode')}; {mean})"
+
     def followed_by(self, later: History) -> History:
         """This history with ``later`` appended."""
         return History(np.concatenate([self.returns, later.returns]), np.concatenate([self.lengths, later.lengths]))
@@ -34,6 +41,9 @@ class Episode:
     steps: list[tuple[Any, int]]  # observation and action
     rewards: list[float]
     ending: str  # name of the ending; "timed out": time limit, "cut": not played to its end
+
+    def __repr__(self) -> str:
+        return f"Episode({count(len(self), 'step')}, undiscounted return {amount(sum(self.rewards))}, ending {self.ending!r})"
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         return iter(self.steps)
@@ -69,6 +79,9 @@ class Evaluation:
 
         half = float(stdtrit(n - 1, 0.975) * returns.std(ddof=1) / np.sqrt(n))
         return cls(returns, lengths, mean - half, mean + half)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self})"
 
     def __str__(self) -> str:
         n = len(self.returns)

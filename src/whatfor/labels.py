@@ -7,7 +7,6 @@ import numbers as numbers_abc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -21,8 +20,8 @@ from whatfor.checks import whole
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.label_parts import check_parts
 from whatfor.limits import check_limit
-from whatfor.reading import Reader
-from whatfor.text import amount, check_plain, count
+from whatfor.reading import Reader, action_of
+from whatfor.text import amount, check_plain, count, shortened
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -80,6 +79,10 @@ class Labels:
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
         check_parts(self)
+
+    def __repr__(self) -> str:
+        axes = " × ".join(f"{axis.name} ({axis.size:,})" for axis in self.axes)
+        return f"Labels({axes}; {shortened(', '.join(self.actions))})"
 
     @classmethod
     def plain(cls, n_states: int, n_actions: int) -> Labels:
@@ -245,22 +248,7 @@ class Labels:
         """The index of an action given as index or name."""
         if type(action) is int and 0 <= action < len(self.actions):
             return action
-        if isinstance(action, str) and not action.strip().isdecimal():
-            names = [name.lower() for name in self.actions]
-            if action.strip().lower() not in names:
-                close = get_close_matches(action.strip().lower(), names, n=1)
-                meant = f". Did you mean {self.actions[names.index(close[0])]!r}?" if close else ""
-                raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}{meant}")
-            return names.index(action.strip().lower())
-        try:
-            index = int(action) if isinstance(action, str) else whole("action", action)
-        except ValueError:
-            choices = ", ".join(repr(name) for name in self.actions)
-            raise ValueError(f"action must be an integer or one of {choices}, not {action!r}") from None
-        if not 0 <= index < self.n_actions:
-            numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
-            raise ValueError(f"there is no action {action}; the actions are {numbered}")
-        return index
+        return action_of(self.actions, action)
 
     def ending(
         self, action: int, reward: float, final_state: int | None = None, state: int | None = None

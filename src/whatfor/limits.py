@@ -10,6 +10,7 @@ DEFAULTS = {
     "states": 10_000_000,  # of one environment or run
     "steps": 50_000_000,  # played to answer one question, or allowed in one episode
     "rollouts": 1_000_000,  # played to answer one question
+    "search": 500_000,  # steps of fresh episodes on the way to a state, for the rollouts from there
     "seconds": 60,  # for one answer of the live explorer
 }
 #: The longest an episode or a rollout may get where no time limit applies.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,36 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.protocol import Beliefs, ObservationAgent
-from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
+from whatfor.beliefs.policy import PolicyBeliefs
+from whatfor.beliefs.protocol import Actor, Beliefs
+from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import whole
-from whatfor.history import Episode, Evaluation
-from whatfor.kernels.recursion import NO_BOOTSTRAP, TIMED_OUT, ending_place
-from whatfor.labels import ENDINGS, Labels
-from whatfor.learners.agent import TabularAgent
+from whatfor.history import Evaluation
+from whatfor.kernels.recursion import NO_BOOTSTRAP
+from whatfor.labels import Labels
 from whatfor.learners.protocol import Learner
-from whatfor.learners.q_learning import QLearning
 from whatfor.ledger import Ledger
-from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.limits import check_limit
 from whatfor.naming import Names
 from whatfor.naming.endings import revived
+from whatfor.players import NetworkPlay, TablePlay
 from whatfor.text import count
-from whatfor.training.places import place_of, remake_env, remake_place
-from whatfor.training.session import Place, Session, Snapshot
-from whatfor.worlds.adapter import Enter, check_enter
-from whatfor.worlds.gymnasium import time_limit
+from whatfor.training.places import pass_env, place_of, remake_env, remake_place
+from whatfor.training.session import Place, Snapshot
+from whatfor.worlds.adapter import Enter
 from whatfor.worlds.making import make_env
-from whatfor.worlds.play import play
-from whatfor.worlds.rolling import Rollouts
-from whatfor.worlds.stepping import TABLE
-from whatfor.worlds.world import Reprice, World, with_endings
+from whatfor.worlds.world import Reprice, World
 
-#: The ending of an episode that was not played to its end.
-CUT = "cut"
-
-Best = Callable[[Situation], int]  # the action to take in a situation
+#: Rollouts behind each answer about a policy whose exact future is unknown.
+POLICY_ROLLOUTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -54,38 +47,14 @@ class Origin:
     own_values: bool = True  # False: the values were recomputed from the ledger
     premise: str | None = None  # what is different in a counterfactual run
     reprice: Reprice | None = None  # its rewards, if they are
+    factors: Mapping[str, float] | None = None  # on the recorded parts of its rewards
     recorded: Ledger | None = None  # what was recorded, before anything was changed
     names: Names = field(default_factory=Names)  # given by the user, to be applied again when training goes on
 
-
-def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S, A) Action probabilities of the greedy policy; ties are shared equally.
-
-    >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
-    [[0.5, 0.5], [0.0, 1.0]]
-    """
-    values = np.where(np.isnan(values), -np.inf, values)  # a network may have diverged
-    best = values == values.max(axis=1, keepdims=True)
-    chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
-    return chances
-
-
-@dataclass(frozen=True)
-class TableActor:
-    """An agent that acts on its table of values: the state is all that it sees."""
-
-    labels: Labels
-    values: NDArray[np.float64]  # (S, A)
-    whole = True
-
-    def situation(self, state: Any) -> Situation:
-        """The situation of a state: its index."""
-        return Situation(self.labels.index(state))
-
-    def values_at(self, at: Situation) -> NDArray[np.float64]:
-        """(A,) The values of all actions there."""
-        row: NDArray[np.float64] = self.values[at.index]
-        return row
+    @property
+    def repriced(self) -> bool:
+        """Whether its rewards are not the recorded ones."""
+        return self.reprice is not None or self.factors is not None
 
 
 class Playing:
@@ -97,23 +66,13 @@ class Playing:
         values: NDArray[np.float64],  # (S, A)
         settings: Mapping[str, Any],
         *,
-        beliefs: Beliefs | None,
+        actor: Actor,
         ledger: Ledger | None,
         origin: Origin,
     ) -> None:
         self.labels, self.values, self.settings = labels, values, settings
-        self.beliefs, self.ledger, self.origin = beliefs, ledger, origin
+        self.actor, self.ledger, self.origin = actor, ledger, origin
         self._place, self._env = origin.place, origin.env
-
-    @property
-    def agent(self) -> ObservationAgent | None:
-        """The agent itself, if it acts on observations; None: it acts on its table of values."""
-        return None if self.beliefs is None else self.beliefs.actor
-
-    @cached_property
-    def actor(self) -> TableActor | ObservationAgent:
-        """What acts: the agent itself, or its table of values."""
-        return TableActor(self.labels, self.values) if self.agent is None else self.agent
 
     @property
     def limit_is_terminal(self) -> bool:
@@ -153,10 +112,7 @@ class Playing:
         if env is not None:
             return make_env(env) if isinstance(env, str) else env
         if self._env is None:
-            remade = remake_env(self.settings.get("environment", {}))
-            if self.agent is not None:
-                self.agent.check_env(remade)
-            self._env = remade
+            self._env = remake_env(self.settings.get("environment", {}))
         return self._env
 
     def place(self, env: Any = None) -> Place:
@@ -164,14 +120,11 @@ class Playing:
         if env is None and self._place is not None:
             return self._place
         if "world" not in self.settings and env is None:
-            raise ValueError(
-                "this run was built from a custom training loop and has no environment: pass one as env= (in Python; the shell cannot)"
-            )
+            raise ValueError(f"this run was built from a custom training loop and has no environment: {pass_env()}")
         world = self.settings.get("world", {})
-        engine = (
-            "auto" if self.agent is not None else self.settings.get("engine", "auto")
-        )  # not the engine of a network
-        limits: dict[str, Any] = {"max_steps": self.settings.get("max_steps"), "engine": engine}
+        limits: dict[str, Any] = {
+            name: self.settings[name] for name in ("max_steps", "engine") if name in self.settings
+        }
         try:
             if env is None:
                 place = remake_place(world, self.origin.table, **limits)
@@ -184,7 +137,7 @@ class Playing:
         if (place.labels.n_states, place.labels.n_actions) != self.values.shape:
             raise ValueError(
                 f"the run has {count(self.labels.n_states, 'state')} and {count(self.labels.n_actions, 'action')}, and this environment has "
-                f"{count(place.labels.n_states, 'state')} and {count(place.labels.n_actions, 'action')}: pass the environment of the run as env="
+                f"{count(place.labels.n_states, 'state')} and {count(place.labels.n_actions, 'action')}: {pass_env()}"
             )
         if env is None:
             self._place = place
@@ -207,11 +160,31 @@ class Playing:
     # -- futures ---------------------------------------------------------------------------
 
     @cached_property
+    def policy_beliefs(self) -> PolicyBeliefs:
+        """What playing its policy leads to."""
+        return PolicyBeliefs(self._future, self._no_future)
+
+    def _future(self, at: Situation, action: int) -> Beliefs:
+        """The exact future of an action, or rollouts."""
+        return self.player.exact(None, at.index, action) or self._rollouts
+
+    @cached_property
+    def _rollouts(self) -> SimulatedBeliefs:
+        return self.simulated(None, POLICY_ROLLOUTS, int(self.settings.get("seed", 0)), None)
+
+    def _no_future(self) -> str | None:
+        """Why its policy cannot be played without more; None: it can, as far as is known without playing."""
+        if self.ledger is None and not self.discounts:
+            return "needs a ledger, or a world to play in and the discount: pass ledger=, or env= and discount=, to Run"
+        if self._place is None and "world" not in self.settings:
+            return "needs a ledger or a world to play in, and this run has neither: pass ledger= or env= to Run"
+        return None
+
+    @cached_property
     def player(self) -> TablePlay | NetworkPlay:
         """The table of values; or the network, if states do not determine its observations or the world is unknown."""
-        if self.beliefs is None or self.agent is None or (self.agent.whole and "world" in self.settings):
-            return TablePlay(self)
-        return NetworkPlay(self, self.beliefs, self.agent)
+        chosen: TablePlay | NetworkPlay = self.actor.player(self)
+        return chosen
 
     def simulated(
         self, env: Any, rollouts: int, seed: int, enter: Enter | None, *, fewest: int = 1
@@ -227,117 +200,3 @@ class Playing:
         whole("episodes", episodes, 1)
         check_limit("rollouts", episodes, "this evaluation")
         return self.player.evaluate(episodes, whole("seed", seed, 0), env)
-
-
-class TablePlay:
-    """Plays a table of values in its world."""
-
-    #: Whether every step takes long, so that few are played.
-    slow = False
-
-    def __init__(self, playing: Playing) -> None:
-        self.playing, self.policy = playing, greedy_policy(playing.values)
-
-    def start(self, seed: int) -> Situation:
-        """Where an episode begins."""
-        return Situation(self.playing.place().stepper(seed).reset())
-
-    def simulated(self, env: Any, *, enter: Enter | None, **more: Any) -> SimulatedBeliefs:
-        """Rollouts of the greedy policy."""
-        place, labels = self.playing.place(env), self.playing.live_labels(env)
-        limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
-        enters = enter is not None and place.env is not None
-        world = place.env if place.world is None or enters else with_endings(place.world, labels)
-        simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
-        simulated.labels = replace(labels, endings=world.labels.endings) if isinstance(world, World) else labels
-        reprice = self.playing.origin.reprice
-        return simulated if reprice is None else simulated.repriced(reprice)
-
-    def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
-        """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
-        world, ledger = self.playing.place(env).world, self.playing.ledger
-        if world is None or world.arrays.kind != TABLE:
-            return None
-        if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
-            return None
-        world = with_endings(world, self.playing.live_labels(env))
-        if self.playing.origin.reprice is not None:
-            world = world.repriced(self.playing.origin.reprice)
-        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
-        return exact if exact.has_finite_visits(state, action) else None
-
-    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
-        """Returns of the greedy policy over whole episodes."""
-        place, labels = self.playing.place(env), self.playing.labels
-        rule = QLearning().rule(labels.n_states, labels.n_actions, None, recording=False)
-        agent = TabularAgent(rule._replace(learning=False), None, np.random.default_rng([seed, 2]))
-        agent.memory.values[:] = self.playing.values.ravel()
-        session = Session(place, QLearning(), agent, place.stepper(seed), None, time_out_ends=True)
-        greedy, error = session.play(np.zeros(episodes))
-        if error is not None:
-            raise error
-        return Evaluation.of(greedy.returns, greedy.lengths)
-
-    def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
-        """One greedy episode; ``at=None``: from the start of an episode."""
-        at = self.start(seed) if at is None else at
-        simulated = self.playing.simulated(env, 1, seed, enter)
-        rollouts, limit = simulated.rollouts(at, best(at)), simulated.limit
-        return first_episode(
-            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
-        )
-
-
-class NetworkPlay:
-    """Plays a network in an environment, on its observations."""
-
-    slow = True
-
-    def __init__(self, playing: Playing, beliefs: Beliefs, agent: ObservationAgent) -> None:
-        self.playing, self.beliefs, self.agent = playing, beliefs, agent
-
-    def start(self, seed: int) -> Situation:
-        """Where an episode begins."""
-        return self.agent.situation(self.playing.environment().reset(seed=seed)[0])
-
-    def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
-        """Rollouts of the greedy policy."""
-        scale = float(self.playing.settings.get("reward_scale", 1.0))
-        simulated = SimulatedBeliefs(self.playing.environment(env), self.beliefs, **more)
-        return simulated if scale == 1.0 else simulated.repriced(lambda _, rewards: rewards * scale)
-
-    def exact(self, env: Any, state: int, action: int) -> None:
-        """None: the world is unknown."""
-
-    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
-        """Returns of the greedy policy over whole episodes."""
-        place, dice = self.playing.environment(env), np.random.default_rng([seed, 2])
-        limit = time_limit(place) or MAX_EPISODE_STEPS
-        played = AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
-        return Evaluation.of(played.returns, played.lengths)
-
-    def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
-        """One greedy episode; ``at=None``: from the start of an episode."""
-        player = AgentPlayer(self.agent, np.random.default_rng([seed, 2]), at, enter=check_enter(enter))
-        return play_episode(player, self.playing.environment(env))
-
-
-def first_episode(rollouts: Rollouts, labels: Labels, *, limited: bool) -> Episode:
-    """The first rollout as an episode; a truncated one is "timed out" if there is a time limit, else "cut"."""
-    first = slice(0, rollouts.first[1])
-    pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
-    names = [ENDINGS[0] if limited else CUT, ENDINGS[1], *labels.ending_names]
-    steps = [(labels.observation(state), action) for state, action in pairs]
-    return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
-
-
-def play_episode(player: AgentPlayer, env: Any) -> Episode:
-    """Play one episode, with the observations that the agent acted on."""
-    steps = list(play(player, [env], rollouts=1, max_steps=MAX_EPISODE_STEPS))
-    cut = len(steps) == MAX_EPISODE_STEPS and steps[-1].ending == TIMED_OUT
-    names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]
-    return Episode(
-        [(np.asarray(one.observation), one.action) for one in steps],
-        [one.reward for one in steps],
-        CUT if cut else names[ending_place(steps[-1].ending)],
-    )

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_type_hints
+from numbers import Real
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Required,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_type_hints,
+)
 
-from whatfor.explanation import Explanation
+from whatfor.checks import whole
+from whatfor.explanation import Caveats, Explanation
 from whatfor.layouts.shapes import Layout
 
 if TYPE_CHECKING:
@@ -21,6 +36,8 @@ if TYPE_CHECKING:
 #: "two actions"  at least two actions
 #: "play"         the environment
 Need = Literal["beliefs", "endings", "updates", "two actions", "play"]
+#: What a parameter may be: a whole number, text, or an action by name or index.
+Kind = Literal["number", "words", "action"]
 
 State = Any  # an index, an observation, or words
 Action = int | str
@@ -35,9 +52,11 @@ class Parameter:
 
     name: str  # the argument of the method
     help: str  # follows "For timeline: " in help texts
-    kind: Literal["number", "words", "action"] = "words"
+    kind: Kind = "words"
     flag: str = ""  # its name on the command line, if different
     selects: bool = False  # whether giving its flag selects the question
+    on_page: bool = True  # whether pages offer it
+    or_run: bool = False  # whether another run will do: on the command line, its folder
     needed: bool = False
     example: str = ""
     #: Values for a run that a page suggests and a report contains.
@@ -58,20 +77,26 @@ class Question:
     ask: Callable[..., Explanation]  # (run, state, action, **parameters)
     answer: type[Explanation]
     layout: Callable[..., Layout]
+    place: int  # pages and lists are sorted by this; the first is what pages open with and the command line asks by default
     needs: frozenset[Need] = frozenset()
     parameters: tuple[Parameter, ...] = ()
-    shows: tuple[str, ...] = ()  # its further pictures: the values of ``show=`` that ``layout`` takes
-    clickable: tuple[
-        str, ...
-    ] = ()  # which pictures are a ``map_of`` the state, whose cells lead to other states; "": the first
-    first: bool = False  # what pages open with, and what the command line asks by default
+    clickable: tuple[str, ...] = ()  # which pictures are a ``map_of`` the state; "": the first, else one of ``shows``
     every_action: bool = False  # whether a report answers it for every action, or only for the best and the one taken
-    place: int = 50  # pages and lists are sorted by this
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The values of ``show=`` that its layout takes; empty if it has only one picture."""
+        return get_args(get_type_hints(self.layout).get("show"))
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """Its further pictures: those that the layout does not show by default."""
+        return tuple(one for one in self.pictures if one != inspect.signature(self.layout).parameters["show"].default)
 
     @property
     def summary(self) -> str:
         """The first line of its documentation."""
-        return (inspect.getdoc(self.ask) or self.title).splitlines()[0]
+        return (inspect.getdoc(self.ask) or "").partition("\n")[0]
 
     def parameter(self, name: str) -> Parameter | None:
         """A parameter by name, or None."""
@@ -82,27 +107,106 @@ class Question:
 QUESTIONS: dict[str, Question] = {}
 
 
+class Listing(TypedDict, total=False):
+    """Arguments of ``question`` about pages and reports, as ``Question`` describes them."""
+
+    place: Required[int]
+    clickable: tuple[str, ...]
+    every_action: bool
+
+
 def question(
-    name: str, title: str, *, answer: type[_Answer], needs: Sequence[Need] = (), **more: Any
+    name: str,
+    title: str,
+    *,
+    answer: type[_Answer],
+    layout: Callable[..., Layout],
+    needs: Sequence[Need] = (),
+    parameters: Sequence[Parameter] = (),
+    **listing: Unpack[Listing],
 ) -> Callable[[Callable[Concatenate[Run, _Given], _Answer]], Callable[Concatenate[Run, _Given], _Answer]]:
     """Register a function (run, state, action, ...) as a question; it raises ``ValueError`` for runs that cannot answer it."""
 
     def register(ask: Callable[Concatenate[Run, _Given], _Answer]) -> Callable[Concatenate[Run, _Given], _Answer]:
         @functools.wraps(ask)
         def ask_checked(run: Run, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
-            if (why := why_not(run, QUESTIONS[name])) is not None:
+            one = QUESTIONS[name]
+            if (why := why_not(run, one)) is not None:
                 raise ValueError(f"{name} {why}")
-            return ask(run, *args, **kwargs).under(run.origin.premise)
+            for parameter in one.parameters:  # as the command line and the page do
+                if parameter.kind == "number" and isinstance(value := kwargs.get(parameter.name), Real):
+                    whole(parameter.name, value)
+            return ask(run, *args, **kwargs).under(run.origin.premise, _caveats(run, one))
 
+        _check_listing(name, dict(listing))
+        one = Question(name, title, ask_checked, answer, layout, needs=frozenset(needs), parameters=tuple(parameters), **listing)  # fmt: skip
+        _check_answer(name, answer)
+        _check_definition(one)
+        for parameter in one.parameters:
+            _check_parameter(one, parameter)
         for function in (ask, ask_checked):  # a TypeError about arguments names the inner one
             function.__name__, function.__qualname__ = name, f"Run.{name}"
-        _check_answer(name, answer)
-        QUESTIONS[name] = Question(name, title, ask_checked, answer, needs=frozenset(needs), **more)
+        QUESTIONS[name] = one
         for one in sorted(QUESTIONS.values(), key=lambda one: one.place):  # keep the dictionary sorted
             QUESTIONS[one.name] = QUESTIONS.pop(one.name)
         return ask_checked
 
     return register
+
+
+def _check_listing(name: str, listing: dict[str, Any]) -> None:
+    """Raise ``TypeError`` for arguments that ``Listing`` lacks, and without a place."""
+    if unknown := listing.keys() - Listing.__annotations__.keys():
+        raise TypeError(f"question {name!r}: question() has no argument {min(unknown)!r}")
+    if "place" not in listing:
+        last = max((one.place for one in QUESTIONS.values()), default=0)
+        raise TypeError(f"question {name!r}: say where it is listed; place={last + 5} is the end")
+
+
+def _check_definition(new: Question) -> None:
+    """Raise ``ValueError`` if a question is like another one, or does not say what it must."""
+    if unknown := new.needs.difference(get_args(Need)):
+        raise ValueError(
+            f"question {new.name!r} needs {min(unknown)!r}; a question may need {', '.join(map(repr, get_args(Need)))}"
+        )
+    if not new.summary:
+        raise ValueError(f"question {new.name!r}: its function needs a docstring; the first line is its help text")
+    if missing := {*new.clickable}.difference(("", *new.shows)):
+        raise ValueError(
+            f"question {new.name!r}: clickable names {min(missing)!r}; its pictures are {', '.join(map(repr, ('', *new.shows)))}"
+        )
+    for one in QUESTIONS.values():
+        if one.name == new.name:
+            if one.ask.__module__ != new.ask.__module__:  # else its module is loaded again
+                raise ValueError(
+                    f"there is a question {one.name!r} already, in {one.ask.__module__}: choose another name"
+                )
+        elif one.title == new.title:
+            raise ValueError(f"question {new.name!r} has the title of {one.name!r}, {one.title!r}: choose another one")
+        elif one.place == new.place:
+            raise ValueError(f"question {new.name!r} has the place of {one.name!r}, {one.place}: choose another number")
+
+
+def _check_parameter(question: Question, parameter: Parameter) -> None:
+    """Raise ``TypeError`` or ``ValueError`` if the command line or the page could not offer a parameter."""
+    where = f"parameter {parameter.name!r} of question {question.name!r}"
+    taken = list(inspect.signature(question.ask).parameters.values())[3:]  # without run, state and action
+    argument = next((one for one in taken if one.name == parameter.name), None)
+    if argument is None or argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
+        raise TypeError(
+            f"{where}: its function has no keyword argument {parameter.name}; add it after state and action"
+        )
+    if parameter.kind not in get_args(Kind):
+        raise ValueError(f"{where} is of kind {parameter.kind!r}; write one of {', '.join(map(repr, get_args(Kind)))}")
+    default = argument.default
+    if parameter.kind == "number" and default not in (argument.empty, None) and type(default) is not int:
+        raise TypeError(
+            f"{where}: its default is {default!r}; a number is a whole number (give a share in percent), or None"
+        )
+    if not re.fullmatch(r"[a-z].*[^.]", parameter.help):
+        raise ValueError(f"{where}: its help follows a colon, so write it without a capital and a full stop: {parameter.help!r}")  # fmt: skip
+    if parameter.needed and not parameter.example:
+        raise ValueError(f"{where} is needed: give an example, for the message when it is missing")
 
 
 def _check_answer(name: str, answer: type[Explanation]) -> None:
@@ -117,31 +221,34 @@ def _check_answer(name: str, answer: type[Explanation]) -> None:
         raise TypeError(f"the answer to {name}, {answer.__name__}, has no {missing[0]}: add it to its fields")
 
 
+def _caveats(run: Run, one: Question) -> Caveats | None:
+    """What to know of the source that a question needs; None: it needs none."""
+    if "updates" in one.needs:
+        return run.audit.caveats
+    return run.beliefs.caveats if one.needs & {"beliefs", "endings"} else None
+
+
 def first_question() -> Question:
-    """The question that comes before all others."""
-    return next(one for one in QUESTIONS.values() if one.first)
+    """The question that comes before all others: what pages open with, and what the command line asks by default."""
+    return next(iter(QUESTIONS.values()))
 
 
 def why_not(run: Run, one: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as is known without playing."""
     if "two actions" in one.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
-    if run.ledger is None and (
-        "updates" in one.needs or (one.needs & {"beliefs", "endings"} and run.playing.beliefs is None)
-    ):
+    if "updates" in one.needs and run.ledger is None:
         return no_ledger_reason(run)
-    if "endings" in one.needs and "endings" not in run.beliefs.can:
-        source = type(run.beliefs).__name__
-        return f"needs beliefs that know how episodes end, and {source} does not: ask a run with a ledger, or without {source}"
-    return None
+    return run.beliefs.why_not(one.needs)
 
 
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
-    if run.agent is None:
-        return "needs the ledger, and this run has none: train in Python with record=True, or pass ledger= to Run (the shell always records)"
-    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and one.parameter("since") is None]
-    return f"needs the ledger of a tabular run, and a network has none; it can answer {', '.join(able)}"
+    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and why_not(run, one) is None]
+    return (
+        "needs the ledger, and this run has none: train a table in Python with record=True (the shell always records), or pass ledger= to Run. "
+        f"Without it, this run can answer {', '.join(able) or 'nothing'}"
+    )
 
 
 def question_of(explanation: Explanation) -> Question:

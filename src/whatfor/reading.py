@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.axes import Axis
+from whatfor.checks import whole
 from whatfor.parsing import AxisWords, StateParser, numbers_in
-from whatfor.text import normalized, shortened
+from whatfor.text import joined, normalized, shortened
 
 if TYPE_CHECKING:
     from whatfor.labels import Labels
@@ -124,3 +125,28 @@ def _choices(axis: Axis) -> str:
     words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
     more = f" and {axis.size - 12} others" if axis.size > 12 else ""
     return f"{axis.name} is one of {', '.join(words)}{more}"
+
+
+def action_of(actions: Sequence[str], given: int | str) -> int:
+    """The index of an action given as index or name.
+
+    >>> action_of(("north", "pick up"), "Pick-up"), action_of(("north", "pick up"), "0")
+    (1, 0)
+    """
+    if isinstance(given, str) and not given.strip().isdecimal():
+        for form in (str.lower, joined):  # "Pick-up", "pick_up" and "pickup" are "pick up"
+            names = [form(name) for name in actions]
+            if names.count(form(given.strip())) == 1:
+                return names.index(form(given.strip()))
+        close = get_close_matches(joined(given), names, n=1)
+        meant = f". Did you mean {actions[names.index(close[0])]!r}?" if close else ""
+        raise ValueError(f"there is no action {given!r}; the actions are {', '.join(actions)}{meant}")
+    try:
+        index = int(given) if isinstance(given, str) else whole("action", given)
+    except ValueError:
+        choices = ", ".join(repr(name) for name in actions)
+        raise ValueError(f"action must be an integer or one of {choices}, not {given!r}") from None
+    if not 0 <= index < len(actions):
+        numbered = ", ".join(f"{a} {name}" for a, name in enumerate(actions))
+        raise ValueError(f"there is no action {given}; the actions are {numbered}")
+    return index

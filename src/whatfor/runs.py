@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
-from whatfor.beliefs.protocol import Beliefs, ObservationAgent
+from whatfor.beliefs.protocol import Actor, Beliefs
 from whatfor.beliefs.situation import Situation
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import Quality
 from whatfor.checks import array_of, check_tables
 from whatfor.counterfactual import Counterfactuals
 from whatfor.explanation import Explanation
@@ -26,7 +26,8 @@ from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
 from whatfor.ledger.paid import with_paid_endings
-from whatfor.playing import Origin, Playing, greedy_policy
+from whatfor.players import TableActor, greedy_policy
+from whatfor.playing import Origin, Playing
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count
 from whatfor.worlds.adapter import Enter
@@ -65,7 +66,7 @@ class Run(QuestionMethods, Counterfactuals):
         if ledger is not None:
             check_tables(tables.shape, "the ledger has", (ledger.n_states, ledger.n_actions))
         self.origin = origin or Origin()
-        self.labels: Labels = with_paid_endings(None if self.origin.reprice else ledger, labels)
+        self.labels: Labels = with_paid_endings(None if self.origin.repriced else ledger, labels)
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
         self.history = history or History(np.empty(0), np.empty(0, np.int64))
@@ -89,9 +90,7 @@ class Run(QuestionMethods, Counterfactuals):
     @property
     def n_episodes(self) -> int | None:
         """The number of episodes of training; None: not counted."""
-        if self.ledger is None and not len(self.history):
-            return None
-        return len(self.history) or (0 if self.ledger is None else self.ledger.n_episodes)
+        return len(self.history) or (None if self.ledger is None else self.ledger.n_episodes)
 
     @property
     def engine(self) -> str:
@@ -100,14 +99,16 @@ class Run(QuestionMethods, Counterfactuals):
 
     @cached_property
     def beliefs(self) -> Beliefs:
-        """The beliefs that answer the questions: the audit of the ledger, or the ``beliefs`` argument."""
-        return self.audit if self._beliefs is None else self._beliefs
+        """The beliefs that answer the questions: the ``beliefs`` argument, the audit of the ledger, or without both what playing its policy leads to."""
+        if self._beliefs is not None:
+            return self._beliefs
+        return self.playing.policy_beliefs if self.ledger is None else self.audit
 
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables, if they were kept."""
         ledger = self.need_ledger("this question")
-        if self.origin.reprice is None:  # else its endings have the names that the paid rewards gave
+        if not self.origin.repriced:  # else its endings have the names that the paid rewards gave
             ledger = with_names(ledger, self.labels)
         return Audit(ledger, values=self.tables if self.origin.own_values else None)
 
@@ -119,8 +120,15 @@ class Run(QuestionMethods, Counterfactuals):
     @cached_property
     def playing(self) -> Playing:
         """Plays the greedy policy in the environment of the run."""
-        more: dict[str, Any] = {"beliefs": self._beliefs, "ledger": self.ledger, "origin": self.origin}
-        return Playing(self.labels, self.values, self.settings, **more)
+        return Playing(
+            self.labels, self.values, self.settings, actor=self.actor, ledger=self.ledger, origin=self.origin
+        )
+
+    @cached_property
+    def actor(self) -> Actor:
+        """Who acts: its table of values, or an agent that acts on observations."""
+        table = TableActor(self.labels, self.values)
+        return table if self._beliefs is None else self._beliefs.actor(table)
 
     def best(self, state: State) -> int:
         """The best action in a state; ties are broken at random with the run's seed."""
@@ -130,31 +138,21 @@ class Run(QuestionMethods, Counterfactuals):
         dice = np.random.default_rng([int(self.settings.get("seed", 0)), at.index])
         return int(dice.choice(tied)) if len(tied) > 1 else int(tied[0])
 
-    def would_take(self, at: Situation, action: int) -> bool:
-        """Whether no action has a higher value there."""
-        values = self.values_at(at)
-        return bool(values[action] == values.max())
-
     @property
-    def trust(self) -> Trust | None:
-        """How far a network's beliefs can be trusted; None: the beliefs are not estimates."""
-        return None if self._beliefs is None else self._beliefs.trust
-
-    @property
-    def agent(self) -> ObservationAgent | None:
-        """The agent itself if it acts on observations; None: it acts on its table."""
-        return None if self._beliefs is None else self._beliefs.actor
+    def trust(self) -> Quality:
+        """How far the beliefs can be trusted: ``Trust`` of a network's estimates."""
+        return self.beliefs.trust
 
     def situation(self, state: State) -> Situation:
         """The index of a state and, if the agent acts on observations, the observation."""
         if isinstance(state, Situation):
             return state
-        return self.playing.actor.situation(state)
+        return self.actor.situation(state)
 
     def values_at(self, state: State) -> NDArray[np.float64]:
         """(A,) The agent's values of all actions in a state."""
         at = self.situation(state)
-        values = self.playing.actor.values_at(at)
+        values = self.actor.values_at(at)
         if np.isnan(values).any() or not np.isfinite(values.max()):  # -inf marks an action that is not allowed
             raise ValueError(
                 f"the agent's values in {self.labels.words(at.index)!r} are NaN or infinite: training has diverged, so there is nothing to explain"
@@ -212,11 +210,11 @@ class Run(QuestionMethods, Counterfactuals):
 
     # -- saving and showing ----------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a folder atomically, as npz and JSON files; a run that is already there is replaced."""
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the run to a folder atomically, as npz and JSON files; a run there is replaced, or refused with ``replace=False``."""
         from whatfor.saving import save
 
-        save(self, path)
+        save(self, path, replace=replace)
 
     def report(
         self,

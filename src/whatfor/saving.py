@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from whatfor import document, folder
 from whatfor.axes import Ending
+from whatfor.checks import flag
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
@@ -23,10 +24,12 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import recorded_labels
+from whatfor.ledger.parts import REST, reward_parts
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
 from whatfor.playing import Origin
 from whatfor.runs import Run
+from whatfor.text import either
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
@@ -34,14 +37,14 @@ from whatfor.worlds.world import NO_CART, World
 Group = dict[str, NDArray[Any]]
 
 
-def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run to a folder; a network is stored as safetensors."""
+def save(run: Run, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+    """Write a run to a folder; a network is stored as safetensors. ``replace=False``: not where a run is already."""
     contents = _contents_of(run)
     try:
         _run_of(contents)
     except Exception as error:  # nothing was written: the folder is unchanged
         raise FolderError(f"this run cannot be saved: {_sentence(error)}") from error
-    folder.write(path, contents)
+    folder.write(path, contents, replace=flag("replace", replace))
 
 
 def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
@@ -72,11 +75,11 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
         from whatfor.deep.loading import network_in
 
         return network_in(run, network, contents.tensors, cells=cells, agent=agent)
-    if cells is not None or agent is not None:
-        name = "agent" if cells is None else "cells"
-        raise ValueError(
-            f"{name}= (in the shell: --cells) is for runs of deep agents; {path} is a tabular run: leave it out"
-        )
+    for name, given in (("agent", agent), ("cells", cells)):
+        if given is not None:
+            raise ValueError(
+                f"{either(name + '=', '--cells')} is for runs of deep agents; {path} is a tabular run: leave it out"
+            )
     return run
 
 
@@ -94,12 +97,7 @@ def _sentence(error: Exception) -> str:
 
 def _contents_of(run: Run) -> Contents:
     """The document, arrays and tensors of a run."""
-    if run.agent is None and run.playing.beliefs is not None:
-        name = type(run.playing.beliefs).__name__
-        raise FolderError(
-            f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
-        )
-    if run.origin.reprice is not None:
+    if run.origin.repriced:
         raise FolderError(
             "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
         )
@@ -124,16 +122,9 @@ def _contents_of(run: Run) -> Contents:
     groups = {"arrays": arrays}
     if run.ledger is not None:
         data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
-    tensors: dict[str, bytes] = {}
-    if run.agent is not None:
-        from whatfor.needed import need_safetensors
-
-        need_safetensors()
-        from whatfor.deep.saving import network_out
-
-        data["network"], tensors = network_out(run)
+    network, tensors = run.beliefs.saved(run)
     try:
-        return Contents({"run": document.encode(data)}, groups, tensors)
+        return Contents({"run": document.encode(data | network)}, groups, tensors)
     except (TypeError, ValueError) as error:
         raise FolderError(
             f"this run cannot be saved: {error}. Its settings may contain finite numbers, text, lists and dictionaries"
@@ -176,6 +167,8 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
     columns: Group = {**lines._asdict(), "breaks": ledger.breaks, "finals": ledger.finals}
     if ledger.order == "replayed":
         columns["origin"] = ledger.origins.astype(np.int32)
+    if ledger.parts:
+        columns["parts"] = ledger.part_columns
     if ledger.initial is not None:
         columns["initial"] = ledger.initial
     return {
@@ -183,6 +176,7 @@ def _ledger_out(ledger: Ledger) -> tuple[dict[str, Any], Group]:
         "n_tables": ledger.n_tables,
         "endings": ledger.endings[len(ENDINGS) :],
         "order": ledger.order,
+        "parts": ledger.parts,
     }, columns
 
 
@@ -197,6 +191,7 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
         initial=columns.get("initial"),
         endings=stored.endings,
         order=stored.order,
+        parts=stored.parts,
     )
     n, store = stored.lines, ledger.writable()
     store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
@@ -204,6 +199,8 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
         "source", _array(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
     )
     store.reward = _finite("reward", _array(columns, "reward", np.float64, 1, n))
+    if ledger.parts:
+        store.parts = _parts(columns, n, len(ledger.parts))
     for name in VARYING:
         column = _array(columns, name, np.float64, 1)
         if len(column) not in (1, n) or not ((column >= 0) & (column <= 1)).all():
@@ -225,6 +222,8 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
     _within("finals", finals[:, 1], 0, labels.n_states)
     store.add_finals(finals)
     ledger.freeze()
+    with np.errstate(over="ignore", invalid="ignore"):
+        _finite("the rest of the reward", reward_parts(ledger).get(REST, np.empty(0)))
     return ledger
 
 
@@ -253,7 +252,10 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
     tries = _within("tries", _array(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
-    return {
+    more = {}
+    if ledger is not None and ledger.parts:
+        more["parts"] = _parts(saved, stored, len(ledger.parts))
+    return more | {
         "values": _finite("values", _array(saved, "values", np.float64, 1, cells)),
         "tries": tries,
         "counters": counters,
@@ -290,6 +292,14 @@ def _table_in(arrays: Group, labels: Labels, stored: document.TableDocument) -> 
         guide_to(start),
     )
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), stored.max_steps, {"kind": "table"})
+
+
+def _parts(group: Group, n: int, n_parts: int) -> NDArray[np.float64]:
+    """Parts of n rewards."""
+    parts = _finite("parts", _array(group, "parts", np.float64, 2, n))
+    if parts.shape[1] != n_parts:
+        raise ValueError(f"parts has shape {parts.shape}, which does not fit its ledger")
+    return parts
 
 
 # -- validation of arrays --------------------------------------------------------------------

@@ -7,10 +7,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from whatfor.text import printable
+from whatfor.text import printable, speaking_shell
 
 #: The escape sequences of colours, which Gymnasium puts into its warnings.
 COLOURS = re.compile("\x1b\\[[0-9;]*m")
@@ -28,7 +28,23 @@ def print_safely(text: object) -> None:
 def print_error(text: object) -> None:
     """Print a message to the error output."""
     if sys.stderr is not None:
-        print(f"whatfor: {printable(str(text))}", file=sys.stderr)
+        print(f"whatfor: {printable(in_flags(str(text), sys.argv))}", file=sys.stderr)
+
+
+def in_flags(text: str, arguments: Iterable[str]) -> str:
+    """A message with the flags that were given, where it names their parameters.
+
+    >>> in_flags("max_steps is 0; an episode has at least one step", ["--max-steps", "0"])
+    '--max-steps is 0; an episode has at least one step'
+    >>> in_flags("bins= is too many, e.g. bins=3", ["--bins=9"])
+    '--bins is too many, e.g. --bins 3'
+    """
+    for flag in {argument.partition("=")[0] for argument in arguments if re.match("--[a-z]", argument)}:
+        name, plain = re.escape(flag[2:].replace("-", "_")), flag.replace("\\", "")
+        text = re.sub(rf"^(the )?{name}_?(?= (is|has|must|needs|takes|lies)\b)", plain, text)
+        text = re.sub(rf"(?<![\w-]){name}_?=(?=\S)", f"{plain} ", text)
+        text = re.sub(rf"(?<![\w-]){name}_?=", plain, text)
+    return text
 
 
 @contextmanager
@@ -59,7 +75,8 @@ def run_command(command: Callable[[], None]) -> None:
     warnings.showwarning = lambda message, *_, **__: print_error(COLOURS.sub("", str(message)))
     try:
         try:
-            command()
+            with speaking_shell():
+                command()
         finally:
             _flush()
     except BrokenPipeError:  # the reader closed the pipe, as head does

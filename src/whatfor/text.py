@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 #: Characters that a terminal or a page would interpret instead of showing: control characters, line separators,
 #: marks that change the writing direction, and unpaired surrogates.
 UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 #: The most characters in a name.
 MAX_LENGTH = 10_000
+#: Whether a command of the command line runs.
+_IN_SHELL: ContextVar[bool] = ContextVar("whether a command runs", default=False)
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _UNSAFE_IN_LINES = re.compile(f"(?![\n\t])[{UNSAFE}]")
 
@@ -52,6 +57,37 @@ def normalized(text: str) -> str:
     'taxi at row 0'
     """
     return " ".join(text.lower().split())
+
+
+def joined(text: str) -> str:
+    """A text in lower case without spaces, dashes and underscores between its words; those before numbers stay.
+
+    >>> joined("Pick-up"), joined(" pick_up "), joined("action 1"), joined("-1"), joined("1-2")
+    ('pickup', 'pickup', 'action1', '-1', '1-2')
+    """
+    return re.sub(r"(?<=\w)[\s_-]+(?=[^\W\d])|(?<=[^\W\d_])[\s_-]+(?=\w)", "", text.strip().lower())
+
+
+def either(python: str, shell: str) -> str:
+    """What to type, in the language of the reader: Python's, or within a command that of the command line.
+
+    >>> either("pass bins=10", "add --bins 10")
+    'pass bins=10'
+    >>> with speaking_shell():
+    ...     either("pass bins=10", "add --bins 10")
+    'add --bins 10'
+    """
+    return shell if _IN_SHELL.get() else python
+
+
+@contextmanager
+def speaking_shell() -> Iterator[None]:
+    """While a command runs: ``either`` gives what to type on the command line."""
+    before = _IN_SHELL.set(True)
+    try:
+        yield
+    finally:
+        _IN_SHELL.reset(before)
 
 
 def one_line(text: str, length: int | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,11 +24,13 @@ from whatfor.naming import Names
 from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.text import one_line
-from whatfor.training.places import BinCounts, Engine, Ranges, place_of
+from whatfor.text import either, one_line
+from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
 from whatfor.training.session import Listener, Session
+from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
+TERMINAL_IN_PYTHON = "Pass time_limit='terminal'"
 
 
 class TrainingStopped(RuntimeError):
@@ -62,6 +64,7 @@ def train(
     engine: Engine | None = None,
     progress: bool | None = None,
     record: bool | None = None,
+    reward_parts: RewardParts | None = None,
     env: Any = None,
     names: Names | Mapping[str, Any] | None = None,
 ) -> Run:
@@ -71,8 +74,10 @@ def train(
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
-    environment if it has one. ``record=False``: without a ledger; most questions need it. ``names``: what axes, actions,
-    endings and so on are called, a ``Names`` or a dictionary with its keys. Ctrl-C ends training early and
+    environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
+    that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;
+    ``"reward_terms/shaping"`` is an entry of a dictionary in ``info``. ``names``: what axes, actions, endings and so on are
+    called, a ``Names`` or a dictionary with its keys. Ctrl-C ends training early and
     returns the run so far; an error of the environment raises ``TrainingStopped``, whose ``run`` is the run so far.
 
     >>> from whatfor.worlds import chain
@@ -86,6 +91,7 @@ def train(
     if isinstance(world, Run):
         fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps}
         fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
+        fixed |= {"reward_parts": reward_parts}
         wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(
@@ -104,7 +110,8 @@ def train(
     _check_learner(learner)
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
-    place = place_of(world, bins=bins, bounds=bounds, max_steps=max_steps, engine="auto" if engine is None else engine)
+    terms, engine = RewardTerms.named(reward_parts), "auto" if engine is None else engine
+    place = place_with_terms(terms, world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
     given = Names.of(names)
     given.applied_to(place.labels)  # what does not fit is found before training
     if not isinstance(learner, Tabular) and place.engine == "compiled":
@@ -113,6 +120,8 @@ def train(
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must not be negative")
     recorded = record is None or flag("record", record)
+    if terms.keys and not recorded:
+        raise ValueError("reward_parts= are recorded in the ledger; with record=False there is none")
     session = Session.fresh(
         place, learner, seed=seed, time_out_ends=time_limit == "terminal", replay=replay, record=recorded
     )
@@ -126,6 +135,8 @@ def train(
         "max_steps": place.max_steps,
         "world": place.recipe,
     }
+    if terms.keys:
+        settings["reward_parts"] = {**terms.keys}
     return _train(session, settings, None, given, episodes, listeners, progress)
 
 
@@ -141,6 +152,8 @@ def _resume(
         _check_learner(learner)
     settings, place = {**run.settings}, run.playing.place(env)
     try:
+        if "reward_parts" in settings:
+            place = replace(place, terms=RewardTerms.named(settings["reward_parts"]))
         replay = None if settings["replay"] is None else Replay(**settings["replay"])
         if learner is None:
             learner = run.origin.learner if run.origin.learner is not None else learner_from(settings["learner"])
@@ -177,13 +190,14 @@ def _check_learner(learner: Any) -> None:
 
 def _no_snapshot_reason(run: Run) -> str:
     """Why a run has no state to resume from, and what to do."""
-    if run.agent is not None:
-        return "its agent is a network; train it with its own library, e.g. model.learn(..., callback=BeliefCallback(...)), and use the new run"
     if not run.origin.own_values:
         return "it is an earlier time of another run (as_of); resume that run, or train a new one"
     if "seed" in run.settings and "learner" in run.settings:  # train() sets them
         return f"{run.settings['learner'].get('name')} is not one of the built-in learners; train a new run"
-    return "it was built from a custom training loop; continue that loop, with the same ledger"
+    return (
+        "it was built from a custom training loop; continue that loop, with the same ledger (a network in its own library, "
+        "e.g. model.learn(..., callback=BeliefCallback(...))), and use the new run"
+    )
 
 
 def _train(
@@ -231,7 +245,7 @@ def _train(
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
             "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "
-            "Pass time_limit='terminal' to treat the limit as terminal, or a discount below 1",
+            f"{either(TERMINAL_IN_PYTHON, 'Add --time-limit terminal')} to treat the limit as terminal, or a discount below 1",
             stacklevel=3,
         )
     if isinstance(error, KeyboardInterrupt):

@@ -244,7 +244,7 @@ def test_the_return_of_one_episode_is_not_a_mean_of_episodes(whatfor, tmp_path):
 
 
 def test_the_environment_of_a_module_is_played_again_with_its_module(whatfor, tmp_path, monkeypatch):
-    """A run names its environment and not its module: code named in a file is never imported."""
+    """A run names the module of its environment, but code named in a file is never imported."""
     source = """
         import gymnasium as gym
         from gymnasium.envs.toy_text import FrozenLakeEnv
@@ -261,7 +261,7 @@ def test_the_environment_of_a_module_is_played_again_with_its_module(whatfor, tm
     asking = ("explain", "run", "--state", "0", "--question", "simulation")
     code, _, errors = whatfor(*asking)
     assert code == 2
-    assert "(in the shell: add --module NAME)" in errors
+    assert "add --module ponds, the module that registers it with Gymnasium" in errors
     code, output, errors = whatfor(*asking, "--module", "ponds")
     assert (code, errors) == (0, "")
     assert output.startswith("Played 1,000 times")

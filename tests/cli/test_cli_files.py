@@ -180,11 +180,22 @@ def test_long_names_can_be_written(saved, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--option", "map=8x8"), "FrozenLake-v1 cannot be created with --option map=8x8: TypeError"),
-        (("--option", "map_name=9x9"), "FrozenLake-v1 cannot be created with --option map_name=9x9: KeyError"),
+        (
+            ("--option", "map=8x8"),
+            "FrozenLake-v1 has no option 'map'; its options are desc=None, map_name=4x4, is_slippery=True",
+        ),
+        (
+            ("--option", "map_name=9x9"),
+            "FrozenLake-v1 cannot be created with --option map_name=9x9 (its options are desc=None",
+        ),
+        (("--option", "render_mode=human"), "--option render_mode is not an option of an environment: leave it out"),
+        (("--option", "max_episode_steps=9"), "add --max-steps instead"),
+        (("--option", "=9"), "--option takes name=value, not '=9'"),
         (("--option", f"desc={'[' * 100_000}"), "FrozenLake-v1 cannot be created with --option desc="),
+        (("--option", "is_slippery=maybe"), "--option is_slippery takes true or false, not 'maybe'"),
+        (("--option", "is_slippery=2"), "--option is_slippery takes true or false, not 2"),
     ],
-    ids=["name", "value", "nested"],
+    ids=["name", "value", "render mode", "limit", "no name", "nested", "no flag", "number for a flag"],
 )
 def test_an_option_that_an_environment_does_not_take(whatfor, tmp_path, given, message):  # use.md
     code, out, err = whatfor("train", "FrozenLake-v1", *given, "--out", tmp_path / "run")

@@ -13,10 +13,11 @@ from whatfor.beliefs import ExactBeliefs, Situation, value_iteration
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.paper import DEEP_CLAIMS, DEEP_FIGURES, FIGURES, DeepAgents, deep_agents, reproduce
-from whatfor.paper.deep import is_unfinished
+from whatfor.paper.deep import deep_study, is_unfinished
 from whatfor.paper.deep_wrong import DEEP_WRONG
 from whatfor.paper.evidence import DEEP_LEVEL
 from whatfor.paper.taxi import TAXI_START, back_after
+from whatfor.players import player_of
 
 IDS = [f"{claim.figure}: {claim.says[:50]}" for claim in DEEP_CLAIMS]
 STATES = {"taxi": TAXI_START, "cartpole": 79}
@@ -129,6 +130,23 @@ def test_saved_agents_with_the_same_settings_are_not_trained_again(tmp_path, mon
     assert trained == ["cartpole"], "another input"
 
 
+def test_processes_train_the_seeds_and_the_next_run_goes_on_with_them(tmp_path, monkeypatch):
+    claims, progress = [claim for claim in DEEP_CLAIMS if claim.figure == "S11"][:1], {}
+    agents = DeepAgents(trained=False, device="cpu")
+    agents.use(tmp_path)
+    agents.on_progress = progress.__setitem__
+    results = deep_study(claims, agents, 2, jobs=2)
+    assert progress == {"taxi, seed 0": 1.0, "taxi, seed 1": 1.0}
+    assert sorted(str(file.parent.relative_to(tmp_path)) for file in tmp_path.rglob("taxi.json")) == [".", "seed-1"]
+    assert not list(tmp_path.rglob("cartpole*")), "this figure shows Taxi alone"
+    monkeypatch.setattr(DeepAgents, "_save", lambda agents, *_: pytest.fail("trained again") if agents.folder else None)
+    again = DeepAgents(trained=False, device="cpu")
+    again.use(tmp_path)
+    assert [one.to_json() for one in deep_study(claims, again, 2)] == [one.to_json() for one in results]
+    alone = DeepAgents(trained=False, device="cpu", seed=1)
+    assert np.array_equal(alone.taxi.values, wf.load(tmp_path / "seed-1" / "taxi").values)
+
+
 def test_a_folder_with_other_files_is_refused_before_training(tmp_path):
     (tmp_path / "taxi").mkdir()
     (tmp_path / "taxi" / "notes.txt").touch()
@@ -158,6 +176,7 @@ def test_the_command_line(whatfor, tmp_path, monkeypatch):
     monkeypatch.setattr(paper, "DeepAgents", untrained)
     code, out, _ = whatfor("paper", "--deep", "--only", "S11", "--device", "cpu", "--inputs", "raw", "--out", tmp_path)
     assert code == 0
+    assert "training taxi: 100 %" in out, "where there is no terminal, lines report progress"
     *_, summary, hint = out.splitlines()
     assert summary == f"0 reproduced, 4 not reproduced, 0 unclear, of 4 claims; see {tmp_path / 'index.html'}"
     assert hint == f"to ask this agent: whatfor explain {tmp_path / 'taxi'} --state '{TAXI_START}'"
@@ -221,9 +240,11 @@ class PerfectAgent(ExactBeliefs):
         self.q_table = value_iteration("Taxi-v4", discount=1.0)
         super().__init__("Taxi-v4", self.q_table.argmax(axis=1), discount=1.0)
 
-    @property
-    def actor(self):
+    def actor(self, table):
         return self
+
+    def player(self, playing):
+        return player_of(self, playing)
 
     def situation(self, state):
         index = state.index if isinstance(state, Situation) else self.labels.index(state)
@@ -280,7 +301,7 @@ NOT_OF_A_PERFECT_AGENT = "Several potential routes"
 
 @pytest.mark.parametrize("claim", TAXI_CLAIMS, ids=lambda claim: f"{claim.figure}: {claim.says[:50]}")
 def test_checks_are_met_by_exact_beliefs_and_not_by_the_wrong_mechanism(perfect, claim):
-    assert perfect.taxi.agent is perfect.taxi.beliefs
+    assert perfect.taxi.actor is perfect.taxi.beliefs
     assert claim.measure(perfect).met != claim.says.startswith(NOT_OF_A_PERFECT_AGENT)
     assert not claim.measure(DEEP_WRONG[claim.wrong](perfect)).met
 

@@ -66,7 +66,7 @@ def test_every_kind_of_extension_has_its_example():
 def test_the_question_is_answered_in_python_and_in_the_shell(tree):
     folder, run = tree
     answer, tested = paste(tree, "Add a question")
-    assert answer.startswith("In 'row 2, column 1', another action than ")
+    assert answer.startswith("In 'row 2, column 1', the estimated return of ")
     assert len(answer.splitlines()) == 3
     assert "2 passed" in tested
     assert (folder / "stakes.png").stat().st_size > 1_000

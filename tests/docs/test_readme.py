@@ -21,7 +21,14 @@ def test_marked_places_are_what_the_commands_print():
     assert len(fill_readme.PLACE.findall(README)) == 3
     # How far rounding is off depends on the machine's vector width; everything else does not.
     rounding = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
-    assert rounding.sub("", fill_readme.filled(README)) == rounding.sub("", README), "run `make readme`"
+    assert rounding.sub("", fill_readme.filled(README)) == rounding.sub("", README), fill_readme.to_fill(
+        ROOT / "README.md"
+    )
+
+
+def test_the_table_of_questions_is_that_of_the_package():
+    (table,) = [place for place in fill_readme.PLACE.finditer(README) if place[2] == "questions"]
+    assert table[4] == fill_readme.questions(ROOT / table[3]), fill_readme.to_fill(ROOT / "README.md")
 
 
 def test_it_is_short_and_its_code_is_the_examples():

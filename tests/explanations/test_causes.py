@@ -13,7 +13,8 @@ from scipy.stats import multinomial
 import whatfor as wf
 from whatfor.beliefs.altered import evidence_against_play, evidence_against_table
 from whatfor.beliefs.experience import count_steps, experiences_of, played_steps
-from whatfor.explanations.causes import RATE
+from whatfor.explanations.causes import RATE, maximisation_bias
+from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
 from whatfor.testing import random_world
 from whatfor.text import percent
@@ -115,6 +116,21 @@ def test_maximisation_bias_is_recognised_and_not_under_double_q_learning():
     assert bias.effect > 0.0
     assert bias.evidence > 1.6
     assert "because it takes the largest of noisy estimates" in str(found[wf.QLearning][0])
+
+
+def test_a_difference_within_the_sampling_error_of_play_is_no_maximisation_bias():
+    learner = wf.QLearning(step_size=0.1, discount=1.0, exploration=0.1)
+    run = wf.train(example_6_7(), learner, episodes=300, seed=1)
+    at, chosen = run.resolve(0, LEFT)
+    exact = run.playing.player.exact(None, 0, LEFT)
+    builder = MeasureBuilder(
+        run.audit, run.expects(at, chosen), run.simulation(0, LEFT, rollouts=20), exact, run.policy
+    )
+    value = builder.value(0.05)
+    assert maximisation_bias(builder, value).holds
+    for error, holds in ((0.0, True), (0.1 * value.difference, True), (value.difference, False)):
+        played = replace(value, exact=None, simulated=value.exact, simulated_error=error)
+        assert maximisation_bias(builder, played).holds == holds
 
 
 def test_learners_without_a_bootstrap_cannot_have_the_bias():

@@ -1,10 +1,14 @@
 """Sentences on fixed cases."""
 
+import re
+
 import numpy as np
 import pytest
 
 import whatfor as wf
+from steps_of_a_question import needed_by
 from taxi_runs import START
+from whatfor.question import QUESTIONS
 from whatfor.text import percent
 
 
@@ -209,3 +213,30 @@ def test_of_two_actions_that_it_would_not_take_neither_is_called_its_choice(taxi
     assert "moves" not in first
     assert "it would take 'south'" in str(taxi.contrast(START, "east", "drop off")), "neither is its choice"
     assert "it chooses 'south' over 'east'" in taxi.contrast(START, "south", "east").sentences()[0]
+
+
+#: A percentage as whatfor.text.percent writes it.
+PERCENTAGE = re.compile(r"(?<![\d.,])(0|[1-9]\d*|\d\.[1-9]|< 0\.1|> 99) %")
+
+
+def odd_numbers(line):
+    """The percentages of a line in another form, and in a sentence the values of more than four significant digits."""
+    odd = re.findall(r"\S*\s?%", PERCENTAGE.sub("", line))
+    values = re.findall(r"\d+\.\d+", "" if line.startswith(" ") else line)  # a table has its own widths
+    return odd + [value for value in values if len(value.replace(".", "").lstrip("0")) > 4]
+
+
+def test_a_number_in_another_form_is_noticed():
+    assert odd_numbers("won (59.9%), lost (59.9 %), drawn (60%), 3.0 %, -1.52945") == [
+        "(59.9%", "(59.9 %", "(60%", "3.0 %", "1.52945",
+    ]  # fmt: skip
+    assert odd_numbers("won (60 %), lost (3.1 %), < 0.1 % or > 99 %, 100 %: -1.529, 0.0001235 and 1,234") == []
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_writes_numbers_in_one_form(name, taxi_2k, blackjack):
+    """The forms of whatfor.text: percent, and in sentences at most the four digits of amount."""
+    for run, state in ((taxi_2k, START), (blackjack, "player 18, dealer 9, usable ace")):
+        for action in range(2):
+            lines = str(run.ask(name, state, action, **needed_by(QUESTIONS[name], run))).splitlines()
+            assert {line: odd for line in lines if (odd := odd_numbers(line))} == {}, "write shares with percent(), values with amount()"  # fmt: skip

@@ -120,10 +120,11 @@ class Strange(gym.Env):
         return self.hidden, 1.0, self.hidden == 3, False, {}
 
 
-def test_the_error_for_an_environment_that_cannot_be_put_into_a_state_names_enter():
+def test_a_state_that_play_does_not_reach_names_enter(monkeypatch):
     run = wf.train(Strange(), wf.QLearning(discount=1.0), episodes=20, seed=0)
-    with pytest.raises(ValueError, match=r"how to put Strange into a given state.*enter="):
-        run.simulation(1)
+    monkeypatch.setenv("WHATFOR_MAX_SEARCH", "20")
+    with pytest.raises(ValueError, match=r"reached it .* in 20 steps.*enter=, .*`def enter\(env, state, rng\)"):
+        run.simulation(1, rollouts=500)
 
     def enter(env, state, rng):
         env.unwrapped.hidden = state

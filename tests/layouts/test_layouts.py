@@ -1,6 +1,7 @@
 """Layouts of every kind of world: no number is lost, scaled or in the wrong place."""
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -263,6 +264,31 @@ def test_layouts_go_through_json(kind, layout):
         assert again["panels"] == [listed(panel.to_json()) for panel in layout.panels]
     if kind == "grid":
         assert np.array_equal(again["numbers"], layout.numbers)
+
+
+TWO = Series("s", (1.0, 2.0))
+BOARD = map_of(Map(TAXI, some(TAXI), unknown=np.ones((500, 6)), state=3))
+WRONG_LENGTHS = {
+    "low": (lambda: Series("s", (1.0, 2.0), low=(1.0,)), "low of series 's' has length 1; there are 2 numbers"),
+    "high": (lambda: Series("s", (1.0,), high=()), "high of series 's' has length 0; there are 1 numbers"),
+    "bars": (lambda: Bars("t", "c", ("a",), (TWO,), "x"), "series 's' has length 2; there are 1 names: give one for each"),
+    "unknown bars": (lambda: Bars("t", "c", ("a", "b"), (TWO,), "x", (True,)), "unknown has length 1; there are 2 names"),
+    "lines": (lambda: Lines("t", "c", (0.0, 1.0, 2.0), (TWO,), "x", "y"), "series 's' has length 2; there are 3 values of x"),
+    "rows": (lambda: Grid("", "", ("0", "1"), ("0",), "row", "column", ((1.0,),)), "numbers has length 1; there are 2 rows"),
+    "columns": (lambda: Grid("", "", ("0", "1"), ("0",), "row", "column", ((1.0,), (1.0, 2.0))), "row 1 of numbers has length 2; there are 1 columns"),
+    "beside": (lambda: Grid("", "", ("0",), ("0",), "row", "column", ((1.0,),), beside=TWO), "series 's' has length 2; there are 1 rows"),
+    "unknown cells": (lambda: Grid("", "", ("0",), ("0",), "row", "column", ((1.0,),), unknown=((True, False),)), "row 0 of unknown has length 2"),
+    "board": (lambda: replace(BOARD, rows=4), "layer '.*' has length 5; there are 4 rows"),
+    "board columns": (lambda: replace(BOARD, layers=(), columns=4), "row 0 of unknown has length 5; there are 4 columns"),
+    "column heads": (lambda: Panels("", "", (BOARD, BOARD), 2, column_heads=("a",)), "column_heads has length 1; there are 2 columns"),
+    "row heads": (lambda: Panels("", "", (BOARD, BOARD), 1, row_heads=("a",)), "row_heads has length 1; there are 2 rows of panels"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG_LENGTHS.values(), ids=WRONG_LENGTHS)
+def test_unequal_lengths_are_rejected_before_anything_is_drawn(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])

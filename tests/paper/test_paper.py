@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from whatfor.beliefs import value_iteration
+from whatfor import Run, train
+from whatfor.beliefs import ExactBeliefs, value_iteration
+from whatfor.learners import QLearning
 from whatfor.paper import CLAIMS, DEEP_CLAIMS, FIGURES, reproduce, taxi
 from whatfor.paper import agents as settings
 from whatfor.paper.agents import Agents, balanced_steps
@@ -19,7 +21,10 @@ from whatfor.paper.taxi import CASES, back_after, states_of, value_after
 from whatfor.paper.wrong import WRONG, WrongReward
 
 ROOT = Path(__file__).parents[2]
+MEASURED = json.loads((ROOT / "benchmarks" / "paper.json").read_text(encoding="utf-8"))
 IDS = [f"{claim.figure}: {claim.says[:50]}" for claim in CLAIMS]
+#: The largest share of agents with the wrong mechanism that may pass a check by chance.
+MAX_CHANCE = 0.05
 #: Seeds of the controls. A rate of 0 of 4 lies below both thresholds.
 CONTROL_SEEDS = 4
 
@@ -36,6 +41,16 @@ def short():
 @pytest.fixture(scope="module")
 def agents():
     return Agents()
+
+
+@pytest.fixture(scope="module")
+def unmeasured(short):
+    """Agents of a seed that is not among those of the study; ties need Taxi's whole training."""
+    made = Agents(77)
+    short.setattr(settings, "TAXI_EPISODES", 50_000)
+    assert made.taxi.history.returns.size == 50_000
+    short.setattr(settings, "TAXI_EPISODES", 8_000)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +113,14 @@ def test_untrained_agents_fail_every_check(controls, i):
 @pytest.mark.parametrize("i", range(len(CLAIMS)), ids=IDS)
 def test_agents_with_the_wrong_mechanism_fail_every_check(controls, i):
     met = sum(one.met for one in controls[CLAIMS[i].wrong, i])
-    assert met <= CONTROL_SEEDS // 2, "most wrong agents fail; benchmarks/paper.json has the rate over all seeds"
+    assert met <= 1, "chance alone; benchmarks/paper.json has the rate over all seeds"
+
+
+@pytest.mark.parametrize(
+    "i", [i for i in range(len(CLAIMS)) if MEASURED[i]["met"] == MEASURED[i]["seeds"]], ids=lambda i: IDS[i]
+)
+def test_what_all_agents_show_is_shown_by_one_that_nobody_measured(unmeasured, i):
+    assert CLAIMS[i].measure(unmeasured).met
 
 
 def test_the_wrong_mechanisms_are_wrong(short):
@@ -133,6 +155,35 @@ def test_the_story_of_figure_1_is_seen_where_it_is_so(short):
             return self._blackjack(settings.QLearning)
 
     assert [claim.measure(Believer(0)).met for claim in BUFFER_CLAIMS[1:]] == [True] * 3
+
+
+def test_two_equally_good_routes_are_seen_where_an_agent_has_learned_both(short):
+    """An agent with the values of a converged one and the beliefs of its policy, which takes tied actions equally often."""
+
+    class Converged(Agents):
+        @property
+        def taxi(self):
+            learner = QLearning(**settings.TAXI)
+            known = train(settings.TAXI_ID, learner, episodes=1, seed=self.seed)
+            run = Run(
+                labels=known.labels, values=taxi.optimal_values(0.9), settings=known.settings, origin=known.origin
+            )
+            return run.believing(ExactBeliefs(settings.TAXI_ID, run.policy, discount=0.9))
+
+    asked = [
+        claim for claim in CLAIMS
+        if claim.figure == "7" and ("mbiguity" in claim.says or claim.says.startswith("The value of the best action"))
+    ]  # fmt: skip
+    assert len(asked) == 5
+    assert [claim.measure(Converged(77)).met for claim in asked] == [True] * 5
+
+
+def test_a_random_start_that_is_forgotten_on_cartpole_is_seen(short):
+    (claim,) = [claim for claim in CLAIMS if claim.says.startswith("It converges all the same: CartPole")]
+    assert WRONG["a belief map that starts at zero"](77).max_initial_visit == 0.0
+    seen = claim.measure(WRONG["a belief map that starts at zero"](77))
+    assert seen.met
+    assert seen.number < 1e-12
 
 
 # -- figures -------------------------------------------------------------------------------
@@ -217,6 +268,7 @@ def test_a_study_measures_every_seed_and_its_controls():
     results = study(claims, 3)
     assert [str(one.rate) for one in results] == ["3 of 3", "3 of 3"]
     assert [str(one.controls[0]) for one in results] == ["0 of 3", "0 of 3"]
+    assert study(claims, 3, jobs=2) == results, "the same from two processes"
     makers = [{RIGHT: Agents, UNTRAINED: lambda: Agents(trained=False), **dict.fromkeys(WRONG, Agents)}]
     assert measure_claims(claims, makers, 0.95, lambda share: None)[0].controls[1].met == 1, "no control in place"
 
@@ -239,12 +291,16 @@ def test_the_command(whatfor, tmp_path):
         == f"1 reproduced, 0 not reproduced, 0 unclear, of 1 claims; see {tmp_path / 'index.html'}"
     )
     code, said, _ = whatfor("paper", "--only", "2", "--seeds", "2", "--out", tmp_path)
+    assert "claims: 50 %" in said, "where there is no terminal, lines report progress"
     *_, named, summary = said.splitlines()
     assert named.startswith("unclear in 2 (2 of 2 agents): Both first actions")
     assert summary.startswith("0 reproduced, 0 not reproduced, 1 unclear, of 1 claims; see ")
     code, _, error = whatfor("paper", "--seeds", "0", "--out", tmp_path)
     assert code == 2
     assert "--seeds is 0; use at least 1" in error
+    code, _, error = whatfor("paper", "--jobs", "0", "--out", tmp_path)
+    assert code == 2
+    assert "--jobs is 0; use at least 1" in error
     (tmp_path / "file").touch()
     code, _, error = whatfor("paper", "--only", "2", "--out", tmp_path / "file")
     assert code == 2
@@ -263,5 +319,5 @@ def test_the_documented_numbers_are_of_these_claims(file, claims):
     for row, claim in zip(rows, claims, strict=True):
         assert row["seeds"] >= (20 if file == "paper" else 1)
         assert row["untrained"] == [0, row["seeds"]]
-        assert SeedRate(*row["wrong"]).status(claim.at_least) != "reproduced"
+        assert row["wrong"][0] <= MAX_CHANCE * row["wrong"][1], "the wrong mechanism passes by chance alone"
         assert SeedRate(row["met"], row["seeds"], row["level"]).status(claim.at_least) == row["status"]

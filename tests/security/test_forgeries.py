@@ -102,10 +102,10 @@ def test_a_newer_format_is_rejected_with_advice(run_folder):
         ("", "not JSON"),
         ("[]", "not a run's manifest"),
         ('{"format": "1"}', "not a run's manifest"),
-        ('{"format": 5, "files": {}}', "not a run that whatfor wrote"),
+        ('{"format": 6, "files": {}}', "not a run that whatfor wrote"),
         ('{"format": 1, "files": {}}', "older whatfor .* train it again"),
-        ('{"format": 5, "files": {"run": 3}}', "not a file of a run"),
-        ('{"format": 5, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
+        ('{"format": 6, "files": {"run": 3}}', "not a file of a run"),
+        ('{"format": 6, "files": {"run": {"file": "../../etc/passwd"}}}', "not a file of a run"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -274,3 +274,52 @@ def test_a_forged_run_never_reaches_compiled_code(tmp_path):
     harmless = {name for name, (_, said) in came.items() if said and said[0] == "went on" and said[1] < 1e-9}
     assert set(came) == rejected | harmless, came
     assert len(rejected) >= 6
+
+
+@pytest.fixture
+def parts_folder(tmp_path):
+    """A run with recorded parts of its rewards, and experiences to replay."""
+    folder = tmp_path / "parts"
+    trained(replay="ring", reward_parts=["prob"]).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "changed", "message"),
+    [
+        ("ledger", "parts", lambda parts: np.full_like(parts, np.nan), "parts contains NaN"),
+        ("ledger", "parts", lambda parts: parts[1:], "unlike any run's"),
+        ("ledger", "parts", lambda parts: np.hstack([parts, parts]), "does not fit its ledger"),
+        ("ledger", "parts", lambda parts: parts.astype(np.float32), "unlike any run's"),
+        ("ledger", "parts", lambda parts: parts[:, 0], "unlike any run's"),
+        ("arrays", "snapshot_parts", lambda parts: parts[1:], "unlike any run's"),
+        ("arrays", "snapshot_parts", lambda parts: parts * np.inf, "parts contains NaN"),
+    ],
+)
+def test_forged_parts_of_rewards_are_rejected(parts_folder, group, name, changed, message):
+    arrays = dict(np.load(io.BytesIO(contents(parts_folder, group))))
+    arrays[name] = changed(arrays[name])
+    forge(parts_folder, group, packed(**arrays))
+    check_rejected(parts_folder, message)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [(["rest"], "cannot be called 'rest'"), (["a", "a"], "'a' is twice"), (["a", "b"], "does not fit"), (["p"] * 101, "twice")],
+)  # fmt: skip
+def test_forged_names_of_parts_are_rejected(parts_folder, parts, message):
+    forge_document(parts_folder, lambda document: document["ledger"].update(parts=parts))
+    check_rejected(parts_folder, message)
+
+
+def test_a_ledger_without_its_parts_is_rejected(parts_folder):
+    arrays = dict(np.load(io.BytesIO(contents(parts_folder, "ledger"))))
+    del arrays["parts"]
+    forge(parts_folder, "ledger", packed(**arrays))
+    check_rejected(parts_folder, "it has no parts")
+
+
+def test_a_run_whose_settings_name_other_parts_cannot_be_resumed(parts_folder):
+    forge_document(parts_folder, lambda document: document["settings"].update(reward_parts={"p": "prob"}))
+    with pytest.raises(ValueError, match="not those of its settings"):
+        wf.train(wf.load(parts_folder), episodes=1)

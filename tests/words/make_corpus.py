@@ -1,12 +1,13 @@
-"""Some 200 answers in words, over worlds, learners and stages of training: ``python tests/words/make_corpus.py``.
+"""Some 200 answers in words, over worlds, learners and stages of training: ``.venv/bin/python tests/words/make_corpus.py``.
 
 The text is compared with what the package says, so that every change of wording is seen. After a change that is meant,
-run this, and read the difference.
+run this, and read the difference. Ten questions take turns; each further one is asked in a few worlds, at the end.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,16 @@ from typing import Any
 import gymnasium as gym
 
 import whatfor as wf
+from whatfor.question import QUESTIONS
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from steps_of_a_question import needed_by
 
 ANSWERS = Path(__file__).with_name("answers.txt")
 #: How far rounding is off depends on the machine's vector width.
 ROUNDING = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
-QUESTIONS = ("intention", "contrast", "outcomes", "timeline", "provenance", "comparison", "parts", "chance", "change", "simulation")  # fmt: skip
+#: The questions that take turns. A further one does not join them, since that would change every answer after the first.
+IN_TURN = ("intention", "contrast", "outcomes", "timeline", "provenance", "comparison", "parts", "chance", "change", "simulation")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Place:
     more: tuple[tuple[str, Any], ...] = ()  # arguments of train()
 
 
+#: Where further questions are asked, of the trained Q-learning agent.
+FURTHER_WORLDS = ("FrozenLake slippery", "Taxi", "Blackjack")
 LAKE = ("row 0, column 0", "row 2, column 1", "row 3, column 2")
 PLACES = {
     "FrozenLake slippery": Place(
@@ -124,11 +132,13 @@ def call(
         given = {"event": place.event} if action is None else {"event": place.event, "before": place.before}
     if name == "change":
         given = {"since": place.episodes[stage - 1] if stage else place.episodes[0] // 2}
+    if name not in IN_TURN:
+        given = needed_by(QUESTIONS[name], run)
     if action is not None:
         given = {"chosen" if name == "contrast" else "action": run.labels.actions[action], **given}
     written = f"run.{name}({', '.join([repr(state), *(f'{key}={value!r}' for key, value in given.items())])})"
     try:
-        lines = str(getattr(run, name)(state, **given)).splitlines()
+        lines = str(QUESTIONS[name].ask(run, state, **given)).splitlines()
     except ValueError as error:
         lines = [f"ValueError: {error}"]
     return written, [ROUNDING.sub(r"\1…", line) for line in lines]
@@ -136,17 +146,35 @@ def call(
 
 def answers() -> Iterator[str]:
     """Two answers of every agent: one about its best action, one about another; the questions take turns."""
-    turn = 0
+    turn, trained_runs = 0, {}
     for world, place in PLACES.items():
         for learner in learners(place.discount):
             for stage, run in enumerate(trained(place, learner)):
                 state = place.states[(turn + turn // 3) % 3]  # not always the same one at a stage
                 for action in (None, turn % run.labels.n_actions):
-                    name = QUESTIONS[(turn + (0 if action is None else 5)) % len(QUESTIONS)]
-                    written, lines = call(run, place, name, state, action, stage)
-                    head = f"== {world}, {type(learner).__name__}, {place.episodes[stage]:,} episodes"
-                    yield "\n".join([head, written, *lines, ""])
+                    name = IN_TURN[(turn + (0 if action is None else 5)) % len(IN_TURN)]
+                    yield block(world, learner, run, name, state, action, stage)
                 turn += 1
+                if world in FURTHER_WORLDS and type(learner) is wf.QLearning:
+                    trained_runs[world] = run  # at last, that of the last stage
+    for name in QUESTIONS:
+        if name not in IN_TURN:
+            yield from further(name, trained_runs)
+
+
+def block(world: str, learner: Any, run: wf.Run, name: str, state: str | int, action: int | None, stage: int) -> str:
+    """One answer, below what was asked."""
+    place = PLACES[world]
+    written, lines = call(run, place, name, state, action, stage)
+    head = f"== {world}, {type(learner).__name__}, {place.episodes[stage]:,} episodes"
+    return "\n".join([head, written, *lines, ""])
+
+
+def further(name: str, runs: dict[str, wf.Run]) -> Iterator[str]:
+    """The answers to a question that does not take turns, about the best action in trained runs, by world."""
+    for world, run in runs.items():
+        place = PLACES[world]
+        yield block(world, learners(place.discount)[0], run, name, place.states[0], None, len(place.episodes) - 1)
 
 
 def text() -> str:

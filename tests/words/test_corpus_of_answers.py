@@ -4,8 +4,8 @@ import difflib
 import sys
 from pathlib import Path
 
-from whatfor.explanations import Explanation  # noqa: F401  puts the questions on the list
-from whatfor.question import QUESTIONS
+from saved import trained
+from steps_of_a_question import CORPUS
 
 sys.path.insert(0, str(Path(__file__).parent))
 import make_corpus
@@ -14,13 +14,28 @@ import make_corpus
 def test_answers_are_worded_as_they_were_last_read():
     kept, said = make_corpus.ANSWERS.read_text(encoding="utf-8"), make_corpus.text()
     changed = difflib.unified_diff(kept.splitlines(), said.splitlines(), "answers.txt", "now", n=1, lineterm="")
-    assert kept == said, "\n".join(["run python tests/words/make_corpus.py and read:", *list(changed)[:60]])
+    assert kept == said, "\n".join([f"run {CORPUS} and read:", *list(changed)[:60]])
 
 
 def test_the_corpus_covers_all_questions_worlds_learners_and_stages():
-    heads = [line for line in make_corpus.ANSWERS.read_text(encoding="utf-8").splitlines() if line.startswith("== ")]
     asked = make_corpus.ANSWERS.read_text(encoding="utf-8")
-    assert len(heads) == 210
-    assert len(set(heads)) == 105
-    assert all(asked.count(f"run.{name}(") == 21 for name in make_corpus.QUESTIONS)
-    assert {*make_corpus.QUESTIONS} <= {*QUESTIONS}
+    heads = [line for line in asked.splitlines() if line.startswith("== ")]
+    assert len(set(heads)) == 105, "worlds, learners and stages"
+    missing = [name for name in make_corpus.QUESTIONS if f"run.{name}(" not in asked]
+    assert missing == [], f"run {CORPUS}, and read the difference"
+    times = {name: asked.count(f"\nrun.{name}(") for name in make_corpus.QUESTIONS}
+    assert times == {name: 21 if name in make_corpus.IN_TURN else 3 for name in make_corpus.QUESTIONS}
+    assert len(heads) == sum(times.values())
+
+
+def test_a_further_question_is_asked_in_three_worlds_and_changes_no_other_answer(lead):
+    assert "lead" not in make_corpus.IN_TURN
+    assert "lead" in make_corpus.QUESTIONS
+    run = trained()
+    (block,) = make_corpus.further("lead", {"FrozenLake slippery": run})
+    assert block.splitlines() == [
+        "== FrozenLake slippery, QLearning, 5,000 episodes",
+        "run.lead('row 0, column 0', times=1)",
+        *str(run.ask("lead", 0, times=1)).splitlines(),
+    ]
+    assert len(make_corpus.FURTHER_WORLDS) == 3

@@ -300,6 +300,8 @@ def test_rollouts_of_a_network_stop_at_the_same_limit(monkeypatch):
     class Zeros:
         """Always takes action 0."""
 
+        search = None
+
         def begin(self, env):
             return env.reset(seed=0)[0], None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,6 +75,9 @@ class Audit(Beliefs):
     # -- the protocol ----------------------------------------------------------------------
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+
+    def _about(self) -> str:
+        return repr(self.ledger)
 
     def row(self, at: Situation, action: int) -> Row:
         """The expected future by one pass over the ledger; endings by another, without a discount."""
@@ -148,6 +151,10 @@ class Audit(Beliefs):
             raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
         tables = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
         return float(np.abs(tables - self.values).max())
+
+    def saved(self, run: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """Nothing, if it is of the run's own ledger: that is saved with every run."""
+        return ({}, {}) if run.ledger is not None and run.audit is self else super().saved(run)
 
     @cached_property
     def faults(self) -> tuple[str, ...]:

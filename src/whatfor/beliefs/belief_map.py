@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.beliefs.protocol import Beliefs, checked_pair
+from whatfor.beliefs.protocol import Beliefs, checked_pair, sizes_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.kernels.forwards import fold
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
+from whatfor.text import count
 
 #: Larger maps are refused; the error points to ``Audit``, which needs no dense maps.
 MAX_MAP_BYTES = 8 << 30
@@ -43,6 +44,9 @@ class BeliefMap(Beliefs):
         beliefs = cls(Labels.plain(ledger.n_states, ledger.n_actions), initial_visits=initial_visits)
         beliefs(ledger, 0)
         return beliefs
+
+    def _about(self) -> str:
+        return f"{sizes_of(self.labels)}, {count(self._n_read, 'update')}"
 
     def __call__(self, ledger: Ledger, first: int) -> None:
         """Apply the ledger's updates that the maps do not contain yet, also those before ``first``."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.beliefs.protocol import Beliefs, Capability, situation_of
+from whatfor.beliefs.protocol import Beliefs, Capability, situation_of, sizes_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import number
@@ -62,6 +62,9 @@ class ExactBeliefs(Beliefs):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
     learned: ClassVar[bool] = False
+
+    def _about(self) -> str:
+        return sizes_of(self.labels)
 
     def row(self, at: Situation, action: int) -> Row:
         """The exact future of the policy after this action."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.checks import whole
+from whatfor.explanation import Caveats
+from whatfor.folder import FolderError
 from whatfor.labels import Labels
+from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.beliefs.audit import Audit
@@ -32,13 +36,25 @@ class Beliefs(ABC):
     can: ClassVar[frozenset[Capability]] = frozenset()
     #: Whether the rows are what the agent learned; False: they follow from a policy and a model or environment.
     learned: ClassVar[bool] = True
-    #: How far estimates can be trusted, as every row says; None: the rows are not estimates.
-    trust: Trust | None = None
+    #: How far the rows can be trusted, as every row says.
+    trust: Quality = COMPUTED
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._about()})"
+
+    def _about(self) -> str:
+        """What its short form says: what the rows come from."""
+        return ""
 
     @property
     def faults(self) -> tuple[str, ...]:
         """What seems to be wrong with the record that the rows are computed from, as sentences."""
         return ()
+
+    @property
+    def caveats(self) -> Caveats:
+        """What every answer that rests on the rows must say."""
+        return Caveats(self.learned, (*self.faults, *self.trust.sentences()))
 
     @abstractmethod
     def row(self, at: Situation, action: int) -> Row:
@@ -66,10 +82,23 @@ class Beliefs(ABC):
         """The audit of the updates that the rows are read from, which gives their sampling error; None: it is unknown."""
         return None
 
-    @property
-    def actor(self) -> ObservationAgent | None:
-        """The agent itself, if it acts on observations; None: it acts on its table of values."""
+    def actor(self, table: Actor) -> Actor:
+        """Who acts: an agent of these beliefs that acts on observations; here, the run's table of values."""
+        return table
+
+    def why_not(self, needs: Collection[str]) -> str | None:
+        """Why it cannot answer a question with these needs, and what to do; None: it can."""
+        if "endings" in needs and "endings" not in self.can:
+            name = type(self).__name__
+            return f"needs beliefs that know how episodes end, and {name} does not: ask a run with a ledger, or without {name}"
         return None
+
+    def saved(self, run: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """The part of a run's document and the tensors that these beliefs are saved as; ``FolderError``: they cannot be."""
+        name = type(self).__name__
+        raise FolderError(
+            f"this run answers from beliefs of its own ({name}), which cannot be saved: save the run without them"
+        )
 
     def named_endings(self, at: Situation, action: int, labels: Labels) -> tuple[dict[str, float], float]:
         """The probability of every ending by name, the most probable first; and the probability that is unknown."""
@@ -82,8 +111,8 @@ class Beliefs(ABC):
         return None
 
 
-class ObservationAgent(Protocol):
-    """An agent that acts on observations; one state may contain many observations."""
+class Actor(Protocol):
+    """Who acts: a table of values, or an agent that acts on observations."""
 
     @property
     def labels(self) -> Labels:
@@ -91,13 +120,21 @@ class ObservationAgent(Protocol):
 
     @property
     def whole(self) -> bool:
-        """Whether a state determines the observation."""
+        """Whether a state determines what it acts on."""
 
     def situation(self, state: Any) -> Situation:
-        """The situation of an observation; for an index or words, with a typical observation."""
+        """The situation of a state or an observation; for an index or words, with a typical observation."""
 
     def values_at(self, at: Situation) -> NDArray[np.float64]:
-        """(A,) The agent's own action values there."""
+        """(A,) Its own action values there."""
+
+    def player(self, playing: Any) -> Any:
+        """What plays it, in the world of a run."""
+
+
+@runtime_checkable
+class ObservationAgent(Actor, Protocol):
+    """An agent that acts on observations; one state may contain many observations."""
 
     def act(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) The agent's greedy actions."""
@@ -110,6 +147,15 @@ class ObservationAgent(Protocol):
 
     def ending_name(self, observation: Any, action: int, reward: float) -> str | None:
         """The name of the ending of an episode after its last step; None: it has no name."""
+
+
+def sizes_of(labels: Labels) -> str:
+    """The number of states and actions, for short forms.
+
+    >>> sizes_of(Labels.plain(3, 2))
+    '3 states, 2 actions'
+    """
+    return f"{count(labels.n_states, 'state')}, {count(labels.n_actions, 'action')}"
 
 
 def situation_of(state: Any) -> Situation:

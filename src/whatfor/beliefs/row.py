@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.course import Course
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import COMPUTED, Quality
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,6 @@ class Row:
     error: float | None = None  # the standard error of the value
     course: Course | None = None  # the likeliest course
     discounted: bool = True  # whether any discount is below 1
-    trust: Trust | None = None  # how far an estimate can be trusted; None: not an estimate
+    trust: Quality = COMPUTED  # how far it can be trusted
     dropped: float = 0.0  # weight that was too small to follow
     visits_error: float = 0.0  # a bound on the effect of the dropped weight on the sum of visits

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs, chances_of, check_discount
-from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of
+from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of, sizes_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
@@ -20,13 +20,16 @@ from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.labels import ENDINGS, NEVER_ENDS
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
+from whatfor.text import count
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
+from whatfor.worlds.arriving import Search
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
 from whatfor.worlds.making import copies, make_env
 from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import Reprice, World, ending_code
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
@@ -41,9 +44,9 @@ class SimulatedBeliefs(Beliefs):
     """The mean future of a policy over independent rollouts.
 
     ``world``: a world of ``whatfor.worlds``, a Gymnasium environment, or its id. ``policy``: an action for each state,
-    (S, A) action probabilities, or the beliefs of an agent that acts on observations. ``enter``: a function
-    (env, state, rng) that puts an environment into a state, for environments that whatfor does not know.
-    ``max_steps``: a time limit instead of the world's own. ``beyond_limit``: go on beyond the time limit, as far as the
+    (S, A) action probabilities, or an agent that acts on observations, such as a ``BeliefNetwork``. ``enter``: a function
+    (env, state, rng) that puts an environment into a state, for environments that whatfor does not know;
+    without it, fresh episodes are played until they reach the state. ``max_steps``: a time limit instead of the world's own. ``beyond_limit``: go on beyond the time limit, as far as the
     discount counts, for an agent that bootstraps through it. The same seed gives the same rollouts.
 
     >>> from whatfor.worlds import chain
@@ -58,7 +61,7 @@ class SimulatedBeliefs(Beliefs):
     def __init__(
         self,
         world: Any,
-        policy: ArrayLike | Beliefs,
+        policy: ArrayLike | ObservationAgent,
         *,
         discount: float,
         rollouts: int = 1_000,
@@ -73,7 +76,7 @@ class SimulatedBeliefs(Beliefs):
         if max_steps is not None:
             check_limit("steps", whole("max_steps", max_steps, 1), "a rollout of max_steps")
         check_discount(discount)
-        self._agent = policy.actor if isinstance(policy, Beliefs) else None
+        self._agent = policy if isinstance(policy, ObservationAgent) else None
         if self._agent is None:
             self._world, self._env = _playable(world, enter)
             self.labels = labels_of(self._env) if self._world is None else self._world.labels
@@ -92,12 +95,36 @@ class SimulatedBeliefs(Beliefs):
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
         self._reprice: Reprice | None = None
-        self._cache = Cache[tuple[Situation, int], Rollouts](MAX_CACHED_ROWS)
+        self._terms: RewardTerms | None = None
+        self._cache = Cache[tuple[Situation, int] | None, Rollouts](MAX_CACHED_ROWS)
+
+    def _about(self) -> str:
+        return f"{count(self.n, 'rollout')}, {sizes_of(self.labels)}"
 
     def repriced(self, reprice: Reprice) -> SimulatedBeliefs:
         """The same rollouts with other rewards."""
         other = copy.copy(self)
         other._reprice = reprice
+        return other
+
+    @property
+    def arrives(self) -> bool:
+        """Whether rollouts start where fresh episodes reach a state, since it cannot be entered."""
+        return not self.compiled and self._enter is None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether a known world is played, about 1000 times as fast as an environment."""
+        return self._world is not None
+
+    def scaled(self, terms: RewardTerms) -> SimulatedBeliefs:
+        """Rollouts with factors on the terms of the rewards, which the environment reports."""
+        if self._world is not None:
+            raise ValueError(
+                "the parts of these rewards are reported in info, which this world does not have: pass the environment as env="
+            )
+        other = copy.copy(self)
+        other._terms, other._cache = terms, Cache[tuple[Situation, int] | None, Rollouts](MAX_CACHED_ROWS)
         return other
 
     def row(self, at: Situation, action: int) -> Row:
@@ -191,33 +218,41 @@ class SimulatedBeliefs(Beliefs):
         """The rollouts behind a row, cached."""
         at, action = situation_of(state), self.labels.action(action)
         self.labels.check_state(at.index)
-        played = self._cache.get_or_add((at, action), lambda: self._play(at, action))
+        return self._played((at, action))
+
+    def episodes(self) -> Rollouts:
+        """Rollouts from where episodes begin, cached; the first where the environment resets to with the seed."""
+        return self._played(None)
+
+    def _played(self, start: tuple[Situation, int] | None) -> Rollouts:
+        played = self._cache.get_or_add(start, lambda: self._play(start))
         if self._reprice is None:
             return played
         return replace(played, reward=self._reprice(played.pair, played.reward))
 
-    def _play(self, at: Situation, action: int) -> Rollouts:
-        """Play the rollouts of a row; each row has its own random numbers."""
-        state = at.index
-        generator = np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(2, state, action)))
-        )
+    def _play(self, start: tuple[Situation, int] | None) -> Rollouts:
+        """Play rollouts from a row or from the start of episodes; each row has its own random numbers."""
+        seed = np.random.SeedSequence(self.seed, spawn_key=() if start is None else (2, start[0].index, start[1]))
+        generator = np.random.Generator(np.random.PCG64(seed))
+        pair = None if start is None else (start[0].index, start[1])
         limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps}
-        beyond: dict[str, Any] = {"limit": self.limit} if self.max_steps != self.limit else {}
         if self._world is not None:
-            if _is_terminal(self._world, state):
+            if pair is not None and _is_terminal(self._world, pair[0]):
                 raise ValueError(
-                    f"episodes end on reaching {self.labels.words(state)!r}: nothing can be played from there"
+                    f"episodes end on reaching {self.labels.words(pair[0])!r}: nothing can be played from there"
                 )
-            return roll_out(self._world, self.policy, state, action, **limits, generator=generator)
-        assert self._enter is not None
+            return roll_out(self._world, self.policy, pair, **limits, generator=generator)
+        limits["limit"], search = time_limit(self._env), None
+        if start is not None and self._enter is None:
+            search = Search(self.labels, start[0].index, start[1], self.n, generator)
         if self._agent is not None:
-            agent = AgentPlayer(self._agent, generator, self._agent.situation(at), action, self._enter)
-            return agent.roll_out(self._env, **limits, **beyond)
-        stepper = EnvStepper(self._env, self.labels, seed=int(generator.integers(2**31)))
+            at = None if start is None else (self._agent.situation(start[0]), start[1])
+            return AgentPlayer(self._agent, generator, at, self._enter, search).roll_out(self._env, **limits)
+        first = self.seed if start is None else int(generator.integers(2**31))
+        stepper = EnvStepper(self._env, self.labels, first, self._terms)
         chances = cumulative(self.policy).reshape(self.shape)
-        table = TablePlayer(stepper, chances, (state, action), generator, self._enter)
-        return Rollouts.of(play(table, [self._env], **limits, **beyond), self.n, self.labels.n_actions)
+        table = TablePlayer(stepper, chances, pair, generator, self._enter, search)
+        return Rollouts.of(play(table, [self._env], **limits), self.n, self.labels.n_actions)
 
     def _visits_by_rollout(self, rollouts: Rollouts) -> Any:
         return self._sum_by_rollout(rollouts, self._discounts(rollouts))
@@ -245,17 +280,19 @@ class AgentPlayer:
 
     agent: ObservationAgent
     generator: np.random.Generator
-    at: Situation | None = None
-    action: int | None = None  # None: the agent's greedy action
+    start: tuple[Situation, int] | None = None  # None: where episodes begin
     enter: Enter | None = None
+    search: Search | None = None
+    seed: int | None = None  # of every reset; None: drawn
 
     def begin(self, env: Any) -> tuple[Any, int | None]:
-        """Reset the environment and put it into the situation."""
-        observation, _ = env.reset(seed=int(self.generator.integers(2**31)))
-        if self.at is None:
+        """Reset the environment and put it into the situation, if there is one to enter."""
+        observation, _ = env.reset(seed=int(self.generator.integers(2**31)) if self.seed is None else self.seed)
+        if self.start is None or self.enter is None:
             return observation, None
-        (self.enter or enter_observation_of(env))(env, self.at, self.generator)
-        return self.at.observation, self.action
+        at, action = self.start
+        self.enter(env, at, self.generator)
+        return at.observation, action
 
     def states(self, observations: Sequence[Any]) -> Sequence[int]:
         """The cells of observations."""

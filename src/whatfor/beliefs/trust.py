@@ -1,4 +1,4 @@
-"""The quality of a network's beliefs, over the situations that its agent visited."""
+"""How far beliefs can be trusted, and the words for it: what is computed needs none, a network's estimates do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
-from whatfor.text import amount, count, percent
+from whatfor.text import amount, count, either, percent
 
 #: Limits of close and of poor estimates: correlation with Q, gap relative to the range of Q, distance of visits.
 CLOSE = (0.95, 0.05, 0.25)
@@ -21,8 +21,51 @@ MAX_IMPOSSIBLE = 0.05
 TIE_SHARE = 0.0025
 
 
+class Quality:
+    """How far beliefs can be trusted, and the words for it. These are of beliefs that are computed, not estimated."""
+
+    tie: float = 0.0  # values that differ by at most this are tied
+    least_chance: float = 0.005  # smaller chances of an ending are not stated
+    caption: str = ""  # after the state, in pictures
+    untried: str = "was never tried"
+    updated: str = "It has updated this value"
+    rest: str = "it still rests on initial values"  # why something is unknown
+
+    def is_blank(self, tries: int | None) -> bool:
+        """Whether nothing is expected of an action with so many updates; None: not counted."""
+        return tries == 0
+
+    def experience(self, tries: int) -> str:
+        """The number of updates of an action, in words."""
+        return f"tried {count(tries, 'time')}"
+
+    def off_text(self, residual: float, what: str) -> str:
+        """What follows a sum that is off ``what`` by more than rounding."""
+        return f". The explanation is off by {residual:.3g}: these beliefs do not match the agent's values"
+
+    def hedge(self) -> str:
+        """The words before an expectation that is only an estimate."""
+        return ""
+
+    def about(self, residual: float | None) -> list[str]:
+        """The quality of one answer, and of all answers."""
+        return []
+
+    def sentences(self) -> list[str]:
+        """The quality of all answers."""
+        return []
+
+    def to_json(self) -> Any:
+        """The measured quality; None: nothing is estimated."""
+        return None
+
+
+#: The quality of everything that is computed.
+COMPUTED = Quality()
+
+
 @dataclass(frozen=True)
-class Trust(Explanation):
+class Trust(Explanation, Quality):
     """How well a network's beliefs explain its agent: earnings compared with Q-values, and visits with exact ones where the world is known.
 
     Earnings that sum to Q do not imply correct visits: only the distance to exact visits checks these.
@@ -43,6 +86,10 @@ class Trust(Explanation):
     excess: float = 0.0  # how far the worst of them is beyond
     source: str = "trained alongside"  # or "evaluated": from rollouts after training
     residual = None  # it is about many values, not about one
+    least_chance = 0.02  # smaller ones are noise
+    untried = "was in no training batch"
+    updated = "It has trained on this pair"
+    rest = "not learned yet; knowledge of endings moves back one step with every sync of the target network"
 
     @classmethod
     def of(cls, labels: Labels, sums: NDArray[np.float64], values: NDArray[np.float64], **more: Any) -> Self:
@@ -79,9 +126,26 @@ class Trust(Explanation):
         return "close" if self.distance is not None and within(CLOSE) else "rough"
 
     @property
-    def tie(self) -> float:
+    def tie(self) -> float:  # type: ignore[override]
         """Values that differ by at most this are tied."""
         return TIE_SHARE * self.value_range
+
+    @property
+    def caption(self) -> str:  # type: ignore[override]
+        """The grade of an estimate that is not close."""
+        return {"close": "", "rough": " (a rough estimate)", "poor": " (an unreliable estimate)"}[self.grade]
+
+    def is_blank(self, tries: int | None) -> bool:
+        """A network has an estimate of everything."""
+        return False
+
+    def experience(self, tries: int) -> str:
+        """The number of samples of an action, in words."""
+        return f"learned in {count(tries, 'sampled step')}"
+
+    def off_text(self, residual: float, what: str) -> str:
+        """What follows a sum that is off ``what``."""
+        return f", {residual:.3g} off {what}"
 
     def hedge(self) -> str:
         """The words before an expectation that is only an estimate."""
@@ -107,7 +171,7 @@ class Trust(Explanation):
             over += f", visits times mean rewards {self.by_visits:.3g}"
             over += f" ({percent(share)})" if np.isfinite(share) else ""
         if self.distance is None:
-            visits = "visit error not checked; run.comparison() checks it"
+            visits = f"visit error not checked; {either('run.comparison()', '--question comparison')} checks it"
         else:
             visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
         if self.impossible:

@@ -151,6 +151,7 @@ class _ExploringPlayer:
     exploration: float
     rng: np.random.Generator
     begun: bool = False
+    search: None = None  # whole episodes
 
     def begin(self, env: Any) -> tuple[Any, None]:
         """Reset the environment; only the first time with a seed."""

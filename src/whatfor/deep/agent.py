@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -33,13 +34,15 @@ if TYPE_CHECKING:
 
 def check_supported(model: Any) -> None:
     """Reject an agent whose updates beliefs could not follow, with the reason."""
+    if isinstance(model, str | os.PathLike):
+        raise ValueError(f"pass the agent itself: stable_baselines3.DQN.load({os.fspath(model)!r}, env=...)")
     if not isinstance(getattr(model, "action_space", None), spaces.Discrete):
         raise ValueError(
             f"actions must be countable (Discrete), since beliefs are over them; this agent has {model.action_space}"
         )
     if not isinstance(model, DQN):
         raise ValueError(
-            f"{type(model).__name__} has no Q-values to explain; a DQN has. "
+            f"{type(model).__name__} is not supported; a DQN is. "
             "In a custom training loop, call BeliefNetwork.update(batch, next_actions)"
         )
     if isinstance(model.observation_space, spaces.Dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from whatfor.beliefs.protocol import Beliefs, Capability
+from whatfor.beliefs.protocol import Actor, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.deep.cells import Partition, Predicate, make_partition
@@ -27,7 +27,13 @@ from whatfor.deep.normalising import Normaliser
 from whatfor.deep.settings import BeliefSettings
 from whatfor.deep.training import Encoder, Trainer
 from whatfor.labels import Labels
+from whatfor.needed import need_safetensors
 from whatfor.parsing import numbers_in
+from whatfor.players import NetworkPlay, TablePlay, player_of
+from whatfor.playing import Playing
+
+if TYPE_CHECKING:
+    from whatfor.runs import Run
 
 #: (B, ...) observations as the environment returns them -> (B, A) the agent's own Q-values.
 QValues = Callable[[NDArray[Any]], NDArray[Any]]
@@ -144,10 +150,21 @@ class BeliefNetwork(Beliefs):
 
     # -- the agent -----------------------------------------------------------------------------
 
-    @property
-    def actor(self) -> BeliefNetwork:
+    def actor(self, table: Actor) -> BeliefNetwork:
         """The agent whose beliefs these are: it acts on observations."""
         return self
+
+    def player(self, playing: Playing) -> TablePlay | NetworkPlay:
+        """What plays it."""
+        return player_of(self, playing)
+
+    def saved(self, run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """The network, and that of the agent."""
+        need_safetensors()
+        from whatfor.deep.saving import network_out
+
+        document, tensors = network_out(run)
+        return {"network": document}, tensors
 
     @property
     def labels(self) -> Labels:
@@ -257,7 +274,6 @@ class BeliefNetwork(Beliefs):
             visits=visits,
             earnings=earnings,
             value=float(self.values_at(at)[action]),
-            now=min(1.0, float(visits[at.index, action])),
             endings=endings,
             endings_unknown=max(0.0, 1.0 - sum(endings.values())),
             tries=self.tries,

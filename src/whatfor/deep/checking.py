@@ -15,7 +15,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import COMPUTED, Quality, Trust
 from whatfor.deep import document as schema
 from whatfor.deep.cells import Partition, States
 from whatfor.deep.cells.bins import partition_by_bins
@@ -94,7 +94,7 @@ class SavedNetwork(NamedTuple):
     endings: list[str]
     examples: dict[int, NDArray[Any]]  # by cell, an observation of it
     normaliser: FixedNormaliser | None
-    trust: Trust | None
+    trust: Quality
     updates: int
     source: schema.Source
     agent: AgentCopy | None  # None: its network cannot be rebuilt
@@ -127,7 +127,7 @@ def check_saved(labels: Labels, data: Any, files: Mapping[str, bytes]) -> SavedN
         endings=_check_endings(document.endings, labels),
         examples=_check_examples(tensors, space, labels.n_states),
         normaliser=_check_normaliser(document.normaliser, space, tensors),
-        trust=None if document.trust is None else _make_trust(document.trust, labels),
+        trust=COMPUTED if document.trust is None else _make_trust(document.trust, labels),
         updates=document.updates,
         source=document.source,
         agent=agent,

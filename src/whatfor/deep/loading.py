@@ -18,6 +18,7 @@ from whatfor.deep.normalising import FixedNormaliser
 from whatfor.deep.saving import tensors_of
 from whatfor.labels import Labels
 from whatfor.runs import Run
+from whatfor.text import either
 
 
 def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, agent: Any) -> Run:
@@ -42,14 +43,17 @@ def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
     names = [*concepts, *saved.endings]
     if names and cells is None:
         raise ValueError(
-            f"the concepts and endings of this run ({', '.join(names)}) are Python functions and are not saved: pass them again, "
-            "in one dictionary with the same names: wf.load(path, cells={...}); in the shell: --cells module:NAME"
+            f"the concepts and endings of this run ({', '.join(names)}) are Python functions and are not saved: "
+            + either("pass them again, wf.load(path, cells={...})", "add --cells module:NAME")
+            + ", one dictionary with the same names"
         )
     if names and not isinstance(cells, Mapping):
-        raise ValueError(f"cells={cells!r}; give the dictionary of concepts and endings that the run was trained with")
+        raise ValueError(
+            f"{either('cells=', '--cells ')}{cells!r}; give the dictionary of concepts and endings that the run was trained with"
+        )
     missing = [name for name in names if name not in cells]
     if missing:
-        raise ValueError(f"cells= lacks {missing[0]!r}, which the run was trained with")
+        raise ValueError(f"{either('cells=', '--cells')} lacks {missing[0]!r}, which the run was trained with")
     partition = saved.partition
     if partition is None:
         rules, n_actions = {name: cells[name] for name in concepts}, labels.n_actions

@@ -65,13 +65,12 @@ def run_of(
     >>> env = gym.make("FrozenLake-v1")
     >>> belief = BeliefNetwork.of(env, lambda observations: np.zeros((len(observations), 4)), discount=0.9)
     >>> run_of(belief, (np.array([0, 4]), np.array([1, 2])), env=env)
-    Run(custom loop, episodes not counted, no ledger, engine='python')
+    Run(custom loop, episodes not counted, no ledger, engine='custom loop')
     """
     record = record or TrainingRecord()
     place = _place(belief, env, world)
     settings: dict[str, Any] = {
         "learner": {"name": record.learner, "discount": belief.discount},
-        "engine": "python",
         "time_limit": record.time_limit,
         "reward_scale": record.reward_scale,
     }

@@ -46,7 +46,7 @@ def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
         space=space,
         updates=belief.updates,
         source=belief.source,
-        trust=None if run.trust is None else _trust_document(run.trust),
+        trust=_trust_document(belief.trust) if isinstance(belief.trust, Trust) else None,
         normaliser=None if normaliser is None else schema.NormaliserDocument(loadable(normaliser.clip)),
         agent=None if agent is None else schema.AgentDocument(list(agent.layers), agent.activation),
     )

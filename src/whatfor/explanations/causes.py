@@ -110,8 +110,9 @@ def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
         return None
     found, effect = tested
     z = found.mean / found.error if found.error > 0.0 else 0.0
-    large = min(found.mean, effect, value.difference) > MIN_BIAS * value.notable
-    holds = bool(large and z > ndtri(1.0 - RATE))
+    width = float(ndtri(1.0 - RATE))
+    least, played = MIN_BIAS * value.notable, 0.0 if value.exact is not None else width * value.simulated_error
+    holds = bool(min(found.mean, effect) > least and value.difference > least + played and z > width)
     text = (
         f"over {count(found.updates, 'update')}, the values that it bootstrapped from were too high by {amount(found.mean)} on average, "
         "because it takes the largest of noisy estimates"

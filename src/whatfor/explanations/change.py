@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +54,10 @@ class Change(Difference):
             now, then = self.after.short_premise or "here", self.before.short_premise or "in the other run"
         not_tried = f"was never tried {then}" if self.another_run else f"had not been tried {then}"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
-            if _never_acted(which):
+            if which.never_acted:
                 when = "" if which is self.after else f" {then}"
                 return [f"In {here!r}, the agent has no experience{when}, so there is nothing to compare."]
-            if which.tries == 0 and which.trust is None:
+            if which.is_blank:
                 name = self.labels.actions[which.action]
                 return [f"In {here!r}, {name!r} {untried}, so there is nothing to compare."]
         lines = [f"In {here!r}, {self._choices(now, then)}."]
@@ -76,7 +77,7 @@ class Change(Difference):
                 lines += [f"{lead}:"] * bool(most)
                 lines += [f"  {part['number']:6.3f}  {self._pair(part['state'], part['action'])}" for part in most]
         lines += [*self._discounts_text(), *self._flips_text(), *self.after.faults]
-        return lines if self.one.trust is None else [*lines, *self.one.trust.about(self.one.residual)]
+        return [*lines, *self.one.trust.about(self.one.residual)]
 
     def _discounts_text(self) -> list[str]:
         """Says that values under different discounts cannot be compared."""
@@ -163,15 +164,9 @@ class Change(Difference):
         }
 
 
-def _never_acted(which: Intention) -> bool:
-    """Whether no action of its state was ever updated."""
-    tries = which.tries_by_pair
-    return which.trust is None and tries is not None and not tries[which.state].any()
-
-
 def _knows_little(which: Intention) -> bool:
     """Whether most of an expectation rests on initial values."""
-    return which.trust is None and max(1.0 - which.now, which.endings_unknown) >= 0.5
+    return max(1.0 - which.now, which.endings_unknown) >= 0.5
 
 
 def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:
@@ -197,15 +192,15 @@ def _times(run: Run) -> list[str]:
     parameters=(
         Parameter(
             "since",
-            "compare with the agent after this many episodes",
+            "compare with the agent after this many episodes, or with the run in another folder",
             "number",
             selects=True,
+            or_run=True,
             needed=True,
             example="1000",
             suggestions=_times,
         ),
     ),
-    shows=("parts",),
     clickable=("parts",),
     place=80,
 )
@@ -214,8 +209,10 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
 
     By default, each side answers for its own best action.
     """
+    if isinstance(since, str | os.PathLike):
+        raise TypeError(f"since is a number of episodes or a run: pass since=whatfor.load({os.fspath(since)!r})")
     if not hasattr(since, "as_of"):  # not a run
-        since = whole("since", since)
+        since = whole("since, a number of episodes or a run,", since)
     if isinstance(since, int | np.integer) and run.ledger is not None and run.beliefs.evidence is None:
         source = type(run.beliefs).__name__
         raise ValueError(

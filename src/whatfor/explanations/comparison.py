@@ -142,7 +142,7 @@ class Comparison(Explanation):
     @property
     def verdict(self) -> str:
         """The largest cause, "agrees", "differs" without a known cause; not judged: "unknown", "unjudged", "rarely tried", "too few"."""
-        if self.tries == 0 and self.believed.trust is None:  # a network has an estimate even then
+        if self.believed.is_blank:
             return "unknown"
         if self.episodes is None:
             return "unjudged"
@@ -183,7 +183,7 @@ class Comparison(Explanation):
         what = f"what {'it expects' if self.learned else 'these beliefs say'} after {doing!r}"
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
-        lines += [*self.believed.without_end(), *self.simulated.without_end()]
+        lines += [*self.believed.without_end(), *self.simulated.without_end(), *self.simulated.start_text()]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
         shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
         lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in shown]
@@ -196,7 +196,7 @@ class Comparison(Explanation):
         for state, action, measure in self.places:
             noise = " (within sampling error)" if self._conclusive and not measure.differs else ""
             lines.append(f"  {measure.difference:+.3f}  {self._pair(state, action)}{noise}")
-        return lines if self.believed.trust is None else [*lines, *self.believed.trust.about(self.residual)]
+        return [*lines, *self.believed.trust.about(self.residual)]
 
     @property
     def _conclusive(self) -> bool:
@@ -258,7 +258,7 @@ class Comparison(Explanation):
             "believed": self._map(self.believed.visits),
             "simulated": self._map(self.simulated.visits),
             "exact": None if self.exact is None else self._map(self.exact),
-            "trust": None if self.believed.trust is None else self.believed.trust.to_json(),
+            "trust": self.believed.trust.to_json(),
             "sentences": self.sentences(),
         }
 
@@ -324,7 +324,6 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     layout=layout,
     needs=["beliefs", "play"],
     parameters=(ROLLOUTS,),
-    shows=("difference", "endings"),
     clickable=("difference",),
     place=55,
 )
@@ -346,5 +345,5 @@ def ask(
     audit, played = run.beliefs.evidence, None
     if exact is None and audit is not None:
         played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions)
-    greedy = run.would_take(at, chosen)
+    greedy = bool(believed.values[chosen] == believed.values.max())
     return Comparison.of(audit, believed, simulated, exact, run.policy, greedy=greedy, played=played)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whatfor.beliefs.trust import Trust
 from whatfor.explanation import ROUNDING
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
@@ -57,9 +56,9 @@ class Contrast(Difference):
         here = self.labels.words(self.state)
         names = [self.labels.actions[which.action] for which in (self.one, self.other)]
         for name, which in zip(names, (self.one, self.other), strict=True):
-            if which.tries == 0 and which.trust is None:
+            if which.is_blank:
                 return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
-            if which.tries is not None and which.trust is None and which.now < 0.5:
+            if which.tries is not None and which.now < 0.5:
                 return [
                     f"In {here!r}, it has learned too little about {name!r} to compare the two: "
                     f"{percent(1.0 - which.now)} of the weight is still on the initial value."
@@ -67,11 +66,7 @@ class Contrast(Difference):
         if not self.learned:
             return [*self._played(here, names), *([] if self.tied else self._reasons()), self._adds_up()]
         if self.tied:
-            equal = (
-                amount(self.one.value)
-                if self.gap == 0.0 or self.one.trust is None
-                else f"{amount(self.one.value)} and {amount(self.other.value)}"
-            )
+            equal = " and ".join(dict.fromkeys(amount(which.value) for which in (self.one, self.other)))
             equal += ", discounted" if self.one.discounted else ""
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
             lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
@@ -80,11 +75,8 @@ class Contrast(Difference):
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
         lines += [] if self.tied else self._reasons()
-        return (
-            [*lines, self._adds_up(), *self.one.faults]
-            if self.one.trust is None
-            else lines + self._hedges(self.one.trust)
-        )
+        lines += [f"{name!r} {which.trust.untried}: what it expects of it is a guess." for name, which in zip(names, (self.one, self.other), strict=True) if which.tries == 0]  # fmt: skip
+        return [*lines, self._adds_up(), *self.one.faults, *self.one.trust.sentences()]
 
     def _played(self, here: str, names: list[str]) -> list[str]:
         """What playing its policy leads to after both actions, by a source that did not learn with it."""
@@ -102,24 +94,10 @@ class Contrast(Difference):
         total = float(self.parts.sum()) + self.initial_part
         total = 0.0 if abs(total) <= ROUNDING * self.magnitude else total
         difference = "the difference between the agent's Q-values"
-        return f"{self._sum_text(amount(total, signed=True), self.magnitude, difference)}."
-
-    @property
-    def _off_by_more(self) -> bool:
-        """Whether a network's parts are off by more than the gap they explain."""
-        return self.one.trust is not None and (self.residual or 0.0) >= abs(self.gap)
-
-    def _hedges(self, trust: Trust) -> list[str]:
-        """The quality of a network's estimate of both sides."""
-        untrained = [self.labels.actions[which.action] for which in (self.one, self.other) if which.tries == 0]
-        guesses = [
-            f"{name!r} was in none of its training batches here: what it expects of it is a guess."
-            for name in untrained
-        ]
-        total, gap = (amount(number, signed=True) for number in (float(self.parts.sum()), self.gap))
-        more = ", more than the difference itself" if self._off_by_more else ""
-        off = f"The parts sum to {total}, the difference is {gap}: {self.residual or 0.0:.2g} off{more}."
-        return [*guesses, off, *trust.sentences()]
+        if not self.tied and (self.residual or 0.0) >= abs(self.gap):
+            difference += ", more than that difference itself"
+        text = self._sum_text(amount(total, signed=True), self.magnitude, self.one.trust.off_text, difference)
+        return f"{text}."
 
     def _two_futures(self, names: list[str]) -> list[str]:
         """Two futures with the same value."""
@@ -136,7 +114,7 @@ class Contrast(Difference):
         better, worse = self.one, self.other
         why = better.expectation()
         name = self.labels.actions[worse.action]
-        hedge = "" if self.one.trust is None else self.one.trust.hedge()
+        hedge = self.one.trust.hedge()
         best = int(better.values.argmax())
         if better.value < better.values[best] - better.tie:  # it takes neither
             then = f": {hedge or 'then '}it expects {why.text}" if why.text else ""
@@ -229,7 +207,6 @@ def layout(why: Contrast, *, show: Show = "visits", facets: Facets = "all") -> L
     layout=layout,
     needs=["beliefs", "two actions"],
     parameters=(Parameter("instead", "another action to compare it with", "action", selects=True),),
-    shows=("parts",),
     clickable=("parts",),
     place=20,
 )
@@ -238,12 +215,16 @@ def ask(run: Run, state: State, chosen: Action | None = None, instead: Action | 
     at, first = run.resolve(state, chosen)
     values = run.values_at(at).copy()
     values[first] = -np.inf
-    second = int(values.argmax()) if instead is None else run.labels.action(instead)
-    if first == second:
-        name, others = (
-            run.labels.actions[first],
-            [one for one in run.labels.actions if one != run.labels.actions[first]],
-        )
-        what = f"{name!r} is its best action here" if chosen is None else f"{name!r} cannot be compared with itself"
-        raise ValueError(f"{what}; choose another action to compare it with: {', '.join(others)}")
+    second = int(values.argmax()) if instead is None else other_action(run, first, instead, given=chosen is not None)
     return Contrast.of(run.expects(at, first), run.expects(at, second), noise=run.beliefs.gap_error(at, first, second))
+
+
+def other_action(run: Run, first: int, instead: Action, *, given: bool) -> int:
+    """The action to compare the first one with, which the reader may have ``given``; ``ValueError`` if it is the same."""
+    second = run.labels.action(instead)
+    if first == second:
+        name = run.labels.actions[first]
+        others = ", ".join(one for one in run.labels.actions if one != name)
+        what = f"{name!r} cannot be compared with itself" if given else f"{name!r} is its best action here"
+        raise ValueError(f"{what}; choose another action to compare it with: {others}")
+    return second

@@ -129,7 +129,7 @@ class Difference(Explanation):
             "tied": self.tied,
             "noise": self.noise,
             "unsettled": self.unsettled,
-            "trust": None if self.one.trust is None else self.one.trust.to_json(),
+            "trust": self.one.trust.to_json(),
             "different": self.different,
             "gained": self._map(self.gained),
             "lost": self._map(self.lost),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.course import Course
 from whatfor.beliefs.row import Row
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.explanation import MIN_SHOWN, ROUNDING, Explanation
 from whatfor.explanations.phrases import (
     Expectation,
@@ -60,7 +60,7 @@ class Intention(Explanation):
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
     error: float | None = None  # standard error of the value, from the spread of its experiences; None: unknown
-    trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    trust: Quality = COMPUTED  # how far it can be trusted
     choice: int | None = None  # the action that it takes here; None: any with the highest value
     played_value: float | None = None  # the return of playing its policy; None: the row is what it learned
 
@@ -122,7 +122,17 @@ class Intention(Explanation):
         if self.tries_by_pair is None:
             return None
         untried: NDArray[np.bool_] = self.tries_by_pair == 0
-        return np.ones_like(untried) if self.tries == 0 and self.trust is None else untried
+        return np.ones_like(untried) if self.is_blank else untried
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it expects nothing, since this action was never updated."""
+        return self.trust.is_blank(self.tries)
+
+    @property
+    def never_acted(self) -> bool:
+        """Whether it expects nothing of any action here."""
+        return self.is_blank and self.tries_by_pair is not None and not self.tries_by_pair[self.state].any()
 
     @property
     def magnitude(self) -> float:
@@ -142,7 +152,7 @@ class Intention(Explanation):
     @property
     def tie(self) -> float:
         """Values that differ by at most this are tied."""
-        return TIE * self.magnitude if self.trust is None else max(TIE * self.magnitude, self.trust.tie)
+        return max(TIE * self.magnitude, self.trust.tie)
 
     def expected(self, most: int = 8) -> list[tuple[int, int, float]]:
         """The pairs with the most expected visits after this step: state, action, visits."""
@@ -157,33 +167,39 @@ class Intention(Explanation):
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.action_phrase(self.action)
-        if self.trust is not None:
-            return self._estimated(here, doing, self.trust)
         if not self.learned:
             return self._played(here)
-        if self.tries_by_pair is not None and not self.tries_by_pair[self.state].any():
+        if self.never_acted:
             return [
                 f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
                 f"It has no expectation; {amount(self.value)} is the initial value."
             ]
-        if self.tries == 0:
+        if self.is_blank:
             return [
                 f"In {here!r}, it has never tried {self.labels.actions[self.action]!r}: it has no expectation, "
                 f"and {amount(self.value)} is the initial value."
             ]
         why = self.expectation()
+        future = why._replace(text=self._with_length(why.text))
         if self.is_choice:
-            lines = [f"In {here!r}, it {doing}{expectation_clause(why)}."]
+            lines = [f"In {here!r}, it {doing}{expectation_clause(future, self.trust.hedge())}."]
         else:
-            expects = f"it expects {why.text}" if why.text else "no single future is likely"
+            expects = f"{self.trust.hedge()}it expects {future.text}" if future.text else "no single future is likely"
             lines = [f"In {here!r}, if it {doing}, {expects}."]
         lines.append(self._compared())
         lines += [] if "without an end" in why.text else self.without_end()
         lines += [] if why.text else self.little_known()
-        lines += experience(self.tries, 1.0 - self.now, self.unknown or 0.0)
+        lines += experience(self.trust.updated, self.tries, 1.0 - self.now, self.unknown or 0.0)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
-        return [*lines, *self._earnings_lines(), *self.faults]
+        return [*lines, *self._earnings_lines(), *self.faults, *self.trust.sentences()]
+
+    def _with_length(self, ends: str) -> str:
+        """How it expects to end, with the expected number of steps where no likely course tells them."""
+        if self.course is not None:
+            return ends
+        steps = counted(f"{float(self.visits.sum()):.3g}", "step") + f" in total{self.note}"
+        return f"{ends}{'; after ' if '; ' in ends else ', after '}{steps}" if ends else steps
 
     def little_known(self, after: str = "") -> list[str]:
         """A sentence if most of how the episode ends is unknown; empty if not."""
@@ -210,7 +226,7 @@ class Intention(Explanation):
         earned = signed_lines(self._largest_earnings())
         lines = [f"It expects these rewards{self.note}:", *earned] if earned else ["It expects no rewards."]
         total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
-        text = self._sum_text(total, scale, estimated=self.trust is not None)
+        text = self._sum_text(total, scale, self.trust.off_text)
         if self.dropped:
             text += f"; weights of {self.dropped:.1e} in total were too small to follow"
         return [*lines, f"{text}."]
@@ -220,23 +236,9 @@ class Intention(Explanation):
         """The note beside a discounted number."""
         return " (discounted)" if self.discounted else ""
 
-    def _estimated(self, here: str, doing: str, trust: Trust) -> list[str]:
-        """What a belief network estimates, and the quality of that estimate."""
-        steps = counted(f"{float(self.visits.sum()):.3g}", "step") + " in total"
-        steps += "" if trust.discount == 1.0 else " (discounted)"
-        ends = self.expectation().text
-        after = "; after " if "; " in ends else ", after " if ends else ""
-        expects = f"{trust.hedge()}it expects {ends}{after}{steps}"
-        lines = [f"In {here!r}, it {doing}; {expects}." if self.is_best else f"In {here!r}, if it {doing}: {expects}."]
-        lines.append(self._compared())
-        if self.tries == 0:
-            lines.append("This pair was in none of its training batches: what follows is a guess.")
-        return [*lines, *self._most_expected(), *self._earnings_lines(), *trust.sentences()]
-
     def expectation(self) -> Expectation:
         """What it expects to reach, if that is likely: "to pick up the passenger at Y in 8 steps and ..."."""
-        least = 0.005 if self.trust is None else 0.02  # smaller chances of a network are noise
-        chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= least}
+        chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= self.trust.least_chance}
         return expectation(self.labels, self.course, chances, self.endings_unknown, self.state)
 
     def action_sequence(self) -> str:
@@ -245,9 +247,7 @@ class Intention(Explanation):
 
     def caption(self) -> str:
         """The caption of a picture: the state, and the quality of an estimate."""
-        grade = None if self.trust is None else self.trust.grade
-        grades = {"rough": " (a rough estimate)", "poor": " (an unreliable estimate)"}.get(grade or "", "")
-        return self.labels.words(self.state) + grades
+        return self.labels.words(self.state) + self.trust.caption
 
     def _compared(self) -> str:
         """The value, compared with that of the best other action."""
@@ -257,7 +257,7 @@ class Intention(Explanation):
         gap = self.value - float(self.values[rival])
         name = self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
-            return f"{own}; {name!r}, {'the second best' if gap > -self.tie else 'the best'} by value, {'was never tried' if self.trust is None else 'was in no training batch'}."
+            return f"{own}; {name!r}, {'the second best' if gap > -self.tie else 'the best'} by value, {self.trust.untried}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
         return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."
@@ -293,7 +293,7 @@ class Intention(Explanation):
             "visits_error": self.visits_error,
             "unknown": self.unknown,
             "error": self.error,
-            "trust": None if self.trust is None else self.trust.to_json(),
+            "trust": self.trust.to_json(),
             "tries": self.tries,
             "chances": self.chances,
             "course": None if self.course is None else self.course.to_json(),
@@ -341,7 +341,6 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     layout=layout,
     needs=["beliefs"],
     clickable=("",),
-    first=True,
     every_action=True,
     place=10,
 )

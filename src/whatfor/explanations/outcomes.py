@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
-from whatfor.beliefs.trust import Trust
+from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import MIN_CERTAIN, all_unknown, without_end
 from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
-from whatfor.text import count, percent
+from whatfor.text import percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -30,42 +29,37 @@ class Outcomes(Explanation):
     labels: Labels
     state: int
     action: int
-    chances: dict[str, float]  # by name, the likeliest first, with "never ends"; an unnamed one by what it pays or its last step
+    chances: dict[
+        str, float
+    ]  # by name, the likeliest first, with "never ends"; an unnamed one by what it pays or its last step
     unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|
-    residual: float | None = None  # of a network's intention
-    trust: Trust | None = None  # the quality of a network's estimate; None: not an estimate
+    trust: Quality = COMPUTED  # how far it can be trusted
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy leads to
+    residual = None  # it is about chances, not about a value
 
     @classmethod
-    def of(
-        cls, beliefs: Beliefs, labels: Labels, at: Situation, action: int, *, estimate: Intention | None = None
-    ) -> Outcomes:
-        """Read the endings from a source; ``estimate``: the intention of a network, whose residual is reported."""
+    def of(cls, beliefs: Beliefs, labels: Labels, at: Situation, action: int) -> Outcomes:
+        """Read the endings from a source."""
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
-        residual = None if estimate is None else estimate.residual
         more: dict[str, Any] = {"trust": beliefs.trust, "faults": beliefs.faults, "learned": beliefs.learned}
-        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, residual, **more)
+        return cls(labels, at.index, action, chances, unknown, tries, unaccounted, **more)
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        if self.tries == 0 and self.trust is None:
+        if self.trust.is_blank(self.tries):
             return [f"In {here!r}, {doing!r} was never tried: how it ends is unknown."]
-        rest = (
-            "still resting on initial values"
-            if self.trust is None
-            else "not learned yet; knowledge of endings moves back one step with every sync of the target network"
-        )
         if not self.learned:
             return self._played(here, doing)
         if all_unknown(max(self.chances.values(), default=0.0), self.unknown):
-            why = rest if self.trust is not None else "it still rests on initial values"
-            lines = [f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {why}."]
+            lines = [
+                f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {self.trust.rest}."
+            ]
             return [*lines, *self._notes()]
         if self.chances.get(NEVER_ENDS, 0.0) >= MIN_CERTAIN:
             return [
@@ -75,7 +69,7 @@ class Outcomes(Explanation):
         lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
         lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
-            lines.append(f"  {percent(self.unknown):>7}  unknown: {rest}")
+            lines.append(f"  {percent(self.unknown):>7}  unknown: {self.trust.rest}")
         return [*lines, *self._notes()]
 
     def _played(self, here: str, doing: str) -> list[str]:
@@ -89,15 +83,11 @@ class Outcomes(Explanation):
     def _notes(self) -> list[str]:
         """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
         loops = without_end(self.chances.get(NEVER_ENDS, 0.0))
-        return [*loops, *self.faults, *([] if self.trust is None else self.trust.about(self.residual))]
+        return [*loops, *self.faults, *self.trust.sentences()]
 
     def _experience(self) -> str:
         """The number of updates, in brackets."""
-        if self.tries is None:
-            return ""
-        if self.trust is None:
-            return f" (tried {count(self.tries, 'time')})"
-        return f" (learned in {count(self.tries, 'sampled step')})"
+        return "" if self.tries is None else f" ({self.trust.experience(self.tries)})"
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
@@ -108,7 +98,7 @@ class Outcomes(Explanation):
             "chances": self.chances,
             "unknown": self.unknown,
             "tries": self.tries,
-            "trust": None if self.trust is None else self.trust.to_json(),
+            "trust": self.trust.to_json(),
             "unaccounted": self.unaccounted,
             "residual": self.residual,
             "sentences": self.sentences(),
@@ -137,5 +127,4 @@ def layout(why: Outcomes) -> Bars:
 def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
     """How the agent expects the episode to end; by default, after its best action."""
     at, chosen = run.resolve(state, action)
-    estimate = None if run.trust is None else run.expects(at, chosen)
-    return Outcomes.of(run.beliefs, run.labels, at, chosen, estimate=estimate)
+    return Outcomes.of(run.beliefs, run.labels, at, chosen)

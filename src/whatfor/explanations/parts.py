@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.trust import COMPUTED
 from whatfor.explanation import ROUNDING, Explanation
+from whatfor.explanations.contrast import other_action
 from whatfor.explanations.phrases import signed_lines, without_end
 from whatfor.kernels.recursion import LedgerLines
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
-from whatfor.question import Action, State, question
-from whatfor.text import amount, shortened
+from whatfor.ledger import Ledger
+from whatfor.ledger.parts import REST, reward_parts
+from whatfor.question import Action, Parameter, State, question
+from whatfor.text import amount, either, shortened
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
 #: With more distinct rewards than this, the caller has to pass the parts.
 MAX_REWARDS = 12
+PARTS_IN_PYTHON = (
+    'name the parts: parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update; '
+    "or train with reward_parts=, the terms of the reward in info"
+)
+PARTS_IN_SHELL = "train with --reward-part name=key, for each term of the reward that the environment reports in info"
+#: A rest below this, relative to the parts, is the rounding of numbers in single precision.
+SINGLE = 1e-6
+UNCOVERED, INITIAL = "covered by no part", "remaining from initial values"
 
 #: A number for each update, or a function of (state, action, reward).
 Part = ArrayLike | Callable[[int, int, float], float]
@@ -48,11 +60,12 @@ class Parts(Explanation):
     totals: dict[str, float]  # by part: its share of the value
     rest: float  # the part of the value from rewards that no part covers
     initial_share: float  # the part of the value that still rests on initial values
-    scale: float  # the sum of |weight * reward|
+    scale: float  # the sum of |weight * part| over all parts, and of |weight * reward|
     tries: int
     residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
     discounted: bool = True  # whether any discount is below 1
     never: float = 0.0  # the probability to go on without an end
+    foil: Parts | None = None  # of another action in the same state, to compare with
 
     @classmethod
     def of(
@@ -81,10 +94,11 @@ class Parts(Explanation):
         weights, rewards = weights[used], lines.reward[used]
         shape = (labels.n_states, labels.n_actions)
         pairs = lines.cell[used] % (labels.n_states * labels.n_actions)
-        covered, earnings = np.zeros(len(used)), {}
-        for name, part in (by_reward(lines) if parts is None else parts).items():
+        covered, earnings, scale = np.zeros(len(used)), {}, 0.0
+        for name, part in _default_parts(audit.ledger).items() if parts is None else parts.items():
             amounts = _amounts(name, part, len(lines.cell), used, pairs, rewards, labels)
             covered += amounts
+            scale += float(weights @ np.abs(amounts))
             earned = np.bincount(pairs, weights=weights * amounts, minlength=labels.n_states * labels.n_actions)
             earnings[name] = earned.astype(np.float64).reshape(shape)
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
@@ -100,31 +114,83 @@ class Parts(Explanation):
             totals,
             rest,
             row.initial_share,
-            row.scale,
+            max(row.scale, scale + float(weights @ np.abs(rewards - covered))),
             row.tries,
             residual,
             **more,
         )
+
+    @property
+    def gaps(self) -> dict[str, float]:
+        """By part: what it adds to the gap between this value and that of the other action; they sum to the gap."""
+        if self.foil is None:
+            return {}
+        names = dict.fromkeys([*self.totals, *self.foil.totals])
+        gaps = {name: self.totals.get(name, 0.0) - self.foil.totals.get(name, 0.0) for name in names}
+        more = {UNCOVERED: self.rest - self.foil.rest, INITIAL: self.initial_share - self.foil.initial_share}
+        return gaps | {name: share for name, share in more.items() if share}
+
+    def against(self, foil: Parts) -> Parts:
+        """The same parts, compared with those of another action."""
+        one, other = sum(self._shares().values()), sum(foil._shares().values())
+        residual = None if self.residual is None else abs((one - other) - (self.value - foil.value))
+        return replace(self, foil=foil, residual=residual, scale=self.scale + foil.scale)
+
+    def _shares(self) -> dict[str, float]:
+        """By part: its share of the value, also of what no part covers; they sum to the value."""
+        more = {UNCOVERED: self.rest, INITIAL: self.initial_share}
+        return self.totals | {name: share for name, share in more.items() if share}
+
+    def _rows(self, shares: Mapping[str, float]) -> dict[str, float]:
+        """The shares that are more than rounding, the largest first, and the initial one last."""
+        least = {REST: SINGLE}  # environments often report their terms in single precision
+        scale = max(1.0, self.scale)
+        listed = {name: share for name, share in shares.items() if abs(share) > least.get(name, ROUNDING) * scale}
+        return dict(sorted(listed.items(), key=lambda item: (item[0] == INITIAL, item[0] == UNCOVERED, -abs(item[1]))))
 
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: its value {amount(self.value)} is the initial value."]
+        if self.foil is not None:
+            return self._compared(self.foil)
         note = " (discounted)" if self.discounted else ""
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r}{note} consists of:"]
-        totals = sorted(self.totals.items(), key=lambda item: -abs(item[1]))
-        rows = [(total, name) for name, total in totals if abs(total) > ROUNDING * max(1.0, self.scale)]
-        if abs(self.rest) > ROUNDING * max(1.0, self.scale):
-            rows.append((self.rest, "covered by no part"))
-        if self.initial_share:
-            rows.append((self.initial_share, "remaining from initial values"))
-        total = sum(self.totals.values()) + self.rest + self.initial_share
-        return [*lines, *signed_lines(rows), f"{self._sum_text(amount(total), self.scale)}.", *without_end(self.never)]
+        rows = [(share, name) for name, share in self._rows(self._shares()).items()]
+        total = amount(sum(self._shares().values()))
+        return [
+            *lines,
+            *signed_lines(rows),
+            f"{self._sum_text(total, self.scale, COMPUTED.off_text)}.",
+            *without_end(self.never),
+        ]
+
+    def _compared(self, foil: Parts) -> list[str]:
+        """The gap between two actions, by part."""
+        here, one, other = (
+            self.labels.words(self.state),
+            self.labels.actions[self.action],
+            self.labels.actions[foil.action],
+        )
+        if foil.tries == 0:
+            return [f"In {here!r}, {other!r} was never tried, so there is nothing to compare."]
+        gap, note = self.value - foil.value, " (discounted)" if self.discounted else ""
+        how = "the same as" if gap == 0.0 else f"{amount(abs(gap))} {'more' if gap > 0.0 else 'less'} than"
+        lines = [
+            f"In {here!r}, the value {amount(self.value)} of {one!r}{note} is {how} that of {other!r}. The difference consists of:"
+        ]
+        rows = [(share, name) for name, share in self._rows(self.gaps).items()]
+        total = sum(self.gaps.values())
+        total = 0.0 if abs(total) <= ROUNDING * self.scale else total
+        adds_up = self._sum_text(
+            amount(total, signed=True), self.scale, COMPUTED.off_text, "the difference between the agent's Q-values"
+        )
+        return [*lines, *signed_lines(rows), f"{adds_up}.", *without_end(max(self.never, foil.never))]
 
     @property
     def magnitude(self) -> float:
-        """The sum of |weight * reward|."""
+        """The sum of |weight * part|."""
         return self.scale
 
     def numbers(self) -> dict[str, Any]:
@@ -136,8 +202,15 @@ class Parts(Explanation):
             "action": self.action,
             **{name: getattr(self, name) for name in names},
             "earnings": {name: self._map(earned) for name, earned in self.earnings.items()},
+            "instead": None if self.foil is None else {"action": self.foil.action, "value": self.foil.value},
+            "gaps": self.gaps,
             "sentences": self.sentences(),
         }
+
+
+def _default_parts(ledger: Ledger) -> Mapping[str, NDArray[np.float64]]:
+    """The recorded parts of the reward and the rest, or one part for each distinct reward."""
+    return reward_parts(ledger) if ledger.parts else by_reward(ledger.lines)
 
 
 def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
@@ -148,10 +221,7 @@ def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
     """
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
-        raise ValueError(
-            f"there are {len(rewards):,} different rewards; name the parts: "
-            'parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update'
-        )
+        raise ValueError(f"there are {len(rewards):,} different rewards; {either(PARTS_IN_PYTHON, PARTS_IN_SHELL)}")
     paid = [float(reward) for reward in rewards if reward]
     names = [f"reward {amount(reward, signed=True)}" for reward in paid]
     if len({*names}) < len(names):  # four digits do not tell them apart
@@ -211,19 +281,49 @@ def amounts_by_function(
 
 def layout(why: Parts) -> Bars:
     """A bar for each part of the reward."""
-    more = {"covered by no part": why.rest, "remaining from initial values": why.initial_share}
-    totals = {**why.totals, **{name: total for name, total in more.items() if total}}
-    title = f"{why.labels.actions[why.action]}: what its value {amount(why.value)} consists of"
-    return Bars(title, why.labels.words(why.state), tuple(totals), (Series("part", tuple(totals.values())),), "value")
+    doing = why.labels.actions[why.action]
+    title, shares = f"{doing}: what its value {amount(why.value)} consists of", why._rows(why._shares())
+    if why.foil is not None:
+        other = why.labels.actions[why.foil.action]
+        title, shares = (
+            f"{doing} instead of {other}: {amount(why.value - why.foil.value, signed=True)}",
+            why._rows(why.gaps),
+        )
+    shares = shares or dict.fromkeys(why.totals, 0.0)
+    return Bars(title, why.labels.words(why.state), tuple(shares), (Series("part", tuple(shares.values())),), "value")
 
 
-@question("parts", "which rewards it consists of", answer=Parts, layout=layout, needs=["updates"], place=60)
-def ask(run: Run, state: State, action: Action | None = None, *, parts: Mapping[str, Part] | None = None) -> Parts:
-    """Which parts of the reward a value consists of; by default, one part for each distinct reward.
+@question(
+    "parts",
+    "which rewards it consists of",
+    answer=Parts,
+    layout=layout,
+    needs=["updates"],
+    parameters=(
+        Parameter("instead", "another action, to split the difference between their values", "action", on_page=False),
+    ),
+    place=60,
+)
+def ask(
+    run: Run,
+    state: State,
+    action: Action | None = None,
+    *,
+    parts: Mapping[str, Part] | None = None,
+    instead: Action | None = None,
+) -> Parts:
+    """Which parts of the reward a value consists of: those that were recorded, or one for each distinct reward.
 
     ``parts``: by name, what a part contributed to each update's reward: an array with a number for each update
-    of the ledger, or a function of (state, action, reward), all three as numbers.
+    of the ledger, or a function of (state, action, reward), all three as numbers. ``instead``: another action; the answer splits
+    the difference between the two values.
     """
     at, chosen = run.resolve(state, action)
-    value = float(run.values[at.index, chosen])
-    return Parts.of(run.audit, run.labels, at.index, chosen, value=value, own=run.origin.own_values, parts=parts)
+
+    def split(one: int) -> Parts:
+        value = float(run.values[at.index, one])
+        return Parts.of(run.audit, run.labels, at.index, one, value=value, own=run.origin.own_values, parts=parts)
+
+    if instead is None:
+        return split(chosen)
+    return split(chosen).against(split(other_action(run, chosen, instead, given=action is not None)))

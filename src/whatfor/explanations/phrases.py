@@ -119,12 +119,14 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
     return sequence + (", and again" if course.comes_back_to is not None else ", then unknown")
 
 
-def experience(tries: int | None, initial: float, unknown: float) -> list[str]:
+def experience(updated: str, tries: int | None, initial: float, unknown: float) -> list[str]:
     """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
     if tries is None:
         return []
+    if tries == 0:
+        return [f"{updated} 0 times: what it expects is a guess."]
     only = "only " if tries < FEW_UPDATES else ""
-    parts = [f"It has updated this value {only}{'once' if tries == 1 else count(tries, 'time')}"]
+    parts = [f"{updated} {only}{'once' if tries == 1 else count(tries, 'time')}"]
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:

@@ -58,6 +58,7 @@ class Simulation(Explanation):
     undiscounted: float  # the mean return within the limit, without a discount
     still_going: float  # the share of rollouts that were still going when play stopped
     never: float | None  # the exact probability that its policy never ends; None: unknown
+    arrived: bool = False  # whether rollouts start where fresh episodes reached the state
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -91,6 +92,7 @@ class Simulation(Explanation):
             undiscounted=float(within.returns.mean()),
             still_going=beliefs.still_going(at, action),
             never=beliefs.never_ends(at, action),
+            arrived=beliefs.arrives,
         )
 
     @cached_property
@@ -124,7 +126,12 @@ class Simulation(Explanation):
             lines.append(
                 f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."
             )
-        return [*lines, *(self.without_end() if self.never else [])]
+        return [*lines, *(self.without_end() if self.never else []), *self.start_text()]
+
+    def start_text(self) -> list[str]:
+        """A sentence about where the rollouts start, if the state could not be entered."""
+        how = "Each rollout starts where a fresh episode, played by its policy and with random actions where needed, reached this state"
+        return [f"{how}: right if what follows depends on the state alone."] if self.arrived else []
 
     def _returns(self) -> str:
         """The mean return, discounted and not."""
@@ -175,6 +182,7 @@ class Simulation(Explanation):
             "undiscounted": self.undiscounted,
             "still_going": self.still_going,
             "never": self.never,
+            "arrived": self.arrived,
             "visits": self._map(self.visits),
             "visits_error": self._map(self.visits_error),
             "earnings": self._map(self.earnings),

@@ -42,7 +42,8 @@ class Desk:
         starts: list[str] | None = None,
         enter: Enter | None = None,
     ) -> None:
-        _ = run.beliefs  # fails here, not in every request, where there are none
+        if (why := why_not(run, first_question())) is not None:  # fails here, not in every request
+            raise ValueError(f"a page {why}")
         self.run, self.name, self.episodes, self.enter = run, name, episodes, enter
         self.rollouts = FEW_ROLLOUTS if run.playing.player.slow else ROLLOUTS
         self._earlier = Cache[int, Run](MAX_EARLIER)
@@ -97,7 +98,7 @@ class Desk:
             "kind": run.labels.kind,
             "questions": {name: self._describe(question) for name, question in QUESTIONS.items()},
             "unavailable": {name: why for name, one in QUESTIONS.items() if (why := self._refusal(one)) is not None},
-            "trust": None if run.trust is None else run.trust.to_json(),
+            "trust": run.trust.to_json(),
             "checkpoints": self.checkpoints(),
             "curve": _curve(run),
             "example": run.labels.words(run.labels.n_states * 2 // 3),
@@ -140,6 +141,7 @@ class Desk:
                 "suggestions": list(one.suggestions(self.run)),
             }
             for one in question.parameters
+            if one.on_page
         ]
         pictures = ("", *question.shows)
         return {
@@ -147,12 +149,13 @@ class Desk:
             "help": question.summary,
             "parameters": parameters,
             "clickable": [name in question.clickable for name in pictures],
-            "first": question.first,
+            "first": question is first_question(),
         }
 
     def _refusal(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
-        return why_not(self.run, question) or (self.unplayable if "play" in question.needs else None)
+        unplayable = None if "play" not in question.needs or self._has_own_starts else self.unplayable
+        return why_not(self.run, question) or unplayable
 
     def _answer(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         run, state = self._run_and_state(parameters)
@@ -213,6 +216,10 @@ class Desk:
     def playable(self) -> list[str]:
         """Those of them that an episode can go on from."""
         return [key for key in self.starts if self._play_refusals.get(key) is None]
+
+    def rolls_out_from(self, key: str) -> bool:
+        """Whether rollouts start in a state: where it can be entered, or fresh episodes can be played until they reach it."""
+        return self._has_own_starts or self._play_refusals.get(key) is None
 
     @property
     def unplayable(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whatfor.history import Episode
-from whatfor.playing import CUT
+from whatfor.players import CUT
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
@@ -40,7 +40,7 @@ def key_of(run: Run, state: Any) -> str:
 
 def _acts_on_more(run: Run) -> bool:
     """Whether an agent acts on more than its state."""
-    return not run.playing.actor.whole
+    return not run.actor.whole
 
 
 def state_in(run: Run, key: str) -> Any:

@@ -20,6 +20,9 @@ class Inline:
     page: str
     height: int = 820
 
+    def __repr__(self) -> str:
+        return f"Inline(a page of {len(self.page) / 1e3:,.0f} KB, for a notebook)"
+
     def _repr_html_(self) -> str:
         # sandboxed: the page can run its script, use forms and offer downloads, but cannot reach the notebook
         return (

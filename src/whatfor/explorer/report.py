@@ -16,7 +16,7 @@ from whatfor.files import replacing
 from whatfor.pictures.files import check_path
 from whatfor.question import QUESTIONS, first_question
 from whatfor.runs import Run
-from whatfor.text import count
+from whatfor.text import count, either
 from whatfor.worlds.adapter import Enter
 
 SUFFIXES = (".html", ".htm")
@@ -105,11 +105,13 @@ class _ReportPlan:
             for step in collector.ask("episode", key=one["key"])["steps"]:
                 self.on_episodes.setdefault(step["state"], set()).add(str(step["action"]))
         if not self.on_episodes:
-            raise ValueError("the starts of this run are unknown: name states with states=, or --states in the shell")
+            raise ValueError(
+                f"the starts of this run are unknown: {either('name states with states=', 'name them with --states')}"
+            )
         self.states = list(self.on_episodes)[:MAX_STATES]
         self.actions = [str(action) for action in range(len(self.about["actions"]))]
         played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else self.states
-        self.played = {*played} & {*self.states} - ({*self.desk.starts} - {*self.desk.playable})
+        self.played = {key for key in played if key in self.states and self.desk.rolls_out_from(key)}
 
     def collect(self) -> None:
         """Ask for all of it, until the budget is spent."""
@@ -182,11 +184,7 @@ class _ReportPlan:
         about, n_states, total = self.about, len(self.states), len(self.on_episodes)
         on = f"on {count(len(self.choices), 'episode')}"
         which = "those" if n_states == total else f"the first of {total:,}"
-        lines = [
-            f"{n_states:,} of {count(about['states'], 'state')}: {which} {on}."
-            if self.run.trust is None
-            else f"{n_states:,} of {count(total, 'situation')} {on}."
-        ]
+        lines = [f"{count(n_states, 'state')}: {which} {on}."]
         every = " and ".join(f'"{one.title}"' for one in QUESTIONS.values() if one.every_action)
         lines.append(
             f"Questions: {every} for every action; the others for the best action and the action on the episode."

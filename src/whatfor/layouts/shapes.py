@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,29 @@ Rows = tuple[Vector, ...]
 Mask = tuple[tuple[bool, ...], ...]
 
 
+def _check_length(what: str, numbers: Sequence[Any] | None, of: str, expected: int) -> None:
+    """Raise ``ValueError`` unless there is one for each; None: left out."""
+    if numbers is not None and len(numbers) != expected:
+        raise ValueError(f"{what} has length {len(numbers)}; there are {expected} {of}: give one for each")
+
+
+def _check_table(what: str, table: Sequence[Sequence[Any]] | None, rows: int, columns: int) -> None:
+    """Raise ``ValueError`` unless a table has these rows and columns; None: left out."""
+    _check_length(what, table, "rows", rows)
+    for at, row in enumerate(table or ()):
+        _check_length(f"row {at} of {what}", row, "columns", columns)
+
+
 class _Plain:
-    """Base class of layouts: conversion to JSON."""
+    """Base class of layouts: conversion to JSON, and a short form."""
+
+    title: str
+
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = _Plain.__repr__  # type: ignore[method-assign]  # else a dataclass prints all its numbers
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"
 
     def to_json(self) -> dict[str, Any]:
         """The layout as JSON-compatible data, with its kind under ``layout``."""
@@ -57,6 +79,11 @@ class Board(_Plain):
     diverging: bool = False  # signed numbers, zero in the middle
     unknown: Mask | None = None  # (rows, columns) cells without experience
 
+    def __post_init__(self) -> None:
+        for layer in self.layers:
+            _check_table(f"layer {layer.name!r}", layer.cells, self.rows, self.columns)
+        _check_table("unknown", self.unknown, self.rows, self.columns)
+
 
 @dataclass(frozen=True)
 class Series:
@@ -66,6 +93,10 @@ class Series:
     numbers: Vector
     low: Vector | None = None
     high: Vector | None = None
+
+    def __post_init__(self) -> None:
+        for name, ends in (("low", self.low), ("high", self.high)):
+            _check_length(f"{name} of series {self.name!r}", ends, "numbers", len(self.numbers))
 
 
 @dataclass(frozen=True)
@@ -93,6 +124,12 @@ class Grid(_Plain):
     ] = ()  # (row, column) of cells that are walls; of two cells, with a wall between them
     beside: Series | None = None  # one more number per row, of another quantity: written beside it, not coloured
 
+    def __post_init__(self) -> None:
+        _check_table("numbers", self.numbers, len(self.rows), len(self.columns))
+        _check_table("unknown", self.unknown, len(self.rows), len(self.columns))
+        if self.beside is not None:
+            _check_length(f"series {self.beside.name!r}", self.beside.numbers, "rows", len(self.rows))
+
 
 @dataclass(frozen=True)
 class Bars(_Plain):
@@ -104,6 +141,11 @@ class Bars(_Plain):
     series: tuple[Series, ...]
     axis: str
     unknown: tuple[bool, ...] | None = None  # which bars show an unknown share
+
+    def __post_init__(self) -> None:
+        for one in self.series:
+            _check_length(f"series {one.name!r}", one.numbers, "names", len(self.names))
+        _check_length("unknown", self.unknown, "names", len(self.names))
 
 
 @dataclass(frozen=True)
@@ -117,6 +159,10 @@ class Lines(_Plain):
     x_axis: str
     y_axis: str
 
+    def __post_init__(self) -> None:
+        for one in self.series:
+            _check_length(f"series {one.name!r}", one.numbers, "values of x", len(self.x))
+
 
 @dataclass(frozen=True)
 class Panels(_Plain):
@@ -129,6 +175,11 @@ class Panels(_Plain):
     shared: bool = True  # whether all panels show the same quantity and share one scale
     column_heads: Words = ()
     row_heads: Words = ()
+
+    def __post_init__(self) -> None:
+        rows = -(-len(self.panels) // self.columns)
+        _check_length("column_heads", self.column_heads or None, "columns", self.columns)
+        _check_length("row_heads", self.row_heads or None, "rows of panels", rows)
 
     def to_json(self) -> dict[str, Any]:
         """The layout as JSON-compatible data, each panel with its own kind."""

@@ -12,6 +12,7 @@ from whatfor.checks import flag, number, whole
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT, ending_place
 from whatfor.kernels.tape import Tape
 from whatfor.learners.observing import begin_episode, max_draws, observe, steps_with_room
+from whatfor.learners.parts import PartsWriter
 from whatfor.learners.protocol import Transition
 from whatfor.learners.rule import (
     BREAKS,
@@ -52,6 +53,7 @@ class TabularAgent:
             uniforms=self.tape.uniforms,
         )
         self.log = _columns(None)
+        self.parts = PartsWriter.of(rule, ledger)
         self.epsilon = 0.0
         self.steps_left = 0  # steps for which the reserved space suffices
         self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, any code
@@ -76,7 +78,7 @@ class TabularAgent:
 
     def observe(self, step: Transition) -> int:
         """Learn from a step, record the updates, and choose the next action (-1 after the last step)."""
-        state, action, reward, next_state, terminated, truncated, ending = step
+        state, action, reward, next_state, terminated, truncated, ending, parts = step
         last = terminated or truncated
         if not (
             type(state) is type(action) is type(next_state) is type(ending) is int
@@ -89,15 +91,23 @@ class TabularAgent:
             and type(last) is bool
         ):
             last = flag("the end of an episode", last)
-            state, action, reward, next_state, terminated, truncated, ending = self._checked(step)
+            state, action, reward, next_state, terminated, truncated, ending, parts = self._checked(step)
+        row = [] if self.parts is None else self.parts.row(reward, parts)
         if self.steps_left <= 0:
             self.make_room()
         if last and ending == NOT_ENDED:
             self.expect_cut()
         self.steps_left -= 1
-        return observe(
+        if self.parts is None:
+            return observe(
+                self.rule, self.memory, self.log, self.epsilon, state, action, reward, next_state, ending, last
+            )  # fmt: skip
+        first = self.parts.store(self.memory, row)
+        chosen = observe(
             self.rule, self.memory, self.log, self.epsilon, state, action, reward, next_state, ending, last
         )  # fmt: skip
+        self.parts.write(self.memory, self.log.origin, first, row)
+        return chosen
 
     def _checked(self, step: Transition) -> Transition:
         """The transition with numbers of the right types; ``ValueError`` if one is out of range."""
@@ -172,6 +182,8 @@ class TabularAgent:
         self.tape.cursor[0] = self.memory.counters[CURSOR]
         arrays = {name: getattr(self.memory, name) for name in ("values", "tries", "counters")}
         arrays |= {name: getattr(self.memory, name)[:stored] for name in ("pair", "next_state", "reward", "ending")}
+        if self.parts is not None:
+            arrays["parts"] = self.parts.stored[:stored]
         return {name: array.copy() for name, array in arrays.items()}, {"tape": self.tape.state()}
 
     @classmethod
@@ -181,10 +193,11 @@ class TabularAgent:
         """An agent that continues from a ``state()``."""
         agent = cls(rule, None, np.random.default_rng(0))
         agent.tape = Tape.from_state(numbers["tape"])
-        agent.memory = agent.memory._replace(**{name: array.copy() for name, array in arrays.items()})
+        agent.memory = agent.memory._replace(**{name: arrays[name].copy() for name in arrays if name != "parts"})
         agent.memory.counters[CURSOR] = 0
         _check_ledger(rule, ledger)
         agent.ledger = ledger
+        agent.parts = PartsWriter.of(rule, ledger, arrays.get("parts"))
         agent.make_room()
         return agent
 

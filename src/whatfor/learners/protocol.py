@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,6 +25,7 @@ class Transition(NamedTuple):
     terminated: bool
     truncated: bool
     ending: int = NOT_ENDED  # 0: not ended (bootstrap); else the code of the ending in the ledger
+    parts: Mapping[str, float] | None = None  # of the reward, to pass to Ledger.record(); None: not asked for
 
     @property
     def following(self) -> int | None:

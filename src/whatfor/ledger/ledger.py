@@ -7,7 +7,7 @@ update has an ending.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from whatfor.checks import flag, number, whole
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, ending_place
+from whatfor.ledger.parts import check_part_names, part_row
 from whatfor.ledger.reader import Columns
 from whatfor.ledger.store import Store
 from whatfor.text import check_plain
@@ -47,6 +48,7 @@ class Ledger(Columns):
         timed_out: bool = False,
         origin: int | None = None,
         final_state: int | None = None,
+        parts: Mapping[str, float] | None = None,
     ) -> None:
         """Record one update; call it in the order of the learner's updates.
 
@@ -54,7 +56,8 @@ class Ledger(Columns):
         table. ``next_state=None``: the episode ended here; ``ending`` is the name of the ending or a transition's code,
         ``timed_out`` means that a time limit was treated as the end, ``final_state`` is the last state. ``lambda_`` > 0:
         the target also used the target of the update before (1: Monte Carlo, ``next_action`` may be left out).
-        ``origin``: under replay, the number of the experience.
+        ``origin``: under replay, the number of the experience. ``parts``: terms that the reward is the sum of, by name; the rest
+        of the reward is computed. Every update has the parts of the first one.
         """
         cell = self._cell(table, state, action)
         try:
@@ -75,8 +78,11 @@ class Ledger(Columns):
         source = self._source(next_state, next_action, from_table, lambda_, ending, timed_out)
         if final_state is not None:
             final_state = self._final(final_state, next_state)
+        row = None if parts is None and not self.parts else self._part_row(reward, parts)
         store = self._own_store()
         store.append(cell, source, reward, step_size, discount, lambda_, origin)
+        if row is not None:
+            store.parts[store.used - 1] = row
         if final_state is not None:
             store.add_final(store.used - 1 if origin is None else origin, final_state)
 
@@ -179,6 +185,20 @@ class Ledger(Columns):
         if not 0 <= table < self.n_tables:
             self._table("table", table)
         return (table * self.n_states + state) * self.n_actions + action
+
+    def _part_row(self, reward: float, parts: Mapping[str, float] | None) -> list[float]:
+        """The parts of a reward in order; the first update names them."""
+        if self.parts or not isinstance(parts, Mapping):
+            return part_row(self.parts, reward, parts)
+        if len(self):
+            raise ValueError(
+                "the first update of this ledger has no parts of the reward, so no other has: pass parts= from the start of a new ledger"
+            )
+        names = check_part_names(parts)
+        row = part_row(names, reward, parts)
+        self._own_store().expect_parts(len(names))
+        self.parts = names
+        return row
 
     def _final(self, final_state: int, next_state: int | None) -> int:
         if next_state is not None:

@@ -14,6 +14,7 @@ from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place
 from whatfor.labels import ENDINGS
 from whatfor.ledger.episodes import origins_of, starts_of
+from whatfor.ledger.parts import check_part_names
 from whatfor.ledger.store import Store
 from whatfor.limits import check_limit
 from whatfor.text import check_plain, count
@@ -37,6 +38,7 @@ class Update(NamedTuple):
     ending: str | None  # None: the episode did not end here
     episode: int  # of the experience
     step: int  # of the experience in its episode
+    parts: tuple[float, ...] = ()  # of the reward, in the order of ``Ledger.parts``
 
 
 class Columns:
@@ -51,6 +53,7 @@ class Columns:
         initial: ArrayLike | None = None,  # a number, (S, A) or (tables, S, A)
         endings: Sequence[str] = (),
         order: str = "forwards",
+        parts: Sequence[str] = (),  # of the reward; else the first update names them
     ) -> None:
         n_states, n_actions, n_tables = (
             whole(name, size, 1)
@@ -71,7 +74,9 @@ class Columns:
         self.order = order
         self.endings: list[str] = [*ENDINGS, *endings]  # further ones in the order of their first use
         self.initial = _initial_tables(initial, (n_tables, n_states, n_actions))
+        self.parts = check_part_names(parts)
         self._store = Store(replayed=order == "replayed")
+        self._store.expect_parts(len(self.parts))
         self._length: int | None = None  # a prefix; None: all of the store
         self._n_breaks: int | None = None  # breaks of a prefix; None: those up to its last line
         self._known_starts: tuple[tuple[int, int], Starts] | None = None
@@ -97,6 +102,11 @@ class Columns:
     def lines_from(self, first: int) -> LedgerLines:
         """The columns from update ``first`` on."""
         return self._store.lines(len(self), first)
+
+    @property
+    def part_columns(self) -> NDArray[np.float64]:
+        """(n, parts) The parts of each reward, in the order of ``parts``."""
+        return self._store.parts[: len(self)]
 
     @property
     def breaks(self) -> NDArray[np.int64]:
@@ -274,6 +284,7 @@ class Columns:
             ending=self.endings[ending_place(source)] if source <= TIMED_OUT else None,
             episode=episode,
             step=step,
+            parts=tuple(self.part_columns[i].tolist()) if self.parts else (),
         )
 
     def _starts(self) -> Starts:
@@ -302,6 +313,7 @@ class Columns:
             initial=self[:start].values(),
             endings=self.endings[len(ENDINGS) :],
             order=self.order,
+            parts=self.parts,
         )
         part._store = self._store.copy(start, stop, self.breaks)
         return part

@@ -29,6 +29,7 @@ class Store:
         self.discount = np.empty(0, np.float64)
         self.lambda_ = np.empty(0, np.float64)
         self.origin = np.empty(0, np.int32)  # only under replay
+        self.parts = np.empty((0, 0), np.float64)  # (capacity, parts of the reward); (0, 0): no parts
         self.replayed = replayed
         self.breaks = np.empty((0, 2), np.int64)  # (line, experience) of episode starts that no ending marks
         self.n_breaks = 0
@@ -57,6 +58,7 @@ class Store:
     def _grow(self, needed: int, room: int) -> None:
         """Grow every column to ``room`` lines; if memory is short, to half of that, down to ``needed``."""
         names = [name for name in VARYING if len(getattr(self, name)) > 1] + ["origin"] * self.replayed
+        names += ["parts"] * (self.parts.shape[1] > 0)
         columns = {name: getattr(self, name) for name in ("cell", "source", "reward", *names)}
         while True:
             try:
@@ -82,6 +84,11 @@ class Store:
                 full = np.empty(self.capacity, np.float64)
             full[: self.used] = column[0] if self.used else 0.0
             setattr(self, name, full)
+
+    def expect_parts(self, n: int) -> None:
+        """Prepare a column for each of n parts of the reward; only while there are no lines."""
+        if self.parts.shape[1] != n:
+            self.parts = np.empty((self.capacity, n), np.float64)
 
     def append(
         self,
@@ -163,13 +170,14 @@ class Store:
     def bytes_of(self, n: int) -> int:
         """Bytes of the first n lines, without reserved space."""
         lines = self.lines(n)
-        return sum(column.nbytes for column in lines) + self.origin[:n].nbytes + self.breaks_until(n).nbytes
+        more = self.origin[:n].nbytes + self.parts[:n].nbytes + self.breaks_until(n).nbytes
+        return sum(column.nbytes for column in lines) + more
 
     def copy(self, start: int, stop: int, breaks: NDArray[np.int64]) -> Store:
         """A new store with the lines from start to stop, and the breaks among them."""
         part = Store(self.replayed)
         part.used = stop - start
-        for name in ("cell", "source", "reward", "origin"):
+        for name in ("cell", "source", "reward", "origin", "parts"):
             setattr(part, name, getattr(self, name)[start:stop].copy())
         for name in VARYING:
             column = getattr(self, name)

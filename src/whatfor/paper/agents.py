@@ -29,6 +29,8 @@ BLACKJACK_EXPLORATION = exponential(1.0, 0.05, decay=0.9999)
 CARTPOLE_EXPLORATION = linear(1.0, 0.1, episodes=500)
 TAXI: dict[str, Any] = {"step_size": 0.4, "discount": 0.9, "exploration": linear(1.0, 0.1, episodes=250)}
 TAXI_ID = "Taxi-v4"
+#: The chain's agents are trained for so many episodes; the extended one is also asked at each of these times.
+CHAIN_EPISODES, CHAIN_TIMES = 200, tuple(range(100, 201, 10))
 CHAIN = QLearning(step_size=1.0, discount=1.0, exploration=1.0)
 
 
@@ -64,12 +66,12 @@ class Agents:
     @cached_property
     def chain(self) -> Run:
         """Q-learning on the ambiguity chain."""
-        return self._explain(chain(), CHAIN, 200)
+        return self._explain(chain(), CHAIN, CHAIN_EPISODES)
 
     @cached_property
-    def extended_chain(self) -> Run:
-        """Q-learning on the chain with an entrance before it."""
-        return self._explain(extended_chain(), CHAIN, 200)
+    def extended_chains(self) -> tuple[Run, ...]:
+        """Q-learning on the chain with an entrance before it: one agent at several times of its training."""
+        return tuple(self._explain(extended_chain(), CHAIN, episodes) for episodes in CHAIN_TIMES)
 
     # -- Blackjack -------------------------------------------------------------------------
 

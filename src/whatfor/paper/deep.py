@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,13 @@ from whatfor.beliefs.distance import distance
 from whatfor.explanations import Trust
 from whatfor.paper.agents import TAXI_ID
 from whatfor.paper.cartpole import CARTPOLE_ROLLOUTS, CARTPOLE_STATE, believed_and_simulated, simulation_claims
-from whatfor.paper.deep_agents import DeepAgents
+from whatfor.paper.deep_agents import DeepAgents, Recipe
 from whatfor.paper.deep_wrong import DEEP_WRONG
 from whatfor.paper.evidence import DEEP_LEVEL, Claim, ClaimResult, Seen
 from whatfor.paper.figure import Figure
+from whatfor.paper.jobs import OnPiece, in_processes
 from whatfor.paper.presets import WorldName
-from whatfor.paper.study import RIGHT, UNTRAINED, Makers, OnShare, measure_claims
+from whatfor.paper.study import RIGHT, UNTRAINED, Makers, Measured, OnShare, measure_claims, measure_seed, results_of
 from whatfor.paper.taxi import (
     TAXI_START,
     Case,
@@ -198,11 +200,30 @@ DEEP_CLAIMS = (
 
 
 def deep_study(
-    claims: Sequence[Claim], agents: DeepAgents, seeds: int, on_progress: OnShare = lambda share: None
+    claims: Sequence[Claim],
+    agents: DeepAgents,
+    seeds: int,
+    on_progress: OnShare = lambda share: None,
+    jobs: int = 1,
 ) -> list[ClaimResult]:
-    """Measure claims about deep agents of several seeds; ``agents`` are those of the first one."""
+    """Measure claims about deep agents of several seeds; ``agents`` are those of the first one.
+
+    Several ``jobs`` train the agents of several seeds at the same time.
+    """
     bundles = [agents if seed == agents.seed else agents.with_seed(seed) for seed in range(seeds)]
-    return measure_claims(claims, [_makers(right) for right in bundles], DEEP_LEVEL, on_progress)
+    if jobs == 1:
+        return measure_claims(claims, [_makers(right) for right in bundles], DEEP_LEVEL, on_progress)
+    work = partial(_measure_in_process, [DEEP_CLAIMS.index(claim) for claim in claims])
+    recipes = [right.recipe() for right in bundles]
+    measured = in_processes(work, recipes, jobs, on_share=on_progress, on_piece=agents.on_progress)
+    return results_of(claims, measured, DEEP_LEVEL)
+
+
+def _measure_in_process(indexes: Sequence[int], recipe: Recipe, on_progress: OnPiece) -> Measured:
+    """Train or load the agents of one seed, and measure the claims with these indexes."""
+    agents = recipe.made()
+    agents.on_progress = lambda name, share: on_progress(f"{name}, seed {recipe.seed}", share)
+    return measure_seed([DEEP_CLAIMS[i] for i in indexes], _makers(agents))
 
 
 def _makers(right: DeepAgents) -> Makers:
@@ -216,7 +237,7 @@ def _makers(right: DeepAgents) -> Makers:
 def trust_sentences(ours: Run, papers: Run | None) -> str:
     """How far the beliefs of both heads can be trusted."""
     names = ("Its belief", "The paper's head for the same agent")
-    trusts = [run.trust for run in (ours, papers) if run is not None and run.trust is not None]
+    trusts: list[Any] = [run.trust for run in (ours, papers) if run is not None]
     return " ".join(
         f"{name}: earnings {trust.mean_residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
         f"visits off the exact ones by {_distance_text(trust)}."

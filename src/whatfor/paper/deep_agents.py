@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from whatfor.folder import holds_run
+from whatfor.files import replacing
+from whatfor.folder import check_folder
 from whatfor.needed import need_safetensors, need_sb3, need_torch
 from whatfor.paper.agents import Agents
 from whatfor.paper.presets import PRESETS, Preset, PresetName, WorldName
@@ -145,10 +146,12 @@ class DeepAgents:
         return self._like(self.seed, False)
 
     def _like(self, seed: int, trained: bool) -> DeepAgents:
+        return replace(self.recipe(), seed=seed, trained=trained, folder=None).made()
+
+    def recipe(self) -> Recipe:
+        """What another process needs to make the same agents."""
         device: DeviceName = "cuda" if self.device == "cuda" else "cpu"
-        return DeepAgents(
-            self.preset, inputs=self.inputs, device=device, seed=seed, both_heads=self.both_heads, trained=trained
-        )
+        return Recipe(self.preset, self.inputs, device, self.seed, self.both_heads, self.trained, self.folder)
 
     def use(self, folder: Path) -> None:
         """Save agents in a folder, for ``whatfor explain`` and ``whatfor draw``; agents that are there are not trained again.
@@ -156,7 +159,7 @@ class DeepAgents:
         An exception is raised if they cannot be saved there, before they are trained.
         """
         for name in PRESETS[self.preset]:
-            holds_run(folder / name)
+            check_folder(folder / name)
         self.folder = folder
 
     def _train(self, name: WorldName) -> dict[HeadName, Run]:
@@ -186,7 +189,8 @@ class DeepAgents:
             return
         for head, run in runs.items():
             run.save(self.folder / _file_of(name, head))
-        (self.folder / f"{name}.json").write_text(json.dumps(self._settings(name)), "utf-8")
+        with replacing(self.folder / f"{name}.json") as fresh:  # last: it says that the agent is whole
+            fresh.write_text(json.dumps(self._settings(name)), "utf-8")
 
     def _saved(self, name: WorldName) -> dict[HeadName, Run]:
         """The saved agent by head, if it was trained with the same settings."""
@@ -204,6 +208,26 @@ class DeepAgents:
             for head in heads
             if (self.folder / _file_of(name, head)).is_dir()
         }
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The parameters of deep agents, and the folder where they are saved."""
+
+    preset: PresetName
+    inputs: Inputs
+    device: DeviceName
+    seed: int
+    both_heads: bool
+    trained: bool
+    folder: Path | None
+
+    def made(self) -> DeepAgents:
+        """The agents, trained or loaded on first use."""
+        options = {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
+        agents = DeepAgents(**options)
+        agents.folder = self.folder
+        return agents
 
 
 def _file_of(name: WorldName, head: HeadName) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs import Beliefs, Situation
-from whatfor.beliefs.protocol import ObservationAgent
+from whatfor.beliefs.protocol import Actor
 from whatfor.beliefs.row import Row
 from whatfor.paper.deep_agents import DeepAgents
 from whatfor.paper.taxi import optimal_values
@@ -50,10 +50,9 @@ class BeliefsOfOtherStates(Beliefs):
         """Those of the agent."""
         return self.right.beliefs.tries
 
-    @property
-    def actor(self) -> ObservationAgent | None:
+    def actor(self, table: Actor) -> Actor:
         """The agent itself."""
-        return self.right.beliefs.actor
+        return self.right.actor
 
 
 def _of_other_states(run: Run) -> Run:

@@ -18,10 +18,14 @@ from whatfor.paper.deep import DEEP_CLAIMS, DEEP_FIGURES, deep_study
 from whatfor.paper.deep_agents import DeepAgents
 from whatfor.paper.evidence import Claim, ClaimResult
 from whatfor.paper.figure import Figure
+from whatfor.paper.jobs import check_jobs
 from whatfor.paper.page import write_page
 from whatfor.paper.study import study
+from whatfor.text import percent
 
 Builder = Callable[[Agents], Figure]
+#: Without a terminal, a line reports each such share of the study, and of the training of a deep agent.
+REPORTED = 0.1
 
 
 def _table(id: str, world: str, method: str, name: str) -> Builder:
@@ -50,13 +54,15 @@ def reproduce(
     *,
     seeds: int | None = None,
     agents: Agents | DeepAgents | None = None,
+    jobs: int = 1,
     progress: bool = True,
 ) -> tuple[list[Figure], list[ClaimResult]]:
     """Measure the paper's claims, draw the figures into a folder, and write its ``index.html`` and ``claims.json``.
 
     ``seeds``: 20 by default, 3 for deep agents. ``agents``: those that are drawn, tabular by default. ``DeepAgents`` give
-    the deep figures, and are saved in subfolders.
+    the deep figures, and are saved in subfolders. ``jobs``: the number of processes that share the seeds.
     """
+    check_jobs(jobs)
     agents = agents or Agents()
     deep = isinstance(agents, DeepAgents)
     seeds = seeds or (DEEP_SEEDS if deep else SEEDS)
@@ -73,9 +79,9 @@ def reproduce(
     finished = []
     with _progress_bars(progress, agents, len(ids)) as (start_figure, on_study):
         if isinstance(agents, DeepAgents):
-            results = deep_study(claims, agents, seeds, on_study)
+            results = deep_study(claims, agents, seeds, on_study, jobs)
         else:
-            results = study(claims, seeds, on_study)
+            results = study(claims, seeds, on_study, jobs)
         for id in ids:
             start_figure(id)
             build = partial(small_buffer.figure_1, seeds=seeds) if id == "1" else figures[id]
@@ -113,11 +119,23 @@ def _progress_bars(
         measured = bars.add_task("claims", total=1.0)
         task = bars.add_task("figures", total=total)
         training: dict[str, Any] = {}
+        reported: dict[str, float] = {}
 
         def on_progress(name: str, share: float) -> None:
             if name not in training:
                 training[name] = bars.add_task(f"training {name}", total=1.0)
             bars.update(training[name], completed=share)
+            report(f"training {name}", share)
+
+        def on_study(share: float) -> None:
+            bars.update(measured, completed=share)
+            report("claims", share)
+
+        def report(name: str, share: float) -> None:
+            """Print a line now and then where no bars are drawn."""
+            if progress and not bars.console.is_terminal and share >= reported.get(name, 0.0):
+                bars.console.print(f"{name}: {percent(share)}")
+                reported[name] = share + REPORTED
 
         if isinstance(agents, DeepAgents):
             agents.on_progress = on_progress
@@ -128,7 +146,7 @@ def _progress_bars(
             done += 1
             bars.update(task, description=f"figure {id}", completed=done)
 
-        yield start_figure, lambda share: bars.update(measured, completed=share)
+        yield start_figure, on_study
         bars.update(task, completed=total)
 
 

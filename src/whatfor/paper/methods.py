@@ -51,12 +51,14 @@ def _cartpole(agents: Agents) -> tuple[float, float]:
 
 
 def _distances(runs: tuple[Run, ...], pairs: list[tuple[int, int]]) -> tuple[float, float]:
-    """Of the first run from each of the others, mean over pairs."""
+    """Of the first run from each of the others: relative to the one and to the other, mean of both and over pairs."""
     pairs = [pair for pair in pairs if all(run.audit.tries[pair] for run in runs)]
     if not pairs:
         return np.inf, 0.0
     one, *others = ([row.visits for row in run.audit.accounts(pairs)] for run in runs)
-    method, seed = (np.mean([distance(b, a) for a, b in zip(one, other, strict=True)]) for other in others)
+    method, seed = (
+        np.mean([(distance(a, b) + distance(b, a)) / 2.0 for a, b in zip(one, other, strict=True)]) for other in others
+    )
     return float(method), float(seed)
 
 

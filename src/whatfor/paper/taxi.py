@@ -280,7 +280,7 @@ def back_after(contrast: Contrast) -> int | None:
     from whatfor.explanations.phrases import LIKELY
 
     best, other = contrast.chosen, contrast.instead
-    if other.trust is None:
+    if other.course is not None:
         return contrast.back_after(other)
     # A network's visits: those of the best action, with a detour before them.
     missed, detour = float(contrast.gained.sum()), float(contrast.lost.sum())

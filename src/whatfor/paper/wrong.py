@@ -10,7 +10,7 @@ import numpy as np
 from whatfor.beliefs import ExactBeliefs, SimulatedBeliefs
 from whatfor.beliefs.exact import known_world
 from whatfor.ledger.store import Store
-from whatfor.paper.agents import LARGE_BUFFER, Agents
+from whatfor.paper.agents import ANOTHER_SEED, LARGE_BUFFER, Agents
 from whatfor.runs import Run
 from whatfor.worlds import World
 
@@ -117,7 +117,7 @@ class FromTheTable(Agents):
 
 
 class FromSimulation(Agents):
-    """Beliefs that are a forward simulation: of one start in the bin, or of many."""
+    """Beliefs that are a forward simulation: of one start in the bin, which each agent draws anew, or of many."""
 
     def __init__(self, seed: int, rollouts: int) -> None:
         super().__init__(seed)
@@ -125,7 +125,8 @@ class FromSimulation(Agents):
 
     def explained(self, run: Run, world: World | str) -> Run:
         """The agent with these beliefs."""
-        return run.believing(SimulatedBeliefs(world, run.policy, discount=1.0, rollouts=self.rollouts, seed=1))
+        seed = self.seed + ANOTHER_SEED
+        return run.believing(SimulatedBeliefs(world, run.policy, discount=1.0, rollouts=self.rollouts, seed=seed))
 
 
 class LargeBuffer(Agents):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -> Figure:
-    """Draw an explanation or a layout, on ``ax`` or on a new figure. Nothing is shown or saved.
+    """Draw an explanation or a layout, on ``ax`` or on a new figure, which shows itself in a notebook. Nothing is saved.
 
     ``options`` are those of the explanation's layout: ``facets="here"`` for maps, ``show=`` for the other pictures of an answer
     (contrasts and changes: "parts"; comparisons: "difference" or "endings").
@@ -32,6 +32,7 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
 
     from whatfor.pictures.panels import draw_layout
     from whatfor.pictures.scale import scale_of
+    from whatfor.pictures.shown import ShownFigure
     from whatfor.pictures.sizes import figure_size, place_on
 
     if not isinstance(answer, Explanation | Layout):
@@ -44,7 +45,7 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
             f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"
         )
     if ax is None:
-        ax = Figure(figsize=figure_size(layout), layout="constrained").subplots()
+        ax = ShownFigure(figsize=figure_size(layout), layout="constrained").subplots()
     draw_layout(layout, ax, scale_of([layout]), place_on(ax, layout))
     figure = ax.figure
     return figure if isinstance(figure, Figure) else figure.figure

@@ -73,7 +73,10 @@ def play_python(stepper: Stepper, agent: Agent, plan: Plan, played: Progress, on
                 if truncated:
                     now[CUTS] += 1
                     ending = TIMED_OUT if plan.time_out_ends else NOT_ENDED
-                transition = Transition(state, action, reward, next_state, last and not truncated, truncated, ending)
+                over = last and not truncated
+                transition = Transition(
+                    state, action, reward, next_state, over, truncated, ending, stepper.parts
+                )  # fmt: skip
                 action = agent.observe(transition)
                 state, earned, length = next_state, earned + reward, length + 1
                 if last:

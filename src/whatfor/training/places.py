@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -12,16 +13,19 @@ import numpy as np
 from whatfor.checks import whole
 from whatfor.labels import Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
-from whatfor.text import one_line
+from whatfor.text import either, one_line
 from whatfor.training.session import Place
 from whatfor.worlds.adapter import NoTwin
 from whatfor.worlds.gymnasium import labels_of, time_limit, twin
 from whatfor.worlds.known import OWN_WORLDS, has_twin
 from whatfor.worlds.making import binned, changed_setting, make_env
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World
 
 #: Arguments of ``gymnasium.make`` itself: not options of an environment, and a forged run could open windows with them.
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
+
+PYTHON_ENGINE = "engine='python' or 'auto'"
 
 Engine = Literal["auto", "python", "compiled"]
 BinCounts = int | Sequence[int] | None
@@ -39,11 +43,11 @@ def place_of(
             raise ValueError(f"max_steps is {max_steps}; an episode has at least one step")
         check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
-        raise ValueError("bounds needs bins, the number of bins (in the shell: --bounds and --bins)")
+        raise ValueError(either("bounds needs bins, the number of bins", "--bounds needs --bins, the number of bins"))
     if isinstance(world, World):
         if bins is not None:
             raise ValueError(
-                "bins (in the shell: --bins) is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
+                f"{either('bins', '--bins')} is for Gymnasium environments with continuous observations; a whatfor world has discrete states already"
             )
         reason = "requested" if engine == "python" else "a built-in world"
         longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
@@ -60,6 +64,8 @@ def place_of(
     through_bins = env if bins is None else binned(env, bins, bounds)
     # a third-party environment may be expensive to create, so it is not created again to look for changes
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))
+    if isinstance(world, str):
+        recipe |= module_of(world)
     env = through_bins
     labels = labels_of(env)
     longest = _max_steps(labels, time_limit(env), max_steps)
@@ -70,10 +76,27 @@ def place_of(
     except NoTwin as why:
         if engine == "compiled":
             raise ValueError(
-                f"there is no compiled engine for this environment: {why}. Use engine='python' or 'auto' (in the shell: --engine python)"
+                f"there is no compiled engine for this environment: {why}. Use {either(PYTHON_ENGINE, '--engine python')}"
             ) from None
         return Place(labels, None, env, "python", str(why), recipe, longest)
     return Place(known.labels, known, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
+
+
+def place_with_terms(terms: RewardTerms, world: Any, *, engine: Engine, **more: Any) -> Place:
+    """The place for a world or an environment, which reports these terms of its rewards."""
+    if not terms.keys:
+        return place_of(world, engine=engine, **more)
+    flag = either("reward_parts", "--reward-part")
+    if isinstance(world, World):
+        raise ValueError(
+            f"{flag} names terms that a Gymnasium environment reports in info; a whatfor world has none: leave it out"
+        )
+    if engine == "compiled":
+        raise ValueError(
+            f"{flag} names terms in info, which the compiled engine does not have: use {either(PYTHON_ENGINE, '--engine python')}"
+        )
+    reason = "the parts of the reward are in the environment's info"
+    return replace(place_of(world, engine="python", **more), reason=reason, terms=terms)
 
 
 def _name(env: Any) -> str:
@@ -113,7 +136,9 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
     return env if recipe["bins"] is None else binned(env, recipe["bins"], bounds)
 
 
-def remake_place(recipe: dict[str, Any], table: World | None, *, max_steps: int | None, engine: Engine) -> Place:
+def remake_place(
+    recipe: dict[str, Any], table: World | None, *, max_steps: int | None = None, engine: Engine = "auto"
+) -> Place:
     """The place that a saved run was trained in."""
     kind, arguments = recipe.get("kind"), {name: value for name, value in recipe.items() if name != "kind"}
     if kind == "table" and table is not None:
@@ -132,17 +157,26 @@ def remake_env(recipe: dict[str, Any]) -> Any:
         wrong = sorted(ARGUMENTS_OF_MAKE & recipe["options"].keys())
         if wrong:
             raise ValueError(
-                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: pass env= (in Python; not possible in the shell)"
+                f"the settings of this run pass {wrong[0]}= to gymnasium.make, which is not allowed: {pass_env()}"
             )
         try:
             return _env_from(recipe)
         except Exception as error:  # any class: the options come from a file
+            module = recipe.get("module")
+            python = f"import {module or 'what registers it with Gymnasium'}, or pass env="
+            shell = f"add --module {module or 'NAME'}, the module that registers it with Gymnasium"
             raise ValueError(
-                f"the environment of this run cannot be created here ({one_line(str(error))}): import what registers {recipe['id']!r} with Gymnasium (in the shell: add --module NAME), or pass env= in Python"
+                f"the environment of this run, {recipe['id']!r}, cannot be created here ({one_line(str(error))}): {either(python, shell)}"
             ) from error
     raise ValueError(
-        f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): pass env= (in Python; not possible in the shell)"
+        f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): {pass_env()}"
     )
+
+
+def pass_env() -> str:
+    """What to do where an environment cannot be created again."""
+    python = "pass the environment of the run as env="
+    return either(python, f"{python} in Python; the command line cannot")
 
 
 def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
@@ -150,6 +184,16 @@ def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:
     limits = [whole("max_steps", most, 1) for most in (own, given) if most is not None]
     check_limit("states", labels.n_states, "this environment")
     return min(*limits, limit("steps")) if limits else MAX_EPISODE_STEPS
+
+
+def module_of(id: str) -> dict[str, str]:
+    """The module in an id, which registers the environment: a run saves it, to name it where it has to be imported again.
+
+    >>> module_of("lifts:Lift-v0"), module_of("Taxi-v4")
+    ({'module': 'lifts'}, {})
+    """
+    module, colon, _ = id.rpartition(":")
+    return {"module": module} if colon else {}
 
 
 def recipe_of(env: Any, bins: BinCounts, bounds: Ranges, *, fresh: bool = False) -> dict[str, Any]:

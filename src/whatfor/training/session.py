@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from whatfor.text import count
 from whatfor.training.loop import Plan, Progress, play_compiled, play_python
 from whatfor.training.watch import Interrupted, Watch
 from whatfor.worlds.steppers import EnvStepper, Stepper, WorldStepper
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World
 
 #: A listener is called with the ledger and the index of its first new update.
@@ -39,12 +40,13 @@ class Place:
     reason: str  # for the choice of the engine
     recipe: dict[str, Any]
     max_steps: int
+    terms: RewardTerms = field(default_factory=RewardTerms)  # of the reward, that training records
 
     def stepper(self, seed: int) -> Stepper:
         """A new stepper with this seed."""
         if self.world is not None:
             return WorldStepper(self.world, seed)
-        return EnvStepper(self.env, self.labels, seed)
+        return EnvStepper(self.env, self.labels, seed, self.terms)
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Session:
                 initial=getattr(learner, "initial", None),
                 endings=labels.ending_names,
                 order="replayed" if replay else learner.order,
+                parts=tuple(place.terms.keys),
             )
         generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,))))
         more = {"replay": replay} if replay else {}
@@ -109,6 +112,8 @@ class Session:
         labels = place.labels
         if ledger is not None:
             check_endings(ledger, labels)
+            if ledger.parts != tuple(place.terms.keys):
+                raise ValueError("the parts of the reward in the run's ledger are not those of its settings")
         rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
         arrays = check_snapshot(arrays, rule, ledger, "replayed" if replay else learner.order)
         agent = TabularAgent.from_state(rule, ledger, arrays, numbers["agent"])

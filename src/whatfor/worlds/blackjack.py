@@ -132,7 +132,7 @@ def twin(core: Any, labels: Labels, limit: int | None) -> World:
     if core.natural or core.sab:
         raise NoTwin(
             "with natural=True or sab=True, the default of its id, rewards depend on the cards of a hand, which the observation "
-            "does not show; with sab=False it is the paper's game, which has a compiled version (in the shell: --option sab=false)"
+            "does not show; with sab=False it is the paper's game, which has a compiled version"
         )
     world = blackjack()
     return World(world.labels, world.arrays, limit, world.recipe)

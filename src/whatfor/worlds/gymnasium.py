@@ -17,6 +17,7 @@ from gymnasium.wrappers import (
 from whatfor.axes import Axis
 from whatfor.labels import Labels
 from whatfor.naming import Names
+from whatfor.text import either
 from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.bins import edges_of, interval_words
 from whatfor.worlds.known import adapter_of, has_twin
@@ -105,6 +106,10 @@ def _plain_bins(edges: list[Any], actions: tuple[str, ...]) -> Labels:
     )
 
 
+BINS_IN_PYTHON = "pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded"
+BINS_IN_SHELL = "add the number of bins, e.g. --bins 10, and --bounds low high ... if the space is unbounded"
+
+
 def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any, ...]:
     if isinstance(space, spaces.Discrete):
         return (Axis("state", int(space.n), start=int(space.start)),), actions
@@ -121,11 +126,9 @@ def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any
             "tuple",
         )
     if isinstance(space, spaces.Box):
-        raise ValueError(
-            f"observations are continuous ({space}): pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded (in the shell: --bins 10 --bounds low high ...)"
-        )
+        raise ValueError(f"observations are continuous ({space}): {either(BINS_IN_PYTHON, BINS_IN_SHELL)}")
     raise ValueError(
-        f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with bins=; this environment has {space}"
+        f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with {either('bins=', '--bins')}; this environment has {space}"
     )
 
 
@@ -174,26 +177,13 @@ def twin(env: gym.Env[Any, Any]) -> World:
     return known.twin(core, labels_of(env), time_limit(env))
 
 
-def enter_of(env: Any, labels: Labels) -> Enter:
-    """The function that puts an environment into a state; ``ValueError`` if it is unknown."""
+def enter_of(env: Any, labels: Labels) -> Enter | None:
+    """The function that puts an environment into a state; None: unknown."""
     known = adapter_of(env.unwrapped)
-    enter = None if known is None or known.enter is None else known.enter(env.unwrapped, labels)
-    if enter is None:
-        raise ValueError(_no_enter(env.unwrapped))
-    return enter
+    return None if known is None or known.enter is None else known.enter(env.unwrapped, labels)
 
 
-def enter_observation_of(env: Any) -> Enter:
-    """The function that puts an environment into the state of ``state.observation``; ``ValueError`` if it is unknown."""
+def enter_observation_of(env: Any) -> Enter | None:
+    """The function that puts an environment into the state of ``state.observation``; None: unknown."""
     known = adapter_of(env.unwrapped)
-    if known is None or known.enter_observation is None or not keeps_meaning(layers(env)):
-        raise ValueError(_no_enter(env.unwrapped))
-    return known.enter_observation
-
-
-def _no_enter(core: Any) -> str:
-    return (
-        f"whatfor does not know how to put {type(core).__name__} into a given state: pass "
-        "enter=, a function (env, state, rng) that puts the environment into the state with this index after a reset "
-        "(in Python; the shell has no flag for it)"
-    )
+    return known.enter_observation if known is not None and keeps_meaning(layers(env)) else None

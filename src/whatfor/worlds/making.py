@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Sequence
@@ -15,13 +16,19 @@ from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.limits import check_limit
-from whatfor.text import count
+from whatfor.text import count, either
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 #: Steps to play in order to see which attributes change during an episode.
 TRIAL_STEPS = 30
+#: With more states than this, no limit can be raised.
+MAX_IMAGINABLE = 10**12
 #: The largest array that counts as a setting.
 MAX_SETTING_SIZE = 30
+
+
+class NoEnvironment(ValueError):
+    """No environment is registered under an id; the message says what to do."""
 
 
 class Clipped(TransformObservation[Any, Any, Any]):
@@ -29,10 +36,40 @@ class Clipped(TransformObservation[Any, Any, Any]):
 
 
 def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any]:
-    """``gymnasium.make``, with removed ids mapped to their successors."""
+    """``gymnasium.make``, with removed ids mapped to their successors; ``NoEnvironment`` for an id that is not registered."""
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
-    return gym.make(OLD_IDS.get(id, id), **(options or {}))
+    try:
+        return gym.make(OLD_IDS.get(id, id), **(options or {}))
+    except gym.error.Error as error:
+        if not isinstance(error, gym.error.UnregisteredEnv) and "Malformed" not in str(error):
+            raise
+        raise NoEnvironment(
+            f"there is no environment {id!r} ({' '.join(str(error).split()).rstrip('.')}). Pass an id such as 'FrozenLake-v1', after importing what "
+            f"registers it (in the shell: --module NAME); a saved run is resumed with train(load({id!r}), ...)"
+        ) from error
+
+
+def options_of(id: str) -> dict[str, Any] | None:
+    """The options of an environment with their defaults, as its class lists them; None: unknown, or it takes any.
+
+    >>> options_of("CartPole-v1")
+    {'sutton_barto_reward': False}
+    """
+    try:
+        spec = gym.spec(OLD_IDS.get(id, id))
+        creator = (
+            spec.entry_point
+            if callable(spec.entry_point)
+            else gym.envs.registration.load_env_creator(str(spec.entry_point))
+        )
+        taken = inspect.signature(creator).parameters.values()
+    except (gym.error.Error, ImportError, AttributeError, TypeError, ValueError):
+        return None
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken):
+        return None
+    defaults = {one.name: None if one.default is one.empty else one.default for one in taken}
+    return {name: spec.kwargs.get(name, default) for name, default in defaults.items() if name != "render_mode"}
 
 
 def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
@@ -89,7 +126,9 @@ def binned(
     """The environment with Gymnasium's DiscretizeObservation, clipped to ``bounds`` first if they are given."""
     space = env.observation_space
     if not isinstance(space, spaces.Box):
-        raise ValueError(f"bins= is for continuous (Box) observations; this environment has {space}")
+        raise ValueError(
+            f"{either('bins=', '--bins')} is for continuous (Box) observations; this environment has {space}"
+        )
     size = int(np.prod(space.shape))
     counts = [whole("bins", n) for n in np.ravel(np.asarray(bins, dtype=object))]
     counts *= size if np.ndim(bins) == 0 else 1
@@ -113,11 +152,17 @@ def binned(
     endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
     if endless:
         raise ValueError(
-            f"observation[{endless[0]}] has no finite bounds: pass bounds=[(low, high), ...] (in the shell: --bounds low high ...)"
+            f"observation[{endless[0]}] has no finite bounds: {either('pass bounds=[(low, high), ...]', 'add --bounds low high ..., a pair for each dimension')}"
         )
     if not (low < high).all():
         raise ValueError("in each pair of bounds, low must be less than high")
-    check_limit("states", math.prod(counts), f"bins={bins}")
+    states = math.prod(counts)
+    if states > MAX_IMAGINABLE:
+        raise ValueError(
+            f"observations have {count(size, 'dimension')}, so these bins would be 10^{round(math.log10(states))} states, more than any table "
+            "holds: wrap the environment so that it observes a few numbers, or train a deep agent and explain it with whatfor.deep"
+        )
+    check_limit("states", states, either(f"bins={bins}", "this number of bins"))
     if bounds is not None:
         clipped = spaces.Box(low.reshape(space.shape), high.reshape(space.shape), dtype=space.dtype.type)
         env = Clipped(env, lambda observation: np.clip(observation, clipped.low, clipped.high), clipped)

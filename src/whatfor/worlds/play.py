@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.limits import LimitError, limit, variable
 from whatfor.worlds.adapter import Enter
+from whatfor.worlds.arriving import Search
 from whatfor.worlds.steppers import EnvStepper
 
 
@@ -27,11 +28,28 @@ class PlayedStep(NamedTuple):
     ending: int  # NOT_ENDED before the last step; TIMED_OUT: truncated
 
 
+@dataclass
+class _Rollout:
+    """A rollout under way."""
+
+    number: int
+    env: Any
+    observation: Any
+    first: int | None = None  # the first action, if it is given
+    length: int = 0
+    since_reset: int = 0  # steps of its episode; more than ``length`` if it was played into the state
+    exploration: float | None = None  # on the way to the state; None: it is there
+
+
 class Player(Protocol):
     """How to start a rollout, choose actions and step the environment."""
 
+    @property
+    def search(self) -> Search | None:
+        """The search for the state to start in; None: it can be entered, or rollouts are whole episodes."""
+
     def begin(self, env: Any) -> tuple[Any, int | None]:
-        """Start a rollout: the observation, and the first action if it is given."""
+        """Start a rollout, or an episode on the way to the state: the observation, and the first action if it is given."""
 
     def states(self, observations: Sequence[Any]) -> Sequence[int]:
         """The states of observations."""
@@ -48,50 +66,76 @@ def play(
 ) -> Iterator[PlayedStep]:
     """Play rollouts in several environments in parallel, so that a network evaluates them as one batch.
 
-    ``limit``: the time limit of the environments; a rollout goes on beyond it, up to ``max_steps``.
+    ``limit``: the time limit of the environments; a rollout goes on beyond it, up to ``max_steps``. Steps on the way to a state
+    are played, and are no part of a rollout.
     """
     begun, played = min(len(envs), rollouts), 0
-    running: list[tuple[int, Any, Any, int | None, int]] = [
-        (n, env, *player.begin(env), 0) for n, env in zip(range(begun), envs, strict=False)
-    ]
+    running = [_begun(player, n, env) for n, env in zip(range(begun), envs, strict=False)]
     while running:
         played += len(running)
         check_steps(played)
-        states = player.states([observation for _, _, observation, _, _ in running])
-        chosen = iter(player.actions([observation for _, _, observation, first, _ in running if first is None]))
-        unfinished: list[tuple[int, Any, Any, int | None, int]] = []
-        for (n, env, observation, first, length), state in zip(running, states, strict=True):
-            action = int(next(chosen)) if first is None else first
-            following, reward, ending, truncated = player.step(env, action)
-            cut = truncated and (limit is None or length + 1 < limit)
-            if ending == NOT_ENDED and (cut or length + 1 >= max_steps):
+        states = player.states([one.observation for one in running])
+        for one, state in zip(running, states, strict=True):
+            _notice_arrival(one, int(state), player.search)
+        chosen = iter(player.actions([one.observation for one in running if one.first is None]))
+        unfinished = []
+        for one, state in zip(running, states, strict=True):
+            action = int(next(chosen)) if one.first is None else one.first
+            if one.exploration is not None and player.search is not None:
+                action = player.search.action_on_the_way(one.exploration, action)
+            before = one.observation
+            one.observation, reward, ending, truncated = player.step(one.env, action)
+            one.since_reset, one.first = one.since_reset + 1, None
+            if one.exploration is not None and player.search is not None:
+                player.search.count_step(one.exploration)
+                ended = truncated or ending != NOT_ENDED
+                unfinished.append(_begun(player, one.number, one.env) if ended else one)
+                continue
+            one.length += 1
+            cut = truncated and (limit is None or one.since_reset < limit)
+            if ending == NOT_ENDED and (cut or one.length >= max_steps):
                 ending = TIMED_OUT
-            yield PlayedStep(n, observation, int(state), action, reward, following, ending)
+            yield PlayedStep(one.number, before, int(state), action, reward, one.observation, ending)
             if ending == NOT_ENDED:
-                unfinished.append((n, env, following, None, length + 1))
+                unfinished.append(one)
             elif begun < rollouts:
-                unfinished.append((begun, env, *player.begin(env), 0))
+                unfinished.append(_begun(player, begun, one.env))
                 begun += 1
         running = unfinished
 
 
+def _begun(player: Player, number: int, env: Any) -> _Rollout:
+    """A rollout in its state, or on the way there."""
+    observation, first = player.begin(env)
+    search = player.search
+    return _Rollout(number, env, observation, first, exploration=None if search is None else search.exploration())
+
+
+def _notice_arrival(one: _Rollout, state: int, search: Search | None) -> None:
+    """Start the rollout if it is on its way and in the state."""
+    if search is not None and one.exploration is not None and search.has_arrived(state, one.exploration):
+        one.exploration, one.first = None, search.action
+
+
 @dataclass(frozen=True)
 class TablePlayer:
-    """A tabular policy in an environment with discrete observations, from one action in one state."""
+    """A tabular policy in an environment with discrete observations, from one action in one state or whole episodes."""
 
     stepper: EnvStepper
     cumulative: NDArray[np.float64]  # (S, A) cumulative action probabilities
-    start: tuple[int, int]
+    start: tuple[int, int] | None  # None: where episodes begin
     generator: np.random.Generator
-    enter: Enter
+    enter: Enter | None = None
+    search: Search | None = None
 
-    def begin(self, env: Any) -> tuple[int, int]:
-        """Reset the environment and put it into the state."""
-        state, action = self.start
-        self.stepper.reset()
-        self.enter(env, state, self.generator)
-        self.stepper.at = state
-        return state, action
+    def begin(self, env: Any) -> tuple[int, int | None]:
+        """Reset the environment and put it into the state, if there is one to enter."""
+        state = self.stepper.reset()
+        if self.start is None or self.enter is None:
+            return state, None
+        self.enter(env, self.start[0], self.generator)
+        self.stepper.at = self.start[0]
+        return self.start
 
     def states(self, observations: Sequence[int]) -> Sequence[int]:
         """The observations are states."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.compiler import compiled
+from whatfor.kernels.compiler import compiled, inlined
 from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
@@ -16,7 +16,7 @@ from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import limit
 from whatfor.worlds.entering import observations_in
 from whatfor.worlds.play import PlayedStep, check_steps
-from whatfor.worlds.stepping import CARTPOLE, Arrays, step
+from whatfor.worlds.stepping import CARTPOLE, WORLD_DRAWS, Arrays, begin, step
 from whatfor.worlds.world import World
 
 #: The initial capacity in steps, and the uniform numbers that one step may use.
@@ -95,12 +95,22 @@ class Rollouts:
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
+#: For a start: where episodes begin.
+BEGINNING = (-1, -1)
+
+
+@inlined
+def draws_from(start: tuple[int, int]) -> int:
+    """The uniform numbers that one step may use, with the start of a rollout."""
+    return ROLLOUT_DRAWS if start[0] >= 0 else ROLLOUT_DRAWS + WORLD_DRAWS
+
+
 @compiled
 def roll(
     world: Arrays,
     policy: NDArray[np.float64],  # (S * A,) cumulative action probabilities
     n_actions: int,
-    start: tuple[int, int],
+    start: tuple[int, int],  # BEGINNING: where episodes begin
     bodies: NDArray[np.float64],  # (n, 4) the start of each rollout of CartPole; changed
     uniforms: NDArray[np.float64],
     cursor: NDArray[np.int64],
@@ -113,9 +123,15 @@ def roll(
 ) -> bool:
     """Play until all rollouts are done (True), or random numbers or space are used up."""
     rollout, state, action, length, at = now[ROLLOUT], now[STATE], now[ACTION], now[LENGTH], now[AT]
-    while rollout < len(ending) and at < len(pair) and cursor[0] + 2 <= len(uniforms):
+    draws = draws_from(start)
+    while rollout < len(ending) and at < len(pair) and cursor[0] + draws <= len(uniforms):
         if length == 0:
             state, action = start
+            if state < 0:  # where an episode begins
+                state = begin(world, bodies[rollout], uniforms, cursor)
+                action = first_above(policy, state * n_actions, (state + 1) * n_actions, uniforms[cursor[0]])
+                action -= state * n_actions
+                cursor[0] += 1
         following, paid, ended = step(world, bodies[rollout], n_actions, state, action, uniforms, cursor)
         pair[at] = state * n_actions + action
         reward[at] = paid
@@ -140,31 +156,30 @@ def roll(
 def roll_out(
     world: World,
     policy: NDArray[np.float64],  # (S, A) action probabilities
-    state: int,
-    action: int,
+    start: tuple[int, int] | None,
     *,
     rollouts: int,
     max_steps: int,
     generator: np.random.Generator,
 ) -> Rollouts:
-    """Play rollouts of a policy in a known world, from one action in one state."""
+    """Play rollouts of a policy in a known world, from an action in a state; ``start=None``: from where episodes begin."""
     n_actions, summed = world.labels.n_actions, cumulative(policy)
     bodies = np.zeros((rollouts, 4))
-    if world.arrays.kind == CARTPOLE:
-        bodies = observations_in(world.labels, state, rollouts, generator)
+    if start is not None and world.arrays.kind == CARTPOLE:
+        bodies = observations_in(world.labels, start[0], rollouts, generator)
     tape, now = Tape(generator), np.zeros(5, np.int64)
     room = min(ROLLOUT_CAPACITY, limit("steps"))
     pair, reward = np.empty(room, np.int32), np.empty(room)
     first, ending = np.zeros(rollouts + 1, np.int64), np.zeros(rollouts, np.int32)
     done = False
     while not done:
-        tape.need(ROLLOUT_DRAWS)
+        tape.need(draws_from(start or BEGINNING))
         if now[AT] == len(pair):
             check_steps(len(pair) + 1)
             room = min(2 * len(pair), limit("steps"))
             pair, reward = np.resize(pair, room), np.resize(reward, room)
         done = roll(
-            world.arrays, summed, n_actions, (state, action), bodies, tape.uniforms, tape.cursor, max_steps,
+            world.arrays, summed, n_actions, start or BEGINNING, bodies, tape.uniforms, tape.cursor, max_steps,
             pair, reward, first, ending, now,
         )  # fmt: skip
     return Rollouts(pair[: now[AT]].copy(), reward[: now[AT]].copy(), first, ending)

@@ -16,11 +16,14 @@ from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
 from whatfor.worlds.private import random_generator
 from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
+from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World, ending_code
 
 
 class Stepper(Protocol):
     """A world, one step at a time."""
+
+    parts: dict[str, float] | None  # of the last reward; None: not asked for
 
     def reset(self) -> int:
         """Start an episode; returns its first state."""
@@ -44,6 +47,7 @@ class WorldStepper:
         # Seeded as in Gymnasium, so that a table draws the same numbers as its environment.
         self.tape = Tape(np.random.Generator(np.random.PCG64(seed)))
         self.body = np.zeros(4)
+        self.parts: dict[str, float] | None = None
         self._state = 0
 
     def reset(self) -> int:
@@ -80,8 +84,10 @@ class WorldStepper:
 class EnvStepper:
     """A Gymnasium environment."""
 
-    def __init__(self, env: Any, labels: Labels, seed: int) -> None:
+    def __init__(self, env: Any, labels: Labels, seed: int, terms: RewardTerms | None = None) -> None:
         self.env = env
+        self.terms = terms if terms is not None and terms.keys else None
+        self.parts: dict[str, float] | None = None
         self.labels = labels
         self.n_actions = labels.n_actions
         self.index = _indexer(labels)
@@ -101,7 +107,7 @@ class EnvStepper:
             action = self.labels.action(action)
         outcome = self.env.step(action)
         try:
-            observation, reward, terminated, truncated, _ = outcome
+            observation, reward, terminated, truncated, info = outcome
         except (TypeError, ValueError):
             raise ValueError(
                 "step() of the environment must return 5 values (observation, reward, terminated, truncated, info), "
@@ -120,6 +126,9 @@ class EnvStepper:
         self.at, ending = state, NOT_ENDED
         if terminated:
             ending = ending_code(self.labels, self.labels.ending(action, reward, state, before))
+        if self.terms is not None:
+            self.parts = self.terms.parts_in(info)
+            reward = self.terms.paid(reward, self.parts)
         return state, reward, ending, truncated
 
     def state(self) -> dict[str, Any]:

@@ -1,0 +1,204 @@
+"""Players: a table of values in its world, or a network in an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.protocol import ObservationAgent
+from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
+from whatfor.beliefs.situation import Situation
+from whatfor.history import Episode, Evaluation
+from whatfor.kernels.recursion import TIMED_OUT, ending_place
+from whatfor.labels import ENDINGS, Labels
+from whatfor.limits import MAX_EPISODE_STEPS
+from whatfor.worlds.adapter import Enter, check_enter
+from whatfor.worlds.arriving import HOW_TO_ENTER
+from whatfor.worlds.gymnasium import enter_observation_of, time_limit
+from whatfor.worlds.play import play
+from whatfor.worlds.rolling import Rollouts
+from whatfor.worlds.stepping import TABLE
+from whatfor.worlds.terms import RewardTerms
+from whatfor.worlds.world import World, with_endings
+
+if TYPE_CHECKING:
+    from whatfor.playing import Playing
+
+#: The ending of an episode that was not played to its end.
+CUT = "cut"
+
+Best = Callable[[Situation], int]  # the action to take in a situation
+
+
+def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S, A) Action probabilities of the greedy policy; ties are shared equally.
+
+    >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    values = np.where(np.isnan(values), -np.inf, values)  # a network may have diverged
+    best = values == values.max(axis=1, keepdims=True)
+    chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
+    return chances
+
+
+@dataclass(frozen=True)
+class TableActor:
+    """An agent that acts on its table of values: the state is all that it sees."""
+
+    labels: Labels
+    values: NDArray[np.float64]  # (S, A)
+    whole = True
+
+    def situation(self, state: Any) -> Situation:
+        """The situation of a state: its index."""
+        return Situation(self.labels.index(state))
+
+    def values_at(self, at: Situation) -> NDArray[np.float64]:
+        """(A,) The values of all actions there."""
+        row: NDArray[np.float64] = self.values[at.index]
+        return row
+
+    def player(self, playing: Playing) -> TablePlay:
+        """What plays it."""
+        return TablePlay(playing)
+
+
+def player_of(agent: ObservationAgent, playing: Playing) -> TablePlay | NetworkPlay:
+    """What plays an agent: its table where the state is all that it observes and the world is known, else the agent itself."""
+    return TablePlay(playing) if agent.whole and "world" in playing.settings else NetworkPlay(playing, agent)
+
+
+class TablePlay:
+    """Plays a table of values in its world."""
+
+    def __init__(self, playing: Playing) -> None:
+        self.playing, self.policy = playing, greedy_policy(playing.values)
+
+    @cached_property
+    def slow(self) -> bool:
+        """Whether every step takes long, so that few are played."""
+        try:
+            return not self._rollouts(None, discount=1.0, rollouts=1, seed=0).compiled
+        except ValueError:  # it has no world
+            return False
+
+    def start(self, seed: int) -> Situation:
+        """Where an episode begins."""
+        return Situation(self.playing.place().stepper(seed).reset())
+
+    def _rollouts(self, env: Any, *, enter: Enter | None = None, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy, with the rewards of the environment."""
+        place, labels = self.playing.place(env), self.playing.live_labels(env)
+        limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
+        enters = enter is not None and place.env is not None
+        world = place.env if place.world is None or enters else with_endings(place.world, labels)
+        simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
+        simulated.labels = replace(labels, endings=world.labels.endings) if isinstance(world, World) else labels
+        return simulated
+
+    def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy, with the rewards of the run."""
+        simulated, origin = self._rollouts(env, **more), self.playing.origin
+        if origin.factors is not None:
+            terms = RewardTerms.scaled(self.playing.settings.get("reward_parts"), origin.factors)
+            simulated = simulated.scaled(terms)
+        return simulated if origin.reprice is None else simulated.repriced(origin.reprice)
+
+    def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
+        """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
+        world, ledger = self.playing.place(env).world, self.playing.ledger
+        if world is None or world.arrays.kind != TABLE or self.playing.origin.factors is not None:
+            return None
+        if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
+            return None
+        world = with_endings(world, self.playing.live_labels(env))
+        if self.playing.origin.reprice is not None:
+            world = world.repriced(self.playing.origin.reprice)
+        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
+        return exact if exact.has_finite_visits(state, action) else None
+
+    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
+        """Returns of the greedy policy over whole episodes."""
+        played = self._rollouts(env, discount=1.0, rollouts=episodes, seed=seed).episodes()
+        return Evaluation.of(played.returns, played.lengths)
+
+    def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
+        """One greedy episode; ``at=None``: from the start of an episode."""
+        simulated = self._rollouts(env, discount=1.0, rollouts=1, seed=seed, enter=enter)
+        rollouts, limit = simulated.episodes() if at is None else simulated.rollouts(at, best(at)), simulated.limit
+        return first_episode(
+            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
+        )
+
+
+class NetworkPlay:
+    """Plays a network in an environment, on its observations."""
+
+    slow = True
+
+    def __init__(self, playing: Playing, agent: ObservationAgent) -> None:
+        self.playing, self.agent = playing, agent
+
+    def environment(self, env: Any) -> Any:
+        """The environment to play in, checked."""
+        place = self.playing.environment(env)
+        self.agent.check_env(place)
+        return place
+
+    def start(self, seed: int) -> Situation:
+        """Where an episode begins."""
+        return self.agent.situation(self.environment(None).reset(seed=seed)[0])
+
+    def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
+        """Rollouts of the greedy policy."""
+        scale = float(self.playing.settings.get("reward_scale", 1.0))
+        simulated = SimulatedBeliefs(self.environment(env), self.agent, **more)
+        return simulated if scale == 1.0 else simulated.repriced(lambda _, rewards: rewards * scale)
+
+    def exact(self, env: Any, state: int, action: int) -> None:
+        """None: the world is unknown."""
+
+    def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
+        """Returns of the greedy policy over whole episodes."""
+        place, dice = self.environment(env), np.random.default_rng([seed, 2])
+        limit = time_limit(place) or MAX_EPISODE_STEPS
+        played = AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
+        return Evaluation.of(played.returns, played.lengths)
+
+    def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
+        """One greedy episode; ``at=None``: from the start of an episode."""
+        place, dice = self.environment(env), np.random.default_rng([seed, 2])
+        if at is None:
+            return play_episode(AgentPlayer(self.agent, dice, seed=seed), place)
+        enter = check_enter(enter) or enter_observation_of(place)
+        if enter is None:  # play reaches its cell, with another observation
+            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {HOW_TO_ENTER}")
+        return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
+
+
+def first_episode(rollouts: Rollouts, labels: Labels, *, limited: bool) -> Episode:
+    """The first rollout as an episode; a truncated one is "timed out" if there is a time limit, else "cut"."""
+    first = slice(0, rollouts.first[1])
+    pairs = [divmod(int(pair), labels.n_actions) for pair in rollouts.pair[first]]
+    names = [ENDINGS[0] if limited else CUT, ENDINGS[1], *labels.ending_names]
+    steps = [(labels.observation(state), action) for state, action in pairs]
+    return Episode(steps, rollouts.reward[first].tolist(), names[ending_place(int(rollouts.ending[0]))])
+
+
+def play_episode(player: AgentPlayer, env: Any) -> Episode:
+    """Play one episode, with the observations that the agent acted on."""
+    steps = list(play(player, [env], rollouts=1, max_steps=MAX_EPISODE_STEPS))
+    cut = len(steps) == MAX_EPISODE_STEPS and steps[-1].ending == TIMED_OUT
+    names = [ENDINGS[0], ENDINGS[1], *player.agent.labels.ending_names]
+    return Episode(
+        [(np.asarray(one.observation), one.action) for one in steps],
+        [one.reward for one in steps],
+        CUT if cut else names[ending_place(steps[-1].ending)],
+    )

@@ -1,0 +1,65 @@
+"""Start rollouts in a state that nobody can enter: play fresh episodes until they reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from whatfor.labels import Labels
+from whatfor.limits import limit, variable
+from whatfor.text import count
+
+#: How much of play on the way to a state is at random: what happens before it does not matter for what follows.
+EXPLORATIONS = (0.0, 0.1, 0.3, 1.0)
+
+
+@dataclass
+class Search:
+    """Fresh episodes on the way to a state, within a budget of steps.
+
+    Of the shares of random actions, each episode takes the one with which the state was reached most often for its steps so far; the policy's own
+    course comes first.
+    """
+
+    labels: Labels
+    state: int
+    action: int  # to take there
+    rollouts: int
+    generator: np.random.Generator
+    steps: dict[float, int] = field(default_factory=lambda: dict.fromkeys(EXPLORATIONS, 0))
+    arrivals: dict[float, int] = field(default_factory=lambda: dict.fromkeys(EXPLORATIONS, 0))
+
+    def exploration(self) -> float:
+        """The share of random actions for the next episode."""
+        return max(EXPLORATIONS, key=lambda share: (1 + self.arrivals[share]) / (1 + self.steps[share]))
+
+    def action_on_the_way(self, exploration: float, greedy: int) -> int:
+        """The action of the policy, or a random one."""
+        if exploration and self.generator.random() < exploration:
+            return int(self.generator.integers(self.labels.n_actions))
+        return greedy
+
+    def has_arrived(self, state: int, exploration: float) -> bool:
+        """Whether an episode is in the state, counted."""
+        arrived = state == self.state
+        self.arrivals[exploration] += arrived
+        return arrived
+
+    def count_step(self, exploration: float) -> None:
+        """Count a step on the way; ``ValueError`` once the budget is used up."""
+        self.steps[exploration] += 1
+        if sum(self.steps.values()) > (budget := limit("search")):
+            found = sum(self.arrivals.values())
+            name, reached = self.labels.words(self.state), "never" if found == 0 else f"only {count(found, 'time')}"
+            fewer = f"play fewer rollouts (rollouts={found}), " * (1 < found < self.rollouts)
+            raise ValueError(
+                f"{count(self.rollouts, 'rollout')} from {name!r} cannot be played: fresh episodes, by its policy and with random actions, reached it "
+                f"{reached} in {budget:,} steps. To go on, {fewer}set {variable('search')}={10 * budget}, or say how to enter a state: {HOW_TO_ENTER}"
+            )
+
+
+HOW_TO_ENTER = (
+    "in Python, pass enter=, a function that puts the environment into the state with an index after a reset, such as "
+    "`def enter(env, state, rng): env.unwrapped.position = state` (the shell has no flag for it)"
+)
