@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.protocol import ObservationAgent
 from whatfor.checks import number, whole
 from whatfor.explanations.parts import amounts_by_function, by_reward
 from whatfor.history import History
@@ -117,11 +116,7 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
     ('climb', 'fall')
     """
     given = Names.of(more).over(Names.of(names))
-    if isinstance(run.playing.actor, ObservationAgent):
-        raise ValueError(
-            "the names of a network's cells, actions and endings are those that it was trained with: pass cells=, actions= and endings= to "
-            "BeliefCallback or learn_after, or let the environment carry them"
-        )
+    run.playing.actor.check_renaming()
     labels = given.applied_to(run.labels)
     reads = [ending for ending in labels.endings if ending.reads_final]
     if given.endings is not None and reads and run.ledger is not None:

@@ -65,6 +65,9 @@ class TableActor:
         row: NDArray[np.float64] = self.values[at.index]
         return row
 
+    def check_renaming(self) -> None:
+        """A table may be renamed."""
+
     def player(self, playing: Playing) -> TablePlay:
         """What plays it."""
         return TablePlay(playing)
