@@ -1,5 +1,7 @@
 """Counterfactual runs: without episodes, with other rewards, replayed and relearned."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -72,8 +74,64 @@ def test_a_counterfactual_run_is_saved_with_its_premise(lake, tmp_path):
     far.save(tmp_path / "far")
     with pytest.raises(ValueError, match="load the original run"):
         wf.load(tmp_path / "far").without([600], how="relearn")
-    with pytest.raises(ValueError, match="changed rewards cannot be saved"):
-        lake.repriced(lambda state, action, reward: 2 * reward).save(tmp_path / "other")
+
+
+def assert_same_answers(one, other):
+    """Every question has the same answer, bit for bit."""
+    assert np.array_equal(one.tables, other.tables)
+    assert repr(one) == repr(other)
+    for (name, answer), loaded in zip(ask_everything(one).items(), ask_everything(other).values(), strict=True):
+        assert json.dumps(answer.to_json()) == json.dumps(loaded.to_json()), name
+
+
+@pytest.mark.parametrize("how", ["relearn", "replay"])
+def test_a_run_with_changed_rewards_is_saved_with_them(lake, how, tmp_path):
+    other = lake.repriced(lambda state, action, reward: 2.0 * reward - 0.01 * (action == 1), how=how)
+    other.save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run")
+    assert_same_answers(other, loaded)
+    loaded.save(tmp_path / "again")
+    assert_same_answers(other, wf.load(tmp_path / "again"))
+    with pytest.raises(ValueError, match="cannot be resumed: it is the run with changed rewards"):
+        wf.train(loaded, episodes=1)
+    with pytest.raises(ValueError, match="load the original run"):
+        loaded.without([3], how="relearn")
+    halved = loaded.repriced(lambda state, action, reward: reward / 2.0, how="replay")
+    halved.save(tmp_path / "halved")
+    assert_same_answers(halved, wf.load(tmp_path / "halved"))
+    without = loaded.without([3])
+    assert np.array_equal(without.tables, other.without([3]).tables)
+    with pytest.raises(ValueError, match="load the original run"):
+        without.repriced(lambda state, action, reward: reward)
+
+
+def test_factors_on_parts_are_saved(lake, tmp_path):
+    other = lake.repriced(factors={"reward +1": 0.5})
+    other.save(tmp_path / "run")
+    assert_same_answers(other, wf.load(tmp_path / "run"))
+    ledger = wf.Ledger(2, 1, parts=["shaping"])
+    for _ in range(20):
+        ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9, parts={"shaping": 0.25})
+        ledger.record(1, 0, 2.0, None, step_size=0.5, discount=0.9, parts={"shaping": -0.5})
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    scaled = run.repriced(factors={"shaping": 3.0}, how="replay")
+    both = scaled.repriced(lambda state, action, reward: reward + state, how="replay")
+    for number, changed in enumerate((scaled, both)):
+        changed.save(tmp_path / f"{number}")
+        loaded = wf.load(tmp_path / f"{number}")
+        assert np.array_equal(loaded.tables, changed.tables)
+        assert (loaded.parts(0).totals, loaded.origin.factors) == (changed.parts(0).totals, {"shaping": 3.0})
+
+
+def test_a_reward_that_was_not_saved_is_not_guessed(tmp_path):
+    """The rewards of CartPole's transitions are no table: only those that were paid are saved."""
+    run = wf.train(wf.worlds.cartpole(), LAKE, episodes=3, seed=0)
+    run.repriced(lambda state, action, reward: reward / 2.0).save(tmp_path / "run")
+    loaded, state = wf.load(tmp_path / "run"), int(run.ledger[0].state)
+    assert loaded.intention(state).value > 0.0
+    unknown = r"was not saved with it.*new reward for 1 in state \d+ after action [01] is unknown"
+    with pytest.raises(ValueError, match=unknown):
+        loaded.simulation(state, rollouts=2_000)
 
 
 def test_relearning_equals_replaying_where_nothing_is_decided_again(lake):

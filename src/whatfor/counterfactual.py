@@ -22,6 +22,7 @@ from whatfor.ledger.parts import REST, reward_parts, scaled_reward
 from whatfor.naming import Names
 from whatfor.playing import Origin
 from whatfor.text import amount
+from whatfor.worlds.repricing import RewardTable
 from whatfor.worlds.world import Reprice
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ How = Literal["replay", "relearn"]
 RewardFunction = Callable[[int, int, float], float]
 #: The number of episodes that a premise names.
 MAX_NAMED = 3
+LOADED = "a counterfactual run that was loaded cannot be relearned: load the original run, and change that"
 
 
 def as_of(run: Run, episodes: int) -> Run:
@@ -77,7 +79,8 @@ def repriced(
     named parts of the reward: by default those of ``run.parts``, which are the recorded ones and their rest,
     ``factors={"shaping": 0, "rest": 1}``, or one for each distinct reward; ``parts`` names others,
     as functions of (state, action, reward). ``how`` as in ``without``. Simulations of such a run use the new rewards;
-    ``evaluate`` and ``episode`` show those of the environment.
+    ``evaluate`` and ``episode`` show those of the environment. Such a run is saved with its new rewards as a table: of
+    the rewards that were paid, and of those of its world where that is known.
 
     >>> import whatfor as wf
     >>> run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0), episodes=20, seed=0)
@@ -117,6 +120,10 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
     """
     given = Names.of(more).over(Names.of(names))
     run.playing.actor.check_renaming()
+    if run.origin.repriced and given.endings is not None:
+        raise ValueError(
+            "endings of a run with changed rewards keep the names that the paid ones gave: name the original run, and change that"
+        )
     labels = given.applied_to(run.labels)
     reads = [ending for ending in labels.endings if ending.reads_final]
     if given.endings is not None and reads and run.ledger is not None:
@@ -178,8 +185,13 @@ def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, prici
     if how not in ("replay", "relearn"):
         raise ValueError(f"how is 'replay' or 'relearn', not {how!r}")
     origin, current = run.playing.current_origin, run.need_ledger("this")
-    recorded = origin.recorded or with_names(current, run.labels)  # endings keep the names that the paid rewards give
+    recorded = origin.recorded or current
+    if not origin.repriced:  # endings keep the names that the paid rewards give
+        recorded = with_names(recorded, run.labels)
     both, applied = Pricing(origin.reprice, origin.factors).then(pricing := pricing or Pricing()), "replayed"
+    was_loaded = origin.recorded is None and origin.repriced  # then the paid rewards are not in the ledger
+    if how == "relearn" and was_loaded:
+        raise ValueError(LOADED)
     if how == "relearn":
         rule = _rule(run)
         applied = f"relearned{rule.note}"
@@ -191,7 +203,8 @@ def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, prici
         steps = np.where(deleted, 0.0, np.broadcast_to(current.lines.step_size, len(current)))
         ledger = pricing.applied_to(recorded if origin.recorded is None else current).revised(step_size=steps)
     words = " and ".join(one for one in (origin.premise, f"{premise} ({applied})") if one)
-    return _from_ledger(run, ledger, replace(origin, premise=words, **both._asdict(), recorded=recorded))
+    kept = None if was_loaded else recorded
+    return _from_ledger(run, ledger, replace(origin, premise=words, **both._asdict(), recorded=kept))
 
 
 def _from_ledger(run: Run, ledger: Ledger, origin: Origin, **more: Any) -> Run:
@@ -204,6 +217,8 @@ def _both(first: Reprice | None, second: Reprice | None) -> Reprice | None:
     """One change of rewards after another."""
     if first is None or second is None:
         return first or second
+    if isinstance(first, RewardTable):
+        return first.then(second)
     return lambda pairs, rewards: second(pairs, first(pairs, rewards))
 
 
@@ -241,9 +256,7 @@ def _check_rule(ledger: Ledger, rule: RelearningRule, *, changed: bool) -> None:
     source, step_size = _learn_again(ledger, rule, ~ledger.applied)
     if not np.array_equal(source, ledger.lines.source) or (step_size != ledger.lines.step_size).any():
         if changed:  # a saved one: what was recorded first is not in its folder
-            raise ValueError(
-                "a counterfactual run that was loaded cannot be relearned: load the original run, and change that"
-            )
+            raise ValueError(LOADED)
         raise ValueError(
             f"the recorded updates are not those of {rule.name} with its last settings (they may have changed when training was "
             "resumed), so this run cannot be relearned: pass how='replay'"
@@ -322,6 +335,5 @@ def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
     def part(paid: float) -> RewardFunction:
         return lambda _state, _action, reward: paid if reward == paid else 0.0
 
-    applied = ledger.applied  # deleted rewards are no parts
-    known = {name: amounts[applied & (amounts != 0.0)] for name, amounts in by_reward(ledger.lines).items()}
-    return {name: part(float(amounts[0])) for name, amounts in known.items() if len(amounts)}
+    paid = np.unique(ledger.lines.reward[ledger.learned_from])  # deleted rewards are no parts
+    return {name: part(reward) for name, reward in by_reward(ledger.lines).items() if reward in paid}

@@ -256,6 +256,8 @@ class RunDocument(Strict, frozen=True):
     stopped: Text | None
     own_values: bool  # False: the tables were recomputed from the ledger
     premise: Text | None  # what is different in a counterfactual run
+    repriced: Natural | None  # the number of its rewards that a function changed
+    factors: dict[Text, float] | None  # on the recorded parts of its rewards
     ledger: LedgerDocument | None
     snapshot: SnapshotDocument | None
     table: TableDocument | None
@@ -263,6 +265,9 @@ class RunDocument(Strict, frozen=True):
 
     def __post_init__(self) -> None:
         check_limit("states", self.labels.n_states, "this run")
+        original = self.premise is None or self.ledger is None or self.own_values or self.snapshot is not None
+        if original and (self.repriced is not None or self.factors is not None):
+            raise ValueError("its rewards were changed, but it is not a counterfactual run")
         # An environment may build its states from a map in its options, so the limit grows with the number of states.
         allowed = MAX_OPTIONS_BYTES + 8 * self.labels.n_states
         for world in (self.settings.world, self.settings.environment):

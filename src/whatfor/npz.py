@@ -66,3 +66,41 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         if at < len(into):
             raise ValueError(f"{name!r} is truncated")
     return array
+
+
+def checked_array(
+    group: dict[str, NDArray[Any]], name: str, dtype: Any, ndim: int, length: int | None = None
+) -> NDArray[Any]:
+    """An array of a group; ``ValueError`` unless it has this dtype, number of dimensions and length."""
+    array = group[name]
+    if array.dtype != dtype or array.ndim != ndim or (length is not None and len(array) != length):
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, unlike any run's")
+    return np.ascontiguousarray(array)
+
+
+def within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
+    """The array; ``ValueError`` unless ``low <= array < high``."""
+    if array.size and (array.min() < low or array.max() >= high):
+        raise ValueError(
+            f"{name} has numbers out of range: {array.min()} to {array.max()} instead of {low} to {high - 1}"
+        )
+    return array
+
+
+def finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The array; ``ValueError`` if it has NaN or infinite numbers."""
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"{name} contains NaN or infinite numbers: training has diverged, so there is nothing to explain. "
+            "Train again with smaller rewards or a smaller step size"
+        )
+    return array
+
+
+def check_summed(name: str, summed: NDArray[np.float64], first: NDArray[np.int64]) -> None:
+    """Raise ``ValueError`` unless the cumulative probabilities that start at each of ``first`` rise to 1."""
+    rising = np.diff(summed, prepend=0.0) >= 0.0
+    rising[first] = summed[first] >= 0.0
+    last = summed[np.append(first[1:], len(summed)) - 1]
+    if not rising.all() or not np.allclose(last, 1.0, atol=1e-6):
+        raise ValueError(f"the saved world's probabilities ({name}) are negative or do not sum to 1")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from whatfor import document, folder
 from whatfor.axes import Ending
 from whatfor.checks import flag
+from whatfor.counterfactual import Pricing
 from whatfor.folder import Contents, FolderError
 from whatfor.history import History
 from whatfor.kernels.recursion import NOT_ENDED, ending_place
@@ -27,9 +28,11 @@ from whatfor.ledger.ends import recorded_labels
 from whatfor.ledger.parts import REST, reward_parts
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
+from whatfor.npz import check_summed, checked_array, finite, within
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import either
+from whatfor.worlds.repricing import RewardTable, tabulated
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
@@ -97,10 +100,6 @@ def _sentence(error: Exception) -> str:
 
 def _contents_of(run: Run) -> Contents:
     """The document, arrays and tensors of a run."""
-    if run.origin.repriced:
-        raise FolderError(
-            "a run with changed rewards cannot be saved: save the original run, and call repriced() again after loading it"
-        )
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
     data: dict[str, Any] = {
         "labels": recorded_labels(run.ledger, run.labels).to_json(),
@@ -108,6 +107,8 @@ def _contents_of(run: Run) -> Contents:
         "stopped": run.stopped,
         "own_values": run.origin.own_values,
         "premise": run.origin.premise,
+        "repriced": None,
+        "factors": run.origin.factors,
         "ledger": None,
         "snapshot": None,
         "table": None,
@@ -119,6 +120,11 @@ def _contents_of(run: Run) -> Contents:
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
         arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
         data["table"] = {"max_steps": world.max_steps, "endings": list(world.labels.ending_names)}
+    if run.origin.reprice is not None:
+        paid = Pricing(factors=run.origin.factors).applied_to(run.origin.recorded or run.need_ledger("this run"))
+        rewards = tabulated(run.origin.reprice, paid, run.playing.known_world)
+        arrays |= {"reward_pair": rewards.pair, "reward_paid": rewards.paid, "reward_instead": rewards.instead}
+        data["repriced"] = len(rewards.pair)
     groups = {"arrays": arrays}
     if run.ledger is not None:
         data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
@@ -135,18 +141,23 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
     """Rebuild and validate a run; also returns the document of its network."""
     stored, plain = document.decode(contents.documents["run"])
     labels, arrays = stored.labels, contents.arrays["arrays"]
-    tables = _finite("tables", _array(arrays, "tables", np.float64, 3))
+    tables = finite("tables", checked_array(arrays, "tables", np.float64, 3))
     if tables.shape[1:] != (labels.n_states, labels.n_actions) or len(tables) < 1:
         raise ValueError(f"its tables have shape {tables.shape}, which does not fit its labels")
     ledger = None if stored.ledger is None else _ledger_in(stored.ledger, contents.arrays["ledger"], labels)
-    returns = _finite("returns", _array(arrays, "returns", np.float64, 1))
-    lengths = _within("lengths", _array(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
+    returns = finite("returns", checked_array(arrays, "returns", np.float64, 1))
+    lengths = within("lengths", checked_array(arrays, "lengths", np.int64, 1, len(returns)), 0, 2**62)
     snapshot, table = None, None
     if stored.snapshot is not None:
         saved = {name.removeprefix("snapshot_"): one for name, one in arrays.items() if name.startswith("snapshot_")}
         snapshot = (_snapshot_in(saved, labels, tables, ledger), plain["snapshot"])
     if stored.table is not None:
         table = _table_in(arrays, labels, stored.table)
+    more: dict[str, Any] = {"own_values": stored.own_values, "premise": stored.premise, "factors": stored.factors}
+    for name in stored.factors or {}:
+        if ledger is None or name not in (*ledger.parts, REST):
+            raise ValueError(f"a factor is on {name!r}, which is no recorded part of its rewards")
+    more["reprice"] = None if stored.repriced is None else _rewards_in(arrays, labels, stored.repriced)
     run = Run(
         labels=labels,
         values=tables,
@@ -154,7 +165,7 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         history=History(returns, lengths),
         settings=plain["settings"],
         stopped=stored.stopped,
-        origin=Origin(table=table, snapshot=snapshot, own_values=stored.own_values, premise=stored.premise),
+        origin=Origin(table=table, snapshot=snapshot, **more),
     )
     return run, stored.network
 
@@ -194,36 +205,39 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
         parts=stored.parts,
     )
     n, store = stored.lines, ledger.writable()
-    store.cell = _within("cell", _array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
-    store.source = _within(
-        "source", _array(columns, "source", np.int32, 1, n), ending_place(len(ledger.endings) - 1), ledger.n_cells
+    store.cell = within("cell", checked_array(columns, "cell", np.int32, 1, n), 0, ledger.n_cells)
+    store.source = within(
+        "source",
+        checked_array(columns, "source", np.int32, 1, n),
+        ending_place(len(ledger.endings) - 1),
+        ledger.n_cells,
     )
-    store.reward = _finite("reward", _array(columns, "reward", np.float64, 1, n))
+    store.reward = finite("reward", checked_array(columns, "reward", np.float64, 1, n))
     if ledger.parts:
         store.parts = _parts(columns, n, len(ledger.parts))
     for name in VARYING:
-        column = _array(columns, name, np.float64, 1)
+        column = checked_array(columns, name, np.float64, 1)
         if len(column) not in (1, n) or not ((column >= 0) & (column <= 1)).all():
             raise ValueError(f"the ledger's {name} has the wrong length or numbers outside 0 to 1")
         setattr(store, name, column)
-    store.breaks = _within("breaks", _array(columns, "breaks", np.int64, 2), 0, 2**62)
+    store.breaks = within("breaks", checked_array(columns, "breaks", np.int64, 2), 0, 2**62)
     store.n_breaks = len(store.breaks)
     if store.breaks.shape[1] != 2 or (np.diff(store.breaks, axis=0) < 0).any():
         raise ValueError("the ledger's episodes are out of order")
     if len(store.breaks) and store.breaks[-1, 0] > n:
         raise ValueError("an episode of the ledger starts after the ledger's end")
     if store.replayed:
-        store.origin = _within("origin", _array(columns, "origin", np.int32, 1, n), 0, 2**31)
+        store.origin = within("origin", checked_array(columns, "origin", np.int32, 1, n), 0, 2**31)
     store.used = n
-    finals = _array(columns, "finals", np.int64, 2)
+    finals = checked_array(columns, "finals", np.int64, 2)
     if finals.shape[1] != 2:
         raise ValueError("the ledger's final states are out of order")
-    _within("finals", finals[:, 0], 0, 2**31 if store.replayed else n)
-    _within("finals", finals[:, 1], 0, labels.n_states)
+    within("finals", finals[:, 0], 0, 2**31 if store.replayed else n)
+    within("finals", finals[:, 1], 0, labels.n_states)
     store.add_finals(finals)
     ledger.freeze()
     with np.errstate(over="ignore", invalid="ignore"):
-        _finite("the rest of the reward", reward_parts(ledger).get(REST, np.empty(0)))
+        finite("the rest of the reward", reward_parts(ledger).get(REST, np.empty(0)))
     return ledger
 
 
@@ -233,8 +247,8 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
 def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledger: Ledger | None) -> Group:
     pairs, n_states = labels.n_states * labels.n_actions, labels.n_states
     cells = tables.size
-    counters = _array(saved, "counters", np.int64, 1, N_COUNTERS)
-    stored = len(_array(saved, "pair", np.int32, 1))
+    counters = checked_array(saved, "counters", np.int64, 1, N_COUNTERS)
+    stored = len(checked_array(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
     fits = (counters[LINES], counters[STORED], counters[BREAKS]) == (lines, stored, breaks)
     if (
@@ -246,23 +260,22 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
         raise ValueError("the saved learner does not fit its ledger")
     if ledger is not None and ledger.n_tables != len(tables):
         raise ValueError("its ledger and its learner have different numbers of tables")
-    lowest = (
-        np.iinfo(np.int32).min if ledger is None else ending_place(len(ledger.endings) - 1)
-    )  # codes go into ledgers
-    tries = _within("tries", _array(saved, "tries", np.int64, 1), 0, 2**62)
+    # the codes of endings go into the ledger when training goes on
+    lowest = np.iinfo(np.int32).min if ledger is None else ending_place(len(ledger.endings) - 1)
+    tries = within("tries", checked_array(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
     more = {}
     if ledger is not None and ledger.parts:
         more["parts"] = _parts(saved, stored, len(ledger.parts))
     return more | {
-        "values": _finite("values", _array(saved, "values", np.float64, 1, cells)),
+        "values": finite("values", checked_array(saved, "values", np.float64, 1, cells)),
         "tries": tries,
         "counters": counters,
-        "pair": _within("pair", saved["pair"], 0, pairs),
-        "next_state": _within("next_state", _array(saved, "next_state", np.int32, 1, stored), 0, n_states),
-        "reward": _finite("reward", _array(saved, "reward", np.float64, 1, stored)),
-        "ending": _within("ending", _array(saved, "ending", np.int32, 1, stored), lowest, NOT_ENDED + 1),
+        "pair": within("pair", saved["pair"], 0, pairs),
+        "next_state": within("next_state", checked_array(saved, "next_state", np.int32, 1, stored), 0, n_states),
+        "reward": finite("reward", checked_array(saved, "reward", np.float64, 1, stored)),
+        "ending": within("ending", checked_array(saved, "ending", np.int32, 1, stored), lowest, NOT_ENDED + 1),
     }
 
 
@@ -270,21 +283,21 @@ def _table_in(arrays: Group, labels: Labels, stored: document.TableDocument) -> 
     if stored.endings is not None:  # those of the run may have been renamed
         labels = replace(labels, endings=tuple(map(Ending, stored.endings)))
     pairs = labels.n_states * labels.n_actions
-    first = _array(arrays, "table_first", np.int64, 1, pairs + 1)
-    chance = _array(arrays, "table_chance", np.float64, 1)
+    first = checked_array(arrays, "table_first", np.int64, 1, pairs + 1)
+    chance = checked_array(arrays, "table_chance", np.float64, 1)
     if first[0] != 0 or first[-1] != len(chance) or (np.diff(first) < 1).any():
         raise ValueError("the saved world's table is out of order")
-    start = _array(arrays, "table_start", np.float64, 1, labels.n_states)
-    _check_summed("start", start, np.zeros(1, np.int64))
-    _check_summed("chance", chance, first[:-1])
+    start = checked_array(arrays, "table_start", np.float64, 1, labels.n_states)
+    check_summed("start", start, np.zeros(1, np.int64))
+    check_summed("chance", chance, first[:-1])
     table = Table(
         first,
         chance,
-        _within("next_state", _array(arrays, "table_next_state", np.int32, 1, len(chance)), 0, labels.n_states),
-        _finite("reward", _array(arrays, "table_reward", np.float64, 1, len(chance))),
-        _within(
+        within("next_state", checked_array(arrays, "table_next_state", np.int32, 1, len(chance)), 0, labels.n_states),
+        finite("reward", checked_array(arrays, "table_reward", np.float64, 1, len(chance))),
+        within(
             "ending",
-            _array(arrays, "table_ending", np.int32, 1, len(chance)),
+            checked_array(arrays, "table_ending", np.int32, 1, len(chance)),
             ending_place(len(ENDINGS) + len(labels.ending_names) - 1),
             NOT_ENDED + 1,
         ),
@@ -294,45 +307,23 @@ def _table_in(arrays: Group, labels: Labels, stored: document.TableDocument) -> 
     return World(labels, Arrays(TABLE_KIND, table, NO_CART), stored.max_steps, {"kind": "table"})
 
 
+# -- changed rewards -------------------------------------------------------------------------
+
+
+def _rewards_in(arrays: Group, labels: Labels, n: int) -> RewardTable:
+    pair = checked_array(arrays, "reward_pair", np.int64, 1, n)
+    within("reward_pair", pair, 0, labels.n_states * labels.n_actions)
+    paid = finite("reward_paid", checked_array(arrays, "reward_paid", np.float64, 1, n))
+    step = np.diff(pair)
+    if (step < 0).any() or (np.diff(paid)[step == 0] <= 0.0).any():
+        raise ValueError("its changed rewards are out of order")
+    instead = finite("reward_instead", checked_array(arrays, "reward_instead", np.float64, 1, n))
+    return RewardTable(pair, paid, instead, labels.n_actions)
+
+
 def _parts(group: Group, n: int, n_parts: int) -> NDArray[np.float64]:
     """Parts of n rewards."""
-    parts = _finite("parts", _array(group, "parts", np.float64, 2, n))
+    parts = finite("parts", checked_array(group, "parts", np.float64, 2, n))
     if parts.shape[1] != n_parts:
         raise ValueError(f"parts has shape {parts.shape}, which does not fit its ledger")
     return parts
-
-
-# -- validation of arrays --------------------------------------------------------------------
-
-
-def _array(group: Group, name: str, dtype: Any, ndim: int, length: int | None = None) -> NDArray[Any]:
-    array = group[name]
-    if array.dtype != dtype or array.ndim != ndim or (length is not None and len(array) != length):
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, unlike any run's")
-    return np.ascontiguousarray(array)
-
-
-def _within(name: str, array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
-    if array.size and (array.min() < low or array.max() >= high):
-        raise ValueError(
-            f"{name} has numbers out of range: {array.min()} to {array.max()} instead of {low} to {high - 1}"
-        )
-    return array
-
-
-def _finite(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"{name} contains NaN or infinite numbers: training has diverged, so there is nothing to explain. "
-            "Train again with smaller rewards or a smaller step size"
-        )
-    return array
-
-
-def _check_summed(name: str, summed: NDArray[np.float64], first: NDArray[np.int64]) -> None:
-    """Raise ``ValueError`` unless the cumulative probabilities that start at each of ``first`` rise to 1."""
-    rising = np.diff(summed, prepend=0.0) >= 0.0
-    rising[first] = summed[first] >= 0.0
-    last = summed[np.append(first[1:], len(summed)) - 1]
-    if not rising.all() or not np.allclose(last, 1.0, atol=1e-6):
-        raise ValueError(f"the saved world's probabilities ({name}) are negative or do not sum to 1")

@@ -5,7 +5,9 @@ import pytest
 
 import whatfor as wf
 from circles import CIRCLE
+from whatfor.beliefs.loops import MIN_STEP, endless_from
 from whatfor.beliefs.situation import Situation
+from whatfor.testing import random_world
 
 LEARNERS = [
     wf.QLearning(step_size=0.3, discount=0.9, exploration=0.2),
@@ -149,3 +151,21 @@ def test_a_rare_end_is_not_forgotten():
         for seed in range(40)
     ]
     assert sum(said) <= 4
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_the_quick_search_for_loops_misses_none(learner):
+    """It says "no loop" only where the chain of all latest updates has none; and a memory of earlier answers changes nothing."""
+    said = [0, 0]
+    for seed in range(12):
+        world = random_world(seed, states=12, actions=2)
+        run = wf.train(world, learner, episodes=3 + 5 * seed, seed=seed, max_steps=10 + seed)
+        ledger = run.ledger
+        endless, loops = endless_from(ledger.lines, ledger.n_cells), run.audit._loops
+        for state, action in np.ndindex(ledger.n_states, ledger.n_actions):
+            cells = run.audit._cells(state, action)
+            none = loops._have_ways_out(cells, None)
+            assert none == wf.Audit(ledger)._loops._have_ways_out(cells, None)
+            assert not none or endless[cells].max() <= MIN_STEP
+            said[none] += 1
+    assert said[True] > 50

@@ -196,7 +196,7 @@ def test_an_event_before_itself_is_rejected():
         run.chance(0, event="row 1", before="row 1")
     row = np.arange(16) // 4 == 1
     assert run.chance(0, event=row, before=np.arange(16) == 1).unaccounted < 1e-12, "masks are compared as wholes"
-    with pytest.raises(ValueError, match="whole number of steps"):
+    with pytest.raises(ValueError, match=r"horizon is 1\.5; it must be a whole number"):
         run.timeline(0, horizon=1.5)
 
 

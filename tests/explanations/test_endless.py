@@ -10,6 +10,18 @@ from circles import CIRCLE
 from whatfor.axes import Axis, Ending
 
 WITHOUT_END = "without an end"
+QUESTIONS = [
+    ("intention", {}),
+    ("contrast", {}),
+    ("outcomes", {}),
+    ("timeline", {}),
+    ("parts", {}),
+    ("provenance", {}),
+    ("chance", {"event": "state 2"}),
+    ("change", {"since": 100}),
+    ("simulation", {}),
+    ("comparison", {}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -17,25 +29,60 @@ def circling():
     return wf.train(CIRCLE, wf.QLearning(step_size=0.3, discount=0.9, exploration=0.2), episodes=300, seed=0)
 
 
-@pytest.mark.parametrize(
-    ("question", "more"),
-    [
-        ("intention", {}),
-        ("contrast", {}),
-        ("outcomes", {}),
-        ("timeline", {}),
-        ("parts", {}),
-        ("chance", {"event": "state 2"}),
-        ("change", {"since": 100}),
-        ("simulation", {}),
-        ("comparison", {}),
-    ],
-)
+@pytest.mark.parametrize(("question", "more"), QUESTIONS)
 def test_every_question_says_that_it_goes_on(circling, question, more):
     text = str(getattr(circling, question)(0, **more))
     assert WITHOUT_END in text
     assert "unknown" not in text
     assert "initial value" not in text
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.2),
+        wf.MonteCarlo(step_size=0.3, discount=0.9, exploration=0.2),
+        wf.LambdaReturns(step_size=0.3, discount=0.9, exploration=0.2, lambda_=0.7),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("questions", [QUESTIONS[:5], QUESTIONS[5:]])
+def test_a_loop_that_only_exploration_leaves_is_called_so(learner, questions):
+    """What it learned includes its exploration, which ends the episode; its best actions go round."""
+    run = wf.train(CIRCLE, learner, episodes=300, seed=0)
+    assert "never ends" not in run.outcomes(0).chances, "as learned"
+    for question, more in questions:
+        text = str(run.ask(question, 0, **more))
+        assert "ithout exploration, " in text or question == "simulation", question
+        assert WITHOUT_END in text
+
+
+def test_a_loop_is_known_where_its_ways_out_are_not():
+    """After few episodes the pairs that exploration leads to are unknown; the loop of its best actions is known."""
+    run = wf.train(CIRCLE, wf.Sarsa(step_size=0.1, discount=0.9, exploration=0.02), episodes=8, seed=0)
+    why = run.outcomes(0, 0)
+    assert why.unknown > 0.9
+    assert why.never_exploiting == pytest.approx(1.0)
+    for question in ("outcomes", "intention", "provenance"):
+        assert "Without exploration, the episode goes on without an end" in str(run.ask(question, 0, 0))
+
+
+@pytest.mark.parametrize("learner", [wf.Sarsa, wf.MonteCarlo, wf.LambdaReturns])
+def test_what_is_said_to_go_round_does(learner):
+    """Against the exact future of the best actions, at several stages of training."""
+    said = 0
+    for world in ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"):
+        run = wf.train(world, learner(step_size=0.2, discount=0.95, exploration=0.2), episodes=200, seed=0)
+        known = run.playing.place().world
+        for episodes in (20, 60, 200):
+            then = run.as_of(episodes)
+            exact = wf.ExactBeliefs(known, then.policy, discount=0.95)
+            for state in np.unique(then.ledger.lines.cell // then.ledger.n_actions)[::7].tolist():
+                action = int(then.values[state].argmax())
+                if then.audit.never_exploiting(state, action) >= 0.8:
+                    said += 1
+                    assert exact.outcomes(state, action).get("never ends", 0.0) > 0.5
+    assert said or learner is not wf.Sarsa
 
 
 def test_so_do_other_sources(circling):

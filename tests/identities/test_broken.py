@@ -22,7 +22,19 @@ BROKEN = {
         "kernels/forwards.py",
         "previous[x] = target(added, g, lambda_, bootstrap, previous[x])",
         "previous[x] = target(added, g, 0.0, bootstrap, previous[x])",
-        ["ledger_gives_the_learners_table", "belief_map_equals_the_audit", "kernels_equal_the_oracle"],
+        ["belief_map_equals_the_audit", "kernels_equal_the_oracle"],
+    ),
+    "fold of one column forgets λ": (
+        "kernels/forwards.py",
+        "last = target(cumulant, g, lambda_, tables[j, 0] if j >= 0 else 0.0, last)",
+        "last = target(cumulant, g, 0.0, tables[j, 0] if j >= 0 else 0.0, last)",
+        ["ledger_gives_the_learners_table"],
+    ),
+    "weights by depth stop a step too early": (
+        "kernels/backwards.py",
+        "reached[j] = max(reached[j], min(deep + 1, depths))",
+        "reached[j] = max(reached[j], deep)",
+        ["timeline_and_remainder_are_the_visits"],
     ),
     "fold ignores endings": (
         "kernels/recursion.py",

@@ -59,7 +59,14 @@ def test_a_next_state_instead_of_an_end_is_found_and_the_line_named(mistakes, wo
     with pytest.raises(AssertionError, match="record next_state=None"):
         wf.testing.check_ledger(ledger, values)
     run = wf.Run(labels=wf.Labels.plain(16, 4), values=values, ledger=ledger)
-    for answer in (run.intention(0), run.outcomes(0), run.timeline(0), run.chance(0, event="state 5")):
+    for answer in (
+        run.intention(0),
+        run.outcomes(0),
+        run.timeline(0),
+        run.chance(0, event="state 5"),
+        run.parts(0),
+        run.provenance(0),
+    ):
         assert str(answer).endswith(audit.faults[0])
 
 
@@ -74,6 +81,77 @@ def test_ends_that_are_not_recorded_show_as_jumps():
     (fault,) = find_faults(ledger)
     assert fault.startswith("4 ends of episodes are not recorded")
     assert "ledger.new_episode()" in fault
+
+
+def with_a_wrong_end(run, which, new_episode=False):
+    """The ledger of a run with one end recorded as a step into the final state; it stops there if it is the last."""
+    ledger = run.ledger
+    ends = np.flatnonzero(ledger.lines.source < -2)
+    if ledger.order == "replayed":
+        final = dict(ledger.finals.tolist())
+        experience = np.unique(ledger.origins_of(ends))[which]
+        lines = np.flatnonzero(ledger.origins == experience)
+    else:
+        final = dict(ledger.finals.tolist())
+        experience = lines = int(ends[which])
+    source = ledger.lines.source.copy()
+    source[lines] = final[int(experience)] * ledger.n_actions
+    wrong = ledger.revised(source=source)
+    if new_episode:
+        after = experience + (ledger.order == "forwards")
+        store = wrong.writable()
+        store.breaks = np.array(sorted([*ledger.breaks.tolist(), [after, after]]))
+        store.n_breaks = len(store.breaks)
+    return wrong[: experience + 1] if which == -1 and ledger.order == "forwards" else wrong
+
+
+@pytest.mark.parametrize(
+    ("learner", "replay"),
+    [
+        (wf.QLearning(**LEARNING), None),
+        (wf.MonteCarlo(**LEARNING), None),
+        (wf.LambdaReturns(**LEARNING, lambda_=0.7), None),
+        (wf.QLearning(**LEARNING), wf.Replay(capacity=500, batch=4)),
+    ],
+    ids=["forwards", "Monte Carlo", "backwards", "replayed"],
+)
+@pytest.mark.parametrize("world", ["FrozenLake-v1", "CliffWalking-v1"])
+def test_one_wrong_end_of_thousands_is_found(world, learner, replay):
+    run = wf.train(world, learner, episodes=2_000, seed=0, replay=replay)
+    assert find_faults(run.ledger) == ()
+    places = [(-1, False), (1_000, False), *([(1_000, True)] if replay is None else [])]
+    for which, new_episode in places:
+        (fault,) = find_faults(with_a_wrong_end(run, which, new_episode))
+        assert fault.startswith("1 end of an episode is not recorded"), (which, new_episode)
+        assert "ledger.record(state, action, reward, None if terminated else next_state, ...)" in fault
+
+
+def test_a_ledger_that_stops_anywhere_has_no_faults():
+    """A last update may lead to a new state where the agent is still finding new ones, or where a time limit is."""
+    rng = np.random.default_rng(0)
+    for world in ("Taxi-v4", "FrozenLake-v1", wf.worlds.chain()):
+        for max_steps in (None, 7):
+            ledger = wf.train(world, wf.QLearning(**LEARNING), episodes=300, seed=0, max_steps=max_steps).ledger
+            for stop in rng.integers(1, len(ledger), 40).tolist():
+                assert find_faults(ledger[:stop]) == (), (world, max_steps, stop)
+
+
+def test_a_long_first_episode_has_no_faults():
+    """CliffWalking's first episode may take 2,000 steps."""
+    ledger = wf.train("CliffWalking-v1", wf.DoubleQLearning(**LEARNING), episodes=20, seed=0).ledger
+    longest = np.diff(ledger.episode_starts).max()
+    for stop in range(1, min(len(ledger), 3_000), 150):
+        assert find_faults(ledger[:stop]) == ()
+    assert longest > 100
+
+
+def test_experiences_with_large_numbers_are_counted_anew():
+    """The numbers of experiences come from a file: memory must not grow with them."""
+    ledger = wf.Ledger(3, 1, order="replayed")
+    ledger.new_episode(0)
+    for origin in (0, 1, 2**31 - 2):
+        ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9, origin=origin)
+    assert find_faults(ledger)[0].startswith("1 end of an episode is not recorded") or find_faults(ledger) == ()
 
 
 def test_updates_in_another_order_are_no_ends():

@@ -298,3 +298,41 @@ def test_a_final_state_needs_an_ended_episode():
     with pytest.raises(ValueError, match="final_state"):
         ledger.record(0, 0, 0.0, None, step_size=0.5, discount=0.9, final_state=3)
     assert len(ledger) == 0
+
+
+def first_visit(episodes, step_size=0.5):
+    """First-visit Monte Carlo: further visits of a pair are recorded with a step size of 0; lists of (state, action, reward)."""
+    ledger = wf.Ledger(2, 1, order="backwards")
+    for steps in episodes:
+        for at in range(len(steps) - 1, -1, -1):
+            state, action, reward = steps[at]
+            again = any(earlier[:2] == (state, action) for earlier in steps[:at])
+            to = {} if at == len(steps) - 1 else {"lambda_": 1.0, "next_state": 1 - state, "next_action": 0}
+            size = 0.0 if again else step_size
+            ledger.record(state, action, reward, step_size=size, discount=0.5, **to)
+    return ledger
+
+
+def test_first_visit_monte_carlo_counts_every_experience_and_every_update():
+    """Pair 0 is visited twice an episode, with rewards 1 and 5; the second visit is in the return and is no update."""
+    ledger = first_visit([[(0, 0, 1.0), (1, 0, 2.0), (0, 0, 5.0)]] * 4)
+    assert ledger.tries().ravel().tolist() == [4, 4], "first visits only"
+    assert ledger.learned_from.all()
+    target = 1.0 + 0.5 * (2.0 + 0.5 * 5.0)
+    assert ledger.values()[0, 0, 0] == pytest.approx(target * (1.0 - 0.5**4))
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    assert "4 updates of" not in repr(run)
+    assert run.audit.mean_rewards.ravel().tolist() == [3.0, 2.0], "the mean of 1 and 5"
+    assert run.audit.experienced.counts.tolist() == [8.0, 4.0]
+    why = run.provenance(0)
+    weight = 1.0 - 0.5**4
+    assert why.luck == pytest.approx(weight * ((1.0 - 3.0) + 0.25 * (5.0 - 3.0)))
+    assert why.weights @ why.rewards == pytest.approx(why.value)
+    assert "learned in 4 episodes" in str(why)
+    assert run.parts(0).totals == pytest.approx({"reward +1": weight, "reward +2": weight, "reward +5": weight * 1.25})
+    assert run.repriced(factors={"reward +5": 0.0}, how="replay").values[0, 0] == pytest.approx(2.0 * weight)
+    assert "(tried 4 times)" in str(run.outcomes(0))
+    deleted = run.without([0, 1])
+    assert deleted.ledger.learned_from.sum() == 6, "what was deleted was not learned from"
+    assert "2 episodes" in str(deleted.provenance(0))
+    assert deleted.audit.experienced.counts.tolist() == [4.0, 2.0]

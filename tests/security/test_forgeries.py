@@ -323,3 +323,40 @@ def test_a_run_whose_settings_name_other_parts_cannot_be_resumed(parts_folder):
     forge_document(parts_folder, lambda document: document["settings"].update(reward_parts={"p": "prob"}))
     with pytest.raises(ValueError, match="not those of its settings"):
         wf.train(wf.load(parts_folder), episodes=1)
+
+
+CHANGED = [
+    ("reward_pair", lambda pair: pair.__setitem__(0, 10**9), "reward_pair has numbers out of range"),
+    ("reward_pair", lambda pair: pair.__setitem__(slice(None), pair[::-1].copy()), "changed rewards are out of order"),
+    ("reward_paid", lambda paid: paid.__setitem__(0, np.nan), "reward_paid contains NaN"),
+    ("reward_instead", lambda new: new.__setitem__(0, np.inf), "reward_instead contains NaN or infinite"),
+]
+
+
+@pytest.fixture
+def repriced_folder(tmp_path):
+    trained().repriced(lambda state, action, reward: 2.0 * reward).save(tmp_path / "repriced")
+    return tmp_path / "repriced"
+
+
+@pytest.mark.parametrize(("name", "change", "message"), CHANGED)
+def test_forged_rewards_of_a_counterfactual_run_are_rejected(repriced_folder, name, change, message):
+    forge_array(repriced_folder, "arrays", name, change)
+    check_rejected(repriced_folder, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"repriced": 3}, "reward_pair is int64 of shape"),
+        ({"repriced": -1}, "repriced"),
+        ({"premise": None}, "not a counterfactual run"),
+        ({"own_values": True}, "not a counterfactual run"),
+        ({"factors": {"reward +1": 2.0}}, "a factor is on 'reward \\+1', which is no recorded part"),
+        ({"factors": {"rest": "2"}}, "factors"),
+    ],
+    ids=str,
+)
+def test_a_forged_document_of_changed_rewards_is_rejected(repriced_folder, change, message):
+    forge_document(repriced_folder, lambda document: document.update(change))
+    check_rejected(repriced_folder, message)

@@ -53,7 +53,7 @@ class Account:
         return float(self.earnings.sum()) + self.initial_share
 
 
-class WalkResult(NamedTuple):
+class Weighed(NamedTuple):
     """An account, the updates that carry weight in it, and their weights."""
 
     account: Account
@@ -117,7 +117,7 @@ class AccountReader:
 
     def walk(
         self, cells: NDArray[np.int64], lines: LedgerLines, discount: float | None, *, give_up: bool = True
-    ) -> WalkResult | None:
+    ) -> Weighed | None:
         """The account by a walk along the index; with ``give_up``, None if too many updates carry weight."""
         n_cells = self.ledger.n_cells
         left, visits, earnings = np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells)
@@ -133,7 +133,7 @@ class AccountReader:
             self._failed_walks += 1
             return None
         account = self._account(cells, _Sums(visits, earnings, endings, left, spread, read, dropped), discount)
-        return WalkResult(account, used[:read], weights[:read])
+        return Weighed(account, used[:read], weights[:read])
 
     @property
     def walk_is_quicker(self) -> bool:
@@ -176,7 +176,7 @@ class AccountReader:
             own = np.flatnonzero(lines.cell == cell)
         steps = lines.step_size if len(lines.step_size) == 1 else lines.step_size[own]
         if len(lines.step_size) == 1:
-            return len(own), float((1.0 - steps[0]) ** len(own))
+            return len(own) if steps[0] else 0, float((1.0 - steps[0]) ** len(own))
         return int(np.count_nonzero(steps)), float(np.prod(1.0 - steps))
 
     # -- the index of a walk ---------------------------------------------------------------

@@ -94,6 +94,7 @@ class Audit(Beliefs):
             now=account.now,
             endings=chances | ({NEVER_ENDS: never} if never else {}),
             endings_unknown=unknown,
+            never_exploiting=self.never_exploiting(at, action),
             faults=self.faults,
             tries=self.tries,
             error=error,
@@ -133,6 +134,16 @@ class Audit(Beliefs):
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
         return self.ledger.tries()
+
+    @cached_property
+    def mean_rewards(self) -> NDArray[np.float64]:
+        """(S, A) The mean reward of the updates of each pair; 0 where there is none."""
+        lines, n_pairs = self.ledger.lines, self.ledger.n_states * self.ledger.n_actions
+        used = self.ledger.learned_from
+        cells, rewards = (lines.cell, lines.reward) if used.all() else (lines.cell[used], lines.reward[used])
+        counts = np.bincount(cells % n_pairs, minlength=n_pairs)
+        mean = np.bincount(cells % n_pairs, weights=rewards, minlength=n_pairs) / np.maximum(counts, 1)
+        return np.asarray(mean.reshape(self.ledger.n_states, self.ledger.n_actions))
 
     @cached_property
     def experienced(self) -> ExperiencedWorld:
@@ -204,9 +215,13 @@ class Audit(Beliefs):
 
     def weights(self, state: int, action: int, *, discount: float | None = None) -> NDArray[np.float64]:
         """(n,) The weight of every update in a value; weights times rewards, with the initial share, sum to the value."""
+        return self.weighed(state, action, discount=discount)[1]
+
+    def weighed(self, state: int, action: int, *, discount: float | None = None) -> tuple[Account, NDArray[np.float64]]:
+        """The exact account of a value, and the weight of every update, by one pass over the ledger."""
         weights = np.zeros((len(self.ledger), 1))
-        self._reader.scan([self._cells(state, action)], self.lines_at(discount), weights)
-        return weights[:, 0]
+        account = self._reader.scan([self._cells(state, action)], self.lines_at(discount), weights)[0]
+        return account, weights[:, 0]
 
     def reading(self, state: int, action: int) -> AuditReading:
         """The account of a value, the likeliest course after it, and its standard error, by one pass over the ledger."""
@@ -220,12 +235,11 @@ class Audit(Beliefs):
             account = self._reader.scan([cells], lines, weights)[0]
             used = np.flatnonzero(weights[:, 0] > MIN_WEIGHT)
             carried = weights[used, 0]
-        error, _ = sampling_error(self.ledger, used, carried, lines.reward, self.recomputed.ravel())
+        error, _ = sampling_error(self.ledger, used, carried, lines.reward[used], self.recomputed.ravel())
         initial = account.initial_weights.sum(axis=0).ravel()
         if len(self.ledger) and not np.any(lines.discount):  # discount 0: the course is still known
-            weights = self.weights(state, action, discount=1.0)
+            followed, weights = self.weighed(state, action, discount=1.0)
             used = np.flatnonzero(weights > MIN_WEIGHT)
-            followed = self.account(state, action, discount=1.0, method="scan")
             carried, initial = weights[used], followed.initial_weights.sum(axis=0).ravel()
         return AuditReading(account, course(self.ledger, used, carried, initial, state, action), error)
 
@@ -246,6 +260,18 @@ class Audit(Beliefs):
         """The probability to go on without an end: weight that goes round in a loop."""
         return self._loops.ends(self.account(state, action, discount=1.0), self._cells(state, action)).never
 
+    def never_exploiting(self, at: Situation | int, action: int) -> float:
+        """The probability to go on without an end by the best actions alone, if what it learned includes exploration."""
+        return self._loops.without_exploring(self._cells(at, action), self._best)
+
+    @cached_property
+    def _best(self) -> NDArray[np.int64]:
+        """(cells,) The cell of the best action in the state of each, in the same table."""
+        tables, n_actions = self.recomputed if self.values is None else self.values, self.ledger.n_actions
+        values = tables if tables.ndim == 2 else tables.mean(axis=0)
+        best = np.repeat(np.arange(len(values)) * n_actions + values.argmax(axis=1), n_actions)
+        return np.concatenate([best + table * len(best) for table in range(self.ledger.n_tables)])
+
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Endings without a name, described by the state, action and reward of the last step."""
         lines, weights = self.ledger.lines, self.weights(state, action, discount=1.0)
@@ -264,7 +290,7 @@ class Audit(Beliefs):
         weights = self.weights(at.index, one) - self.weights(at.index, other)
         used = np.flatnonzero(np.abs(weights) > MIN_WEIGHT)
         lines = self.ledger.lines
-        return sampling_error(self.ledger, used, weights[used], lines.reward, self.recomputed.ravel())[0]
+        return sampling_error(self.ledger, used, weights[used], lines.reward[used], self.recomputed.ravel())[0]
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
@@ -285,7 +311,9 @@ class Audit(Beliefs):
         check_limit("bytes", 16 * ledger.n_cells * (horizon + 1), f"a horizon of {horizon:,} steps")
         left, visits = np.zeros((ledger.n_cells, horizon + 1)), np.zeros((ledger.n_cells, horizon + 1))
         left[cells, 0] = 1.0 / len(cells)
-        scan_by_depth(self.lines_at(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), visits)
+        reached = np.zeros(ledger.n_cells, np.int64)
+        reached[cells] = 1
+        scan_by_depth(self.lines_at(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), reached, visits)
         by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
         return np.moveaxis(by_table.sum(axis=0), -1, 0)
 

@@ -44,7 +44,7 @@ def count_steps(
 
 def experiences_of(ledger: Ledger) -> StepCounts:
     """The distinct experiences of a ledger: one that was replayed often counts once."""
-    used = np.flatnonzero(ledger.applied)
+    used = np.flatnonzero(ledger.learned_from)
     if ledger.order == "replayed":
         used = used[np.unique(ledger.origins_of(used), return_index=True)[1]]
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[used]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.account import Account, AccountReader
 from whatfor.beliefs.exact import reaching
 from whatfor.kernels.backwards import scan
+from whatfor.kernels.following import NEW, count_explored, find_ways_out, link_updates
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines
 
 #: A step that is less probable than this does not lead out of a loop.
@@ -32,6 +33,8 @@ MIN_NEVER = 1e-9
 MIN_LONG_FUTURE, MIN_UNKNOWN = 5.0, 5e-4
 #: With more weight than this on initial values, as far as the discount looks, it is not known whether a future ends.
 MAX_UNKNOWN = 0.5
+#: A learner that follows other than its best actions less often than this does not explore in what it learns.
+MIN_EXPLORED = 1e-3
 #: Other discounts are clipped to these: a future is looked at for some 10 to 100 steps at least.
 MIN_DISCOUNT, MAX_DISCOUNT = 0.9, 0.99
 
@@ -49,6 +52,7 @@ class LoopReader:
 
     def __init__(self, reader: AccountReader) -> None:
         self.reader = reader
+        self._greedily: NDArray[np.float64] | None = None  # (cells,) endless by the best actions; None: not asked
 
     def ends(self, undiscounted: Account, cells: NDArray[np.int64], lines: LedgerLines | None = None) -> Ends:
         """How the future of an undiscounted account ends; ``cells``: of the asked pair, one in each table.
@@ -60,6 +64,8 @@ class LoopReader:
         if unknown < MIN_UNKNOWN and undiscounted.visits.sum() < MIN_LONG_FUTURE:
             return Ends(endings, 0.0, unknown)
         ledger = self.reader.ledger
+        if (lines is not None or "_endless" not in self.__dict__) and self._have_ways_out(cells, lines):
+            return Ends(endings, 0.0, unknown)
         endless = self._endless if lines is None else endless_from(lines, ledger.n_cells)
         never = float(endless[cells].mean())
         if never == 0.0:
@@ -75,6 +81,70 @@ class LoopReader:
             return Ends(endings, 0.0, unknown)
         rest = max(0.0, never - unknown)  # the weight that went round and arrived at an end from long ago
         return Ends(endings * (1.0 - rest / max(1.0 - unknown, rest, 1e-300)), never, max(0.0, unknown - never))
+
+    def without_exploring(self, cells: NDArray[np.int64], best: NDArray[np.int64]) -> float:
+        """The probability to go on without an end by the best actions alone, where exploration is part of what was learned.
+
+        SARSA, Monte Carlo and λ-returns learn about a future with exploration, which leads out of a loop that the best
+        actions never leave. ``best``: (cells,) the cell of the best action in the state of each.
+        """
+        ledger = self.reader.ledger
+        if len(ledger) == 0 or self._have_ways_out(cells, None, best) or not self._explores:
+            return 0.0
+        if self._greedily is None:
+            lines = ledger.lines
+            source = np.where(lines.source >= NOT_ENDED, best[np.maximum(lines.source, 0)], lines.source)
+            trails = np.flatnonzero((lines.source == NO_BOOTSTRAP) & (np.arange(len(source)) > 0))
+            source[trails] = best[lines.cell[trails - 1]]
+            followed = lines._replace(source=source.astype(np.int32), lambda_=np.zeros(1))
+            self._greedily = endless_from(followed, ledger.n_cells)
+        return float(self._greedily[cells].mean())
+
+    @cached_property
+    def _explores(self) -> bool:
+        """Whether the learner bootstrapped from actions that it explored, or from the steps that it took."""
+        ledger = self.reader.ledger
+        pairs = ledger.n_states * ledger.n_actions
+        explored = count_explored(ledger.lines, pairs, ledger.n_actions, ledger.initial_tables().ravel())
+        return explored > MIN_EXPLORED * len(ledger)
+
+    def _have_ways_out(
+        self, cells: NDArray[np.int64], lines: LedgerLines | None, onto: NDArray[np.int64] | None = None
+    ) -> bool:
+        """Whether all cells that may follow these have a way out: then there is no loop, which is told much sooner."""
+        ledger = self.reader.ledger
+        latest, earlier = self._links
+        kept = self._stages if onto is None else self._greedy_stages
+        stage = kept if lines is None else np.full(ledger.n_cells, NEW, np.int8)
+        met = np.empty(ledger.n_cells, np.int64)
+        met[: len(cells)] = cells
+        limits = MIN_STEP**2, MIN_STEP, MAX_INITIAL_WEIGHT
+        onto = self._same if onto is None else onto
+        return find_ways_out(lines or ledger.lines, latest, earlier, onto, stage, met, len(cells), *limits)
+
+    @cached_property
+    def _same(self) -> NDArray[np.int64]:
+        """(cells,) Every cell itself."""
+        return np.arange(self.reader.ledger.n_cells)
+
+    @cached_property
+    def _links(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The latest update of each cell, and the one before each update; -1: there is none."""
+        ledger = self.reader.ledger
+        kind = np.int32 if len(ledger) <= np.iinfo(np.int32).max else np.int64
+        latest, earlier = np.full(ledger.n_cells, -1, kind), np.empty(len(ledger), kind)
+        link_updates(ledger.lines.cell, latest, earlier)
+        return latest, earlier
+
+    @cached_property
+    def _stages(self) -> NDArray[np.int8]:
+        """(cells,) What is known about ways out by the ledger itself."""
+        return np.full(self.reader.ledger.n_cells, NEW, np.int8)
+
+    @cached_property
+    def _greedy_stages(self) -> NDArray[np.int8]:
+        """(cells,) The same by the best actions alone."""
+        return np.full(self.reader.ledger.n_cells, NEW, np.int8)
 
     @cached_property
     def _endless(self) -> NDArray[np.float64]:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.noise import ahead, by_experience
-from whatfor.kernels.backwards import scan
-from whatfor.kernels.recursion import LedgerLines
+from whatfor.kernels.backwards import scan_bootstraps
 from whatfor.ledger import Ledger
 
 
@@ -47,12 +46,12 @@ def overestimate(
         return None
     follows = np.zeros(n_states, bool)
     follows[lines.source[own] // n_actions % n_states] = True
-    at = np.flatnonzero(bootstraps)
-    at = at[follows[lines.source[at] // n_actions % n_states]]
-    weights = _weights_of_bootstraps(ledger, at)
+    read = bootstraps & np.tile(np.repeat(follows, n_actions), ledger.n_tables)[np.maximum(lines.source, 0)]
+    updates, weights = int(read.sum()), np.empty(len(ledger))
+    scan_bootstraps(lines, read, 1.0 / updates, np.zeros(ledger.n_cells), weights)
     used = np.flatnonzero(weights)
     if not len(used):
-        return Overestimate(0.0, 0.0, len(at))
+        return Overestimate(0.0, 0.0, updates)
     g, _, to = ahead(ledger, used, np.zeros(ledger.n_cells), None)
     by_state = (values * policy).sum(axis=1)
     combined, which = by_experience(ledger, used, weights[used])
@@ -62,25 +61,4 @@ def overestimate(
         number = np.maximum(np.bincount(pairs, minlength=values.size), 1)
         combined = combined - (np.bincount(pairs, weights=combined, minlength=values.size) / number)[pairs]
     mean = float(combined @ (follow - values.ravel()[pairs]))
-    return Overestimate(mean, float(np.sqrt(combined**2 @ variance.ravel()[pairs])), len(at))
-
-
-def _weights_of_bootstraps(ledger: Ledger, at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n,) The weight of every update in the mean of the values that the updates ``at`` bootstrapped from.
-
-    A further cell averages them: one update with step size 1 / n before each.
-    """
-    lines, n, further = ledger.lines, len(ledger), ledger.n_cells
-    extended = LedgerLines(
-        np.insert(lines.cell, at, further),
-        np.insert(lines.source, at, lines.source[at]),
-        np.insert(lines.reward, at, 0.0),
-        np.insert(np.broadcast_to(lines.step_size, n), at, 1.0 / (1.0 + np.arange(len(at)))),
-        np.insert(np.broadcast_to(lines.discount, n), at, np.broadcast_to(lines.discount, n)[at]),
-        np.zeros(1),
-    )
-    left, sums = np.zeros((further + 1, 1)), np.zeros((2, further + 1, 1))
-    left[further] = 1.0
-    weights = np.zeros((len(extended.cell), 1))
-    scan(extended, left, np.zeros(1), sums[0], sums[1], np.zeros((len(ledger.endings), 1)), weights, np.zeros(1))
-    return np.delete(weights[:, 0], at + np.arange(len(at)))
+    return Overestimate(mean, float(np.sqrt(combined**2 @ variance.ravel()[pairs])), updates)

@@ -31,7 +31,7 @@ def sampling_error(
     ledger: Ledger,
     used: NDArray[np.int64],  # the updates that carry weight
     weights: NDArray[np.float64],  # their weights
-    amount: NDArray[np.float64],  # (n,) the amount that each update adds: its reward, or 1 for visits
+    amount: NDArray[np.float64],  # what each of them adds: its reward, or 1 for visits
     table: NDArray[np.float64],  # (cells,) the values that the amounts give
     discount: float | None = None,
 ) -> tuple[float, float]:
@@ -41,7 +41,7 @@ def sampling_error(
     and the steps of an episode that is learned from as a whole are not independent.
     """
     g, found, _ = ahead(ledger, used, table, discount)
-    errors = weights * (amount[used] + g * found - table[ledger.lines.cell[used]])
+    errors = weights * (amount + g * found - table[ledger.lines.cell[used]])
     together = summed_by(ledger.episodes_and_steps(used)[0], errors)
     largest = float(np.abs(together).max(initial=0.0))
     if largest == 0.0:
@@ -84,7 +84,7 @@ def noise(
     ledger: Ledger,
     used: NDArray[np.int64],
     weights: NDArray[np.float64],
-    amount: NDArray[np.float64],  # (n,)
+    amount: NDArray[np.float64],  # what each of these updates adds
     table: NDArray[np.float64],  # (cells,) the true numbers of ``policy``
     policy: NDArray[np.float64],  # (S, A) chances
     discount: float | None = None,
@@ -95,7 +95,7 @@ def noise(
     """
     g, _, to = ahead(ledger, used, table, discount)
     own = table[ledger.lines.cell[used]]
-    return float(weights @ (amount[used] + g * _by_state(ledger, table, policy)[to // ledger.n_actions] - own))
+    return float(weights @ (amount + g * _by_state(ledger, table, policy)[to // ledger.n_actions] - own))
 
 
 def lag(

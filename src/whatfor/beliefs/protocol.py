@@ -106,6 +106,10 @@ class Beliefs(ABC):
         chances = sorted((row.endings or {}).items(), key=lambda item: -item[1])
         return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
+    def never_exploiting(self, at: Situation, action: int) -> float:
+        """The probability to go on without an end by the best actions alone, if the row includes exploration; else 0."""
+        return 0.0
+
     def gap_error(self, at: Situation, one: int, other: int) -> float | None:
         """The standard error of the gap between two actions' values; None: unknown."""
         return None

@@ -77,7 +77,7 @@ class Chance(Explanation):
             tries=row.tries,
             unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
             discounted=audit.discounted,
-            notes=(*without_end(never), *audit.faults),
+            notes=(*without_end(never, audit.never_exploiting(state, action)), *audit.faults),
         )
 
     def sentences(self) -> list[str]:

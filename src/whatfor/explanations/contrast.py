@@ -11,6 +11,7 @@ from whatfor.explanation import ROUNDING
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import FEW_UPDATES, LIKELY, expectation_clause, not_significant, signed_lines
+from whatfor.labels import NEVER_ENDS
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
@@ -158,13 +159,14 @@ class Contrast(Difference):
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Whether an action does not move it, leads back, or leads in circles."""
         name, back = self.labels.actions[which.action], self.back_after(which)
-        if which.without_end():
+        if (which.chances or {}).get(NEVER_ENDS, 0.0) >= LIKELY:
             return [f"After {name!r}, it expects to go on without an end."]
+        exploiting = [f"After {name!r}, without exploration, it goes on without an end."] * bool(which.without_end())
         if back == 1:
-            return [f"After {name!r}, it expects to stay where it is."]
+            return [f"After {name!r}, it expects to stay where it is.", *exploiting]
         if back is not None:
-            return [f"After {name!r}, it expects to be back here in {back} steps."]
-        return []
+            return [f"After {name!r}, it expects to be back here in {back} steps.", *exploiting]
+        return exploiting
 
     def _reasons(self) -> list[str]:
         """The largest parts in favour of the first action, and the sum of the rest."""

@@ -56,6 +56,7 @@ class Intention(Explanation):
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
     chances: dict[str, float] | None = None  # of every ending and of "never ends", undiscounted; None: unknown
     endings_unknown: float = 0.0  # probability that still rests on initial values
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if the row explores
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
@@ -93,6 +94,7 @@ class Intention(Explanation):
             tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
+            never_exploiting=row.never_exploiting,
             faults=row.faults,
             course=row.course,
             discounted=row.discounted,
@@ -175,10 +177,8 @@ class Intention(Explanation):
                 f"It has no expectation; {amount(self.value)} is the initial value."
             ]
         if self.is_blank:
-            return [
-                f"In {here!r}, it has never tried {self.labels.actions[self.action]!r}: it has no expectation, "
-                f"and {amount(self.value)} is the initial value."
-            ]
+            untried = f"it has never tried {self.labels.actions[self.action]!r}: it has no expectation"
+            return [f"In {here!r}, {untried}, and {amount(self.value)} is the initial value."]
         why = self.expectation()
         future = why._replace(text=self._with_length(why.text))
         if self.is_choice:
@@ -207,7 +207,7 @@ class Intention(Explanation):
 
     def without_end(self) -> list[str]:
         """A sentence if the episode goes on without an end by what it has learned; empty if not."""
-        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0))
+        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0), self.never_exploiting)
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""

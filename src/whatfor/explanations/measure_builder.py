@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.account import Account
+from whatfor.beliefs.account import Weighed
 from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs, ExpectedAmount
 from whatfor.beliefs.implied import ImpliedFuture
@@ -31,6 +32,10 @@ NEGLIGIBLE_INITIAL_VISITS = 0.01
 NOTABLE_SHARE = 0.1
 #: With fewer degrees of freedom, an estimated standard error is not used: no difference counts as real.
 MIN_DEGREES_OF_FREEDOM = 2.0
+
+
+#: What some updates add to a quantity.
+AmountOf = Callable[[Any], NDArray[np.float64]]
 
 
 class BeliefError(NamedTuple):
@@ -63,10 +68,14 @@ class MeasureBuilder:
 
     def value(self, rate: float) -> Measure:
         """Measure the value."""
-        amount = self.audit.ledger.lines.reward
+        rewards = self.audit.ledger.lines.reward
         entries = None if self.exact is None else self.exact.table.reward
         belief_error = self._belief_error(
-            amount, entries, None, rate, (self.believed.initial_share, self.audit.ledger.initial_tables())
+            lambda at: rewards[at],
+            entries,
+            None,
+            rate,
+            (self.believed.initial_share, self.audit.ledger.initial_tables()),
         )
         largest = float(np.abs(self.audit.recomputed).max(initial=0.0))
         negligible = NEGLIGIBLE_SHARE * self.believed.magnitude + self.simulated.beyond * largest * (self.exact is None)
@@ -83,13 +92,14 @@ class MeasureBuilder:
         ) >= MIN_STATED_SHARE:  # weight that goes round is no ending
             return []
         unknown = float(self._initial_weights(1.0).sum())
+        used, weights = self._weighed(1.0).used, self._weighed(1.0).weights
         measures = []
         for place, name in enumerate(ledger.endings):
             code = ending_place(place)
-            amount = (ledger.lines.source == code).astype(np.float64)
+            amount = _equal_to(code, ledger.lines.source)
             entries = None if self.exact is None else self._entries_ending(self.exact, name)
             belief_error = self._belief_error(amount, entries, 1.0, rate)
-            simulated, believed = self._simulated_chance(name, code), float(self._weights(1.0) @ amount)
+            simulated, believed = self._simulated_chance(name, code), float(weights @ amount(used))
             if max(believed, simulated, belief_error.true or 0.0) > 0.0:
                 error = float(np.sqrt(max(simulated * (1.0 - simulated), 1.0 / n) / n))  # never zero
                 negligible = NEGLIGIBLE_SHARE + unknown * (belief_error.true is None)
@@ -103,7 +113,11 @@ class MeasureBuilder:
         """Measure the visits of one state-action pair."""
         ledger, n_pairs = self.audit.ledger, self.policy.size
         pair = state * self.policy.shape[1] + action
-        amount = (ledger.lines.cell % n_pairs == pair).astype(np.float64)
+        cells = np.arange(ledger.n_tables) * n_pairs + pair
+
+        def amount(at: Any) -> NDArray[np.float64]:
+            return np.isin(ledger.lines.cell[at], cells).astype(np.float64)
+
         entries = None if self.exact is None else (self.exact.entry_pairs == pair).astype(np.float64)
         belief_error = self._belief_error(amount, entries, None, rate)
         error = max(float(self.simulated.visits_error[state, action]), 1.0 / self.simulated.rollouts)
@@ -122,15 +136,13 @@ class MeasureBuilder:
         """The range that values may have: of the absolute rewards behind the belief, and of the steps that follow."""
         rewards = self.audit.experienced.experiences.reward
         both = bool(rewards.min(initial=0.0) < 0.0 < rewards.max(initial=0.0))
-        rewarded = max(self._learned_account.scale, float(np.abs(self.simulated.earnings).sum()))
+        rewarded = max(self._learned.account.scale, float(np.abs(self.simulated.earnings).sum()))
         return max((1.0 + both) * rewarded, 2.0 * self.implied.deviation)
 
     @cached_property
     def episodes(self) -> float:
         """The effective number of episodes that the belief rests on."""
-        weights = self._weights(None)
-        used = np.flatnonzero(weights)
-        return effective_episodes(self.audit.ledger, used, weights[used])
+        return effective_episodes(self.audit.ledger, self._weighed(None).used, self._weighed(None).weights)
 
     def _measure(
         self,
@@ -173,7 +185,7 @@ class MeasureBuilder:
 
         By the exact values, or by what the experiences imply where the world is not known.
         """
-        if self.exact is not None and self._is_finite(self.exact, np.flatnonzero(self._weights(None)), None):
+        if self.exact is not None and self._is_finite(self.exact, self._weighed(None).used, None):
             known, centred = self.exact.expected(self.exact.table.reward), False
         elif self.implied.visits() is not None:
             known, centred = self.implied.values, True
@@ -196,21 +208,20 @@ class MeasureBuilder:
     # -- the errors of a belief --------------------------------------------------------------
 
     def _belief_error(
-        self, amount: NDArray[np.float64], entries: NDArray[np.float64] | None, discount: float | None, rate: float,
+        self, amount: AmountOf, entries: NDArray[np.float64] | None, discount: float | None, rate: float,
         initial: tuple[float, NDArray[np.float64] | None] = (0.0, None),
     ) -> BeliefError:  # fmt: skip
         """The error of a quantity to which each update adds ``amount``, and each entry of the known table ``entries``.
 
         ``initial``: the part of the quantity that still rests on initial values, and those values; visits and chances have none.
         """
-        weights = self._weights(discount)
-        used = np.flatnonzero(weights)
+        _, used, weights = self._weighed(discount)
         if entries is not None and self.exact is not None and self._is_finite(self.exact, used, discount):
             expected = self.exact.expected(entries, discount)
-            return self._exact_error(amount, expected, used, weights[used], discount, rate, initial[0])
+            return self._exact_error(amount(used), expected, used, weights, discount, rate, initial[0])
         table = np.zeros((self.audit.ledger.n_cells, 1)) if initial[1] is None else initial[1].reshape(-1, 1)
-        fold(self.audit.lines_at(discount), amount, table, np.zeros(1), np.empty(0))
-        return self._estimated_error(amount, table[:, 0], used, weights[used], discount, rate)
+        fold(self.audit.lines_at(discount), amount(slice(None)), table, np.zeros(1), np.empty(0))
+        return self._estimated_error(amount(used), table[:, 0], used, weights, discount, rate)
 
     def _exact_error(
         self, amount: NDArray[np.float64], expected: ExpectedAmount, used: NDArray[np.int64], weights: NDArray[np.float64],
@@ -250,7 +261,7 @@ class MeasureBuilder:
             true=None,
             error=max(error, np.finfo(float).tiny),
             width=width,
-            unit=float(np.ptp(amount[used]) if len(used) else 0.0) / max(self.episodes, 1.0),
+            unit=float(np.ptp(amount) if len(used) else 0.0) / max(self.episodes, 1.0),
             noise=None,
             lag=lag(ledger, used, weights, table, self.policy, discount),
             initial=0.0,
@@ -280,29 +291,30 @@ class MeasureBuilder:
         named = {*self.audit.ledger.endings}
         return sum(chance for ending, chance in self.simulated.chances.items() if ending not in named)
 
-    def _weights(self, discount: float | None) -> NDArray[np.float64]:
-        return self._undiscounted_weights if discount is not None else self._learned_weights
-
-    @cached_property
-    def _learned_weights(self) -> NDArray[np.float64]:
-        return self.audit.weights(self.state, self.action)
-
-    @cached_property
-    def _undiscounted_weights(self) -> NDArray[np.float64]:
-        return self.audit.weights(self.state, self.action, discount=1.0)
+    def _weighed(self, discount: float | None) -> Weighed:
+        return self._undiscounted if discount is not None else self._learned
 
     def _initial_weights(self, discount: float | None) -> NDArray[np.float64]:
         """(cells,) The weight still on each initial value."""
-        return self._undiscounted_initial_weights if discount is not None else self._learned_initial_weights
-
-    @property
-    def _learned_initial_weights(self) -> NDArray[np.float64]:
-        return self._learned_account.initial_weights.ravel()
+        return self._weighed(discount).account.initial_weights.ravel()
 
     @cached_property
-    def _learned_account(self) -> Account:
-        return self.audit.account(self.state, self.action, method="scan")
+    def _learned(self) -> Weighed:
+        """As learned."""
+        return _weigh(self.audit, self.state, self.action, None)
 
     @cached_property
-    def _undiscounted_initial_weights(self) -> NDArray[np.float64]:
-        return self.audit.account(self.state, self.action, discount=1.0, method="scan").initial_weights.ravel()
+    def _undiscounted(self) -> Weighed:
+        """The same without a discount."""
+        return _weigh(self.audit, self.state, self.action, 1.0)
+
+
+def _weigh(audit: Audit, state: int, action: int, discount: float | None) -> Weighed:
+    account, weights = audit.weighed(state, action, discount=discount)
+    used = np.flatnonzero(weights)
+    return Weighed(account, used, weights[used])
+
+
+def _equal_to(code: int, column: NDArray[np.int32]) -> AmountOf:
+    """1 where a column has this code."""
+    return lambda at: (column[at] == code).astype(np.float64)

@@ -35,6 +35,7 @@ class Outcomes(Explanation):
     unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if it explores
     trust: Quality = COMPUTED  # how far it can be trusted
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy leads to
@@ -46,7 +47,12 @@ class Outcomes(Explanation):
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
-        more: dict[str, Any] = {"trust": beliefs.trust, "faults": beliefs.faults, "learned": beliefs.learned}
+        more: dict[str, Any] = {
+            "never_exploiting": beliefs.never_exploiting(at, action),
+            "trust": beliefs.trust,
+            "faults": beliefs.faults,
+            "learned": beliefs.learned,
+        }
         return cls(labels, at.index, action, chances, unknown, tries, unaccounted, **more)
 
     def sentences(self) -> list[str]:
@@ -82,7 +88,7 @@ class Outcomes(Explanation):
 
     def _notes(self) -> list[str]:
         """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
-        loops = without_end(self.chances.get(NEVER_ENDS, 0.0))
+        loops = without_end(self.chances.get(NEVER_ENDS, 0.0), self.never_exploiting)
         return [*loops, *self.faults, *self.trust.sentences()]
 
     def _experience(self) -> str:

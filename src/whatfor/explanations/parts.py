@@ -65,6 +65,8 @@ class Parts(Explanation):
     residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
     discounted: bool = True  # whether any discount is below 1
     never: float = 0.0  # the probability to go on without an end
+    never_exploiting: float = 0.0  # the same by the best actions alone, if it explores
+    faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     foil: Parts | None = None  # of another action in the same state, to compare with
 
     @classmethod
@@ -85,18 +87,21 @@ class Parts(Explanation):
                 f"parts must be a dictionary of names and functions (or arrays), e.g. "
                 f'parts={{"fuel": lambda state, action, reward: min(reward, 0)}}, not {shortened(repr(parts))}'
             )
-        row, weights, lines = (
-            audit.account(state, action, method="scan"),
-            audit.weights(state, action),
-            audit.ledger.lines,
-        )
+        (row, weights), lines = audit.weighed(state, action), audit.ledger.lines
         used = np.flatnonzero(weights)
         weights, rewards = weights[used], lines.reward[used]
         shape = (labels.n_states, labels.n_actions)
         pairs = lines.cell[used] % (labels.n_states * labels.n_actions)
         covered, earnings, scale = np.zeros(len(used)), {}, 0.0
-        for name, part in _default_parts(audit.ledger).items() if parts is None else parts.items():
-            amounts = _amounts(name, part, len(lines.cell), used, pairs, rewards, labels)
+        by_name = (
+            _default_parts(audit.ledger, used)
+            if parts is None
+            else {
+                name: _amounts(name, part, len(lines.cell), used, pairs, rewards, labels)
+                for name, part in parts.items()
+            }
+        )
+        for name, amounts in by_name.items():
             covered += amounts
             scale += float(weights @ np.abs(amounts))
             earned = np.bincount(pairs, weights=weights * amounts, minlength=labels.n_states * labels.n_actions)
@@ -105,6 +110,7 @@ class Parts(Explanation):
         rest = float(weights @ (rewards - covered))
         residual = abs(sum(totals.values()) + rest + row.initial_share - value) if own else None
         more: dict[str, Any] = {"discounted": audit.discounted, "never": audit.never_ends(state, action)}
+        more |= {"never_exploiting": audit.never_exploiting(state, action), "faults": audit.faults}
         return cls(
             labels,
             state,
@@ -159,12 +165,8 @@ class Parts(Explanation):
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r}{note} consists of:"]
         rows = [(share, name) for name, share in self._rows(self._shares()).items()]
         total = amount(sum(self._shares().values()))
-        return [
-            *lines,
-            *signed_lines(rows),
-            f"{self._sum_text(total, self.scale, COMPUTED.off_text)}.",
-            *without_end(self.never),
-        ]
+        added = self._sum_text(total, self.scale, COMPUTED.off_text)
+        return [*lines, *signed_lines(rows), f"{added}.", *self._notes()]
 
     def _compared(self, foil: Parts) -> list[str]:
         """The gap between two actions, by part."""
@@ -186,7 +188,13 @@ class Parts(Explanation):
         adds_up = self._sum_text(
             amount(total, signed=True), self.scale, COMPUTED.off_text, "the difference between the agent's Q-values"
         )
-        return [*lines, *signed_lines(rows), f"{adds_up}.", *without_end(max(self.never, foil.never))]
+        return [*lines, *signed_lines(rows), f"{adds_up}.", *self._notes(foil)]
+
+    def _notes(self, foil: Parts | None = None) -> list[str]:
+        """Loops, and what seems to be wrong with the ledger."""
+        both = [self, *([] if foil is None else [foil])]
+        never, exploiting = (max(getattr(one, name) for one in both) for name in ("never", "never_exploiting"))
+        return [*without_end(never, exploiting), *self.faults]
 
     @property
     def magnitude(self) -> float:
@@ -208,16 +216,19 @@ class Parts(Explanation):
         }
 
 
-def _default_parts(ledger: Ledger) -> Mapping[str, NDArray[np.float64]]:
-    """The recorded parts of the reward and the rest, or one part for each distinct reward."""
-    return reward_parts(ledger) if ledger.parts else by_reward(ledger.lines)
+def _default_parts(ledger: Ledger, used: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    """Of some updates: the recorded parts of the reward and the rest, or one part for each distinct reward."""
+    if ledger.parts:
+        return {name: amounts[used] for name, amounts in reward_parts(ledger).items()}
+    rewards = ledger.lines.reward[used]
+    return {name: np.where(rewards == paid, paid, 0.0) for name, paid in by_reward(ledger.lines).items()}
 
 
-def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
-    """A part for each distinct reward other than 0.
+def by_reward(lines: LedgerLines) -> dict[str, float]:
+    """The distinct rewards other than 0, by the name of their part.
 
-    >>> list(by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1)))))
-    ['reward -1', 'reward +20']
+    >>> by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1))))
+    {'reward -1': -1.0, 'reward +20': 20.0}
     """
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
@@ -226,7 +237,7 @@ def by_reward(lines: LedgerLines) -> dict[str, NDArray[np.float64]]:
     names = [f"reward {amount(reward, signed=True)}" for reward in paid]
     if len({*names}) < len(names):  # four digits do not tell them apart
         names = [f"reward {reward:+}" for reward in paid]
-    return {name: np.where(lines.reward == reward, reward, 0.0) for name, reward in zip(names, paid, strict=True)}
+    return dict(zip(names, paid, strict=True))
 
 
 def _amounts(

@@ -65,15 +65,22 @@ def _back(labels: Labels, course: Course) -> str:
     return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"
 
 
-def without_end(never: float) -> list[str]:
-    """A sentence if what it learned leads on without an end.
+def without_end(never: float, exploiting: float = 0.0) -> list[str]:
+    """A sentence if what it learned leads on without an end; ``exploiting``: the probability if it does not explore.
 
     >>> without_end(0.5), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
+    >>> without_end(0.0, exploiting=1.0)
+    ['Without exploration, the episode goes on without an end: its best actions lead round in a loop.']
     """
     if never >= LIKELY:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
         return [f"By what it has learned, the episode goes on without an end{chance}."]
+    if exploiting >= LIKELY:
+        chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
+        return [
+            f"Without exploration, the episode goes on without an end{chance}: its best actions lead round in a loop."
+        ]
     return []
 
 

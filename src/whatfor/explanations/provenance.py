@@ -12,7 +12,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.deletion import MAX_REPLAYED, Deletion
 from whatfor.beliefs.noise import ahead, effective, effective_episodes, sampling_error
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.phrases import MIN_STATED_SHARE, signed_lines
+from whatfor.explanations.phrases import MIN_STATED_SHARE, signed_lines, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
 from whatfor.question import Action, State, question
@@ -57,20 +57,20 @@ class Provenance(Explanation):
     standard_error: float  # from the spread of the updates; too small for rarely tried actions
     stale: float  # the share of the weight that bootstraps from actions the agent would no longer take
     luck: float  # the part of the value from rewards above or below their mean
+    scale: float  # the sum of |weight * reward|
+    notes: tuple[str, ...]  # loops, and what seems to be wrong with the ledger
     residual: float | None  # |weights times rewards + initial_share - value|; None: the value is not the agent's own
 
     @classmethod
     def of(cls, audit: Audit, labels: Labels, state: int, action: int, *, value: float, own: bool = True) -> Provenance:
         """Compute it from the ledger."""
-        lines, weights = audit.ledger.lines, audit.weights(state, action)
+        lines, (row, weights) = audit.ledger.lines, audit.weighed(state, action)
         episodes, steps = audit.ledger.episodes_and_steps()
         used = np.flatnonzero(weights)
-        initial_share = audit.account(state, action, method="scan").initial_share
-        account = float(weights @ lines.reward) + initial_share
-        applied, n_pairs = audit.ledger.applied, labels.n_states * labels.n_actions
-        pairs = lines.cell % n_pairs
-        counts = np.maximum(np.bincount(pairs[applied], minlength=n_pairs), 1)
-        mean = np.bincount(pairs[applied], weights=lines.reward[applied], minlength=n_pairs) / counts
+        carried, rewards = weights[used], lines.reward[used]
+        account = float(carried @ rewards) + row.initial_share
+        usual = audit.mean_rewards.ravel()[lines.cell[used] % (labels.n_states * labels.n_actions)]
+        loops = without_end(audit.never_ends(state, action), audit.never_exploiting(state, action))
         return cls(
             labels=labels,
             state=state,
@@ -81,12 +81,14 @@ class Provenance(Explanation):
             deletion=audit.deletion(state, action),
             episodes=episodes,
             steps=steps,
-            initial_share=initial_share,
-            effective=effective(audit.ledger, used, weights[used]),
-            effective_episodes=effective_episodes(audit.ledger, used, weights[used]),
-            standard_error=sampling_error(audit.ledger, used, weights[used], lines.reward, audit.recomputed.ravel())[0],
-            stale=_stale(audit, weights),
-            luck=float(weights @ (lines.reward - mean[pairs])),
+            initial_share=row.initial_share,
+            effective=effective(audit.ledger, used, carried),
+            effective_episodes=effective_episodes(audit.ledger, used, carried),
+            standard_error=sampling_error(audit.ledger, used, carried, rewards, audit.recomputed.ravel())[0],
+            stale=_stale(audit, used, carried),
+            luck=float(carried @ (rewards - usual)),
+            scale=row.scale,
+            notes=(*loops, *audit.faults),
             residual=abs(account - value) if own else None,
         )
 
@@ -133,22 +135,24 @@ class Provenance(Explanation):
             f"(effective number of episodes: {max(1, round(self.effective_episodes)):,}).",
             "; ".join(text for text in (self._spread_text(), self._stale_text(), self._luck_text()) if text) + ".",
         ]
+        return [*lines, *self._influence_lines(), *self.notes]
+
+    def _influence_lines(self) -> list[str]:
+        """The episodes whose deletion changes the value most."""
         most_influential = self.most_influential()
         if not most_influential:
-            return [*lines, "No single episode stands out: deleting any one would not change the value."]
+            return ["No single episode stands out: deleting any one would not change the value."]
         largest = abs(most_influential[0][1])
         if largest < MIN_SHOWN * max(1.0, self.magnitude):
-            return [
-                *lines,
-                f"No single episode stands out: deleting any one would change the value by at most {largest:.1g}.",
-            ]
-        lines.append(
-            "Deleting one episode and replaying the rest changes the value most for these (what each adds to it):"
-        )
-        return lines + signed_lines(
-            (taken, f"episode {episode:,} (without it: {amount(self.value - taken)})")
-            for episode, taken in most_influential
-        )
+            return [f"No single episode stands out: deleting any one would change the value by at most {largest:.1g}."]
+        lead = "Deleting one episode and replaying the rest changes the value most for these (what each adds to it):"
+        return [
+            lead,
+            *signed_lines(
+                (taken, f"episode {episode:,} (without it: {amount(self.value - taken)})")
+                for episode, taken in most_influential
+            ),
+        ]
 
     def _spread_text(self) -> str:
         if self.effective_episodes < MIN_SPREAD_EPISODES:
@@ -171,7 +175,7 @@ class Provenance(Explanation):
     @property
     def magnitude(self) -> float:
         """The sum of |weights times rewards|."""
-        return float(self.weights @ np.abs(self.rewards))
+        return self.scale
 
     def page(self) -> dict[str, Any]:
         """The heaviest updates, and the heaviest episodes, each of which can be replayed."""
@@ -213,14 +217,13 @@ class Provenance(Explanation):
         }
 
 
-def _stale(audit: Audit, weights: NDArray[np.float64]) -> float:
+def _stale(audit: Audit, used: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """The share of the weight that bootstraps from actions which are no longer the best."""
     ledger = audit.ledger
-    used = np.flatnonzero(weights)
     values = audit.recomputed.sum(axis=0)
     old = np.tile((values < values.max(axis=1, keepdims=True)).ravel().astype(np.float64), ledger.n_tables)
     discount, share, _ = ahead(ledger, used, old, None)
-    bootstrapped = weights[used] * discount
+    bootstrapped = weights * discount
     total = float(bootstrapped.sum())
     return float(bootstrapped @ share) / total if total else 0.0
 

@@ -40,6 +40,7 @@ class Timeline(Explanation):
     discount: float | None = None  # of the visits; None: as learned
     discounted: bool = True  # whether that discount is below 1
     never: float = 0.0  # the probability to go on without an end
+    never_exploiting: float = 0.0  # the same by the best actions alone, if it explores
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     residual: None = None  # there is no value of the agent to compare with
 
@@ -57,6 +58,7 @@ class Timeline(Explanation):
         unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
         discounted = audit.discounted if discount is None else discount < 1.0
         ends: dict[str, Any] = {"never": audit.never_ends(state, action), "faults": audit.faults}
+        ends["never_exploiting"] = audit.never_exploiting(state, action)
         return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount, discounted, **ends)
 
     def sentences(self) -> list[str]:
@@ -76,7 +78,7 @@ class Timeline(Explanation):
         beyond = float(self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
-        return [*lines, *without_end(self.never), *self.faults]
+        return [*lines, *without_end(self.never, self.never_exploiting), *self.faults]
 
     def _adjective(self) -> str:
         return "discounted " if self.discounted else ""

@@ -59,6 +59,7 @@ def scan_by_depth(
     left: NDArray[np.float64],  # (cells, depths): weight of the asked value on each cell, by steps ahead
     carry: NDArray[np.float64],  # (depths,): zeros
     moved: NDArray[np.float64],  # (depths,): working space
+    reached: NDArray[np.int64],  # (cells,): 1 for asked cells, else 0; the depths that may have weight
     visits: NDArray[np.float64],  # (cells, depths): receives m; the last depth sums all deeper ones
 ) -> None:
     """As ``scan`` for one row, with weights by steps ahead.
@@ -67,22 +68,46 @@ def scan_by_depth(
     """
     a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
     depths = left.shape[1]
+    trailing = 0  # the depths of the carry that may have weight
     for i in range(len(lines.cell) - 1, -1, -1):
         k = lines.cell[i]
-        touched = False
-        for depth in range(depths):
-            if left[k, depth] != 0.0 or carry[depth] != 0.0:
-                touched = True
-        if not touched:
+        deep = max(reached[k], trailing)
+        if deep == 0:
             continue
         _, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
-        for depth in range(depths):
+        for depth in range(deep):
             moved[depth] = a * left[k, depth] + carry[depth]
             left[k, depth] *= 1.0 - a
             visits[k, depth] += moved[depth]
             carry[depth] = 0.0
-        for depth in range(depths):
+        trailing = 0
+        if g == 0.0:
+            continue
+        if j >= 0 and lambda_ < 1.0:
+            reached[j] = max(reached[j], min(deep + 1, depths))
+        if lambda_ > 0.0:
+            trailing = min(deep + 1, depths)
+        for depth in range(deep):
             ahead = min(depth + 1, depths - 1)
             if j >= 0:
                 left[j, ahead] += g * (1.0 - lambda_) * moved[depth]
             carry[ahead] += g * lambda_ * moved[depth]
+
+
+@compiled
+def scan_bootstraps(
+    lines: LedgerLines,
+    read: NDArray[np.bool_],  # (n,): the lines whose bootstraps are averaged
+    share: float,  # the weight of each
+    left: NDArray[np.float64],  # (cells,): zeros; changed in place
+    weights: NDArray[np.float64],  # (n,): receives the weight of each line
+) -> None:
+    """The weight of every line in the mean of the discounted values that some lines bootstrapped from; without λ-returns."""
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
+    for i in range(len(lines.cell) - 1, -1, -1):
+        k, j, a, g, _ = line_at(lines, i, a_mask, g_mask, l_mask)
+        m = a * left[k]
+        left[k] *= 1.0 - a
+        weights[i] = m
+        if j >= 0:
+            left[j] += g * (m + share if read[i] else m)

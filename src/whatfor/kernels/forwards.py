@@ -25,12 +25,19 @@ def fold(
     """
     a_mask, g_mask, l_mask, c_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_), mask(amount)
     width = tables.shape[1]
-    peak = 0.0
+    peak, last = 0.0, previous[0]
     for i in range(len(lines.cell)):
         k, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
         cumulant = amount[i & c_mask]
-        own = k % width
+        own = k % width if width > 1 else 0  # a division takes as long as the rest
         before = tables[k, 0]
+        if width == 1:  # in registers
+            last = target(cumulant, g, lambda_, tables[j, 0] if j >= 0 else 0.0, last)
+            tables[k, 0] = moved(before, last, a)
+            peak = max(peak, abs(last))
+            if len(errors) > 0:
+                errors[i] = last - before
+            continue
         for x in range(width):
             added = cumulant if x == own else 0.0
             bootstrap = tables[j, x] if j >= 0 else 0.0
@@ -39,4 +46,5 @@ def fold(
         peak = max(peak, abs(previous[0]))
         if len(errors) > 0:
             errors[i] = previous[0] - before
+    previous[0] = last if width == 1 else previous[0]
     return peak

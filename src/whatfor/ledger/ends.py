@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.axes import Ending, LastStep
+from whatfor.kernels.following import kinds_of_ends
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import Labels
 
 if TYPE_CHECKING:
     from whatfor.ledger.ledger import Ledger
+
+#: With more kinds of last steps than this, they are sorted.
+MAX_KINDS = 32
 
 
 def last_updates(ledger: Ledger) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -47,9 +51,9 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     >>> with_names(ledger, Labels((Axis("state", 1),), ("go",), endings=(Ending("reached the top", reward=1.0),)))[0].ending
     'reached the top'
     """
-    if not labels.endings:
+    if not labels.endings or _fits(ledger, labels):
         return ledger
-    last, kinds, which = kinds_of_ends(ledger, labels.endings)
+    last, kinds, which = ends_by_kind(ledger, labels.endings)
     recorded = [ledger.endings[place] for place, _ in kinds]
     names = [_name(labels, before, step) for before, (_, step) in zip(recorded, kinds, strict=True)]
     if names == recorded:
@@ -61,7 +65,26 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     return ledger.with_sources(source, endings)
 
 
-def kinds_of_ends(
+def _fits(ledger: Ledger, labels: Labels) -> bool:
+    """Whether few kinds of last steps have the names of these labels already, which is told without sorting them."""
+    kinds = few_kinds(ledger)
+    if kinds is None or any(ending.reads_final or ending.reads_step for ending in labels.endings):
+        return False
+    return all(before == _name(labels, before, step) for before, step in kinds)
+
+
+def few_kinds(ledger: Ledger) -> list[tuple[str, LastStep]] | None:
+    """The kinds of last steps, by recorded name, action and reward, without sorting them; None: there are more than ``MAX_KINDS``."""
+    action, code, reward = np.empty(MAX_KINDS, np.int64), np.empty(MAX_KINDS, np.int64), np.empty(MAX_KINDS)
+    found = kinds_of_ends(ledger.lines, ledger.n_actions, action, code, reward)
+    if found > MAX_KINDS:
+        return None
+    recorded = [ledger.endings[ending_place(int(one))] for one in code[:found]]
+    steps = zip(recorded, action.tolist(), reward.tolist(), strict=False)
+    return [(name, LastStep(None, a, r, None)) for name, a, r in steps]
+
+
+def ends_by_kind(
     ledger: Ledger, endings: Sequence[Ending]
 ) -> tuple[NDArray[np.int64], list[tuple[int, LastStep]], NDArray[np.int64]]:
     """The updates that ended an episode, its distinct kinds (place of the ending, last step), and the kind of each update.
@@ -103,4 +126,4 @@ def _name(labels: Labels, recorded: str, step: LastStep) -> str:
 
 def recorded_labels(ledger: Ledger | None, labels: Labels) -> Labels:
     """The labels as data: endings that are recognised by functions know the recorded ends that these are true of."""
-    return labels.recorded([] if ledger is None else [step for _, step in kinds_of_ends(ledger, labels.endings)[1]])
+    return labels.recorded([] if ledger is None else [step for _, step in ends_by_kind(ledger, labels.endings)[1]])

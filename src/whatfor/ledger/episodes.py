@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.kernels.recursion import NO_BOOTSTRAP, LedgerLines
+
 
 def starts_of(
     order: str, ended: NDArray[np.bool_], breaks: NDArray[np.int64]
@@ -44,3 +46,25 @@ def origins_of(order: str, lines: NDArray[np.int64], n: int, starts: NDArray[np.
     episode = np.searchsorted(starts, lines, side="right") - 1
     origins: NDArray[np.int64] = starts[episode] + ends[episode] - 1 - lines
     return origins
+
+
+def learned_from(applied: NDArray[np.bool_], lines: LedgerLines) -> NDArray[np.bool_]:
+    """Whether each line changed its cell, or a later one did that used its target; ``applied``: whether it did itself.
+
+    First-visit Monte Carlo records further visits with a step size of 0: their rewards are in the return all the same.
+
+    >>> cells, rewards, one = np.zeros(2, np.int32), np.zeros(2), np.ones(1)
+    >>> lines = LedgerLines(cells, np.array([-3, -1], np.int32), rewards, np.array([0.0, 0.5]), one, one)
+    >>> learned_from(np.array([False, True]), lines).tolist()
+    [True, True]
+    """
+    if applied.all():
+        return applied
+    at = np.arange(len(applied))
+    follows = (np.broadcast_to(lines.lambda_, len(at)) > 0.0) & (lines.source >= NO_BOOTSTRAP)
+    block: NDArray[np.int64] = np.cumsum(~follows) - (
+        not follows[0]
+    )  # lines that each use the target of the line before
+    last = np.full(int(block[-1]) + 1, -1)
+    np.maximum.at(last, block[applied], at[applied])
+    return np.asarray(at <= last[block])

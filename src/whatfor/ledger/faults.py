@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.kernels.following import ENDED, FIRST_JUMP, JUMPS, ONWARD, count_jumps
+from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT
 from whatfor.text import count
 
 if TYPE_CHECKING:
@@ -16,12 +18,27 @@ if TYPE_CHECKING:
 MIN_ARRIVALS = 10
 #: A ledger of at least this many updates should contain the end of an episode.
 MIN_UPDATES = 1_000
+#: And at least this many for each state-action pair: the first episode of a poor agent may be long.
+MIN_UPDATES_OF_PAIR = 20
+#: A last step into a state that was never updated is a fault if fewer than this many are expected by chance.
+MAX_EXPECTED = 1e-3
+#: Numbers of experiences with more gaps than this, for each that was replayed, are counted anew.
+MAX_GAPS = 8
 
 TERMINATION = (
     "where the environment terminates, record next_state=None: "
     "ledger.record(state, action, reward, None if terminated else next_state, ...)"
 )
 TRUNCATION = "after an episode that was cut by a time limit, call ledger.new_episode()"
+
+
+class StepsInOrder(NamedTuple):
+    """The steps of episodes, in the order in which they were made, or backwards."""
+
+    cell: NDArray[np.int32]  # (n,) -1: not known, since it was never replayed
+    source: NDArray[np.int32]  # (n,)
+    starts: NDArray[np.int64]  # (starts,) where an episode starts, besides after an ending
+    backwards: bool
 
 
 def find_faults(ledger: Ledger) -> tuple[str, ...]:
@@ -32,34 +49,107 @@ def find_faults(ledger: Ledger) -> tuple[str, ...]:
     """
     if len(ledger) == 0:
         return ()
-    state, to = _states(ledger)
-    updated = np.zeros(ledger.n_states, bool)
-    updated[state] = True
-    left = np.flatnonzero((to >= 0) & ~updated[np.maximum(to, 0)])  # led to a state that was never updated
-    inside, last = _distinct_steps(ledger, left)
-    arrivals = np.bincount(to[left][inside], minlength=ledger.n_states)
-    jumps, steps = _jumps(ledger, state, to), int((to >= 0).sum())
+    steps, state = _steps_of(ledger), _states(ledger)
+    counts, updated = np.zeros(4, np.int64), np.zeros(ledger.n_states, np.bool_)
+    count_jumps(steps.cell, steps.source, state, steps.starts, steps.backwards, counts, updated)
+    onward, ended, jumps, first = (int(counts[what]) for what in (ONWARD, ENDED, JUMPS, FIRST_JUMP))
+    stops = _stops(steps)
+    stops = stops[~updated[state[steps.source[stops]]]]  # a time limit may lead to a new state
+    if jumps == 0 and len(stops) == 0 and ended:
+        return ()
+    to = np.where(steps.source >= 0, state[np.maximum(steps.source, 0)], -1)
+    left = (steps.cell >= 0) & (to >= 0) & ~updated[np.maximum(to, 0)]
+    left[stops[stops != (0 if steps.backwards else len(left) - 1)]] = False
+    arrivals = np.bincount(to[left], minlength=ledger.n_states)
     if arrivals.max() >= MIN_ARRIVALS:
         return (f"{_never_updated(arrivals)}: {TERMINATION}.",)
-    if len(last) >= max(MIN_ARRIVALS, ledger.n_episodes - 1) and not ledger.ended.any():
+    if len(stops) >= max(MIN_ARRIVALS, ledger.n_episodes - 1) and not ended:
         return (
             f"All episodes stop in states that are never updated, and none is recorded as ended. If they end there: {TERMINATION}.",
         )
-    if jumps > steps / 2:
+    if jumps > max(MIN_ARRIVALS, onward / 2):
         return (
-            f"{count(jumps, 'update')} of {steps:,} do not continue where the update before led. If they come from a replay buffer or "
+            f"{count(jumps, 'update')} of {onward:,} do not continue where the update before led. If they come from a replay buffer or "
             "from several environments, create the ledger with order='replayed'.",
         )
     if jumps:
+        at = "" if ledger.order == "replayed" else f" (first at update {first:,})"
         return (
-            f"{count(jumps, 'end')} of episodes {'is' if jumps == 1 else 'are'} not recorded: the next update starts in another "
-            f"state than the one bootstrapped from: {TERMINATION}; {TRUNCATION}.",
+            f"{_ends(jumps)} not recorded: the next update starts in another "
+            f"state than the one bootstrapped from{at}: {TERMINATION}; {TRUNCATION}.",
         )
-    if len(ledger) >= MIN_UPDATES and ledger.n_episodes == 1 and not ledger.ended.any():
+    enough = max(MIN_UPDATES, MIN_UPDATES_OF_PAIR * ledger.n_states * ledger.n_actions)
+    if len(ledger) >= enough and ledger.n_episodes == 1 and not ended:
         return (
             f"No end of an episode is recorded in {count(len(ledger), 'update')}. If episodes of this task end: {TERMINATION}; {TRUNCATION}.",
         )
-    return ()
+    return _unlikely_stops(ledger, steps, stops)
+
+
+def _steps_of(ledger: Ledger) -> StepsInOrder:
+    """The steps behind the updates; of an experience that was replayed often, one."""
+    lines, starts = ledger.lines, ledger.breaks[:, 0]
+    if ledger.order != "replayed":
+        return StepsInOrder(lines.cell, lines.source, starts, ledger.order == "backwards")
+    origins, starts = ledger.origins, ledger._starts()[1]
+    if int(origins.max()) >= MAX_GAPS * len(origins):  # numbered with large gaps: each becomes a gap of one
+        known, which = np.unique(origins, return_inverse=True)
+        place = np.arange(len(known)) + np.cumsum(np.diff(known, prepend=known[0]) > 1)
+        starts = place[np.searchsorted(known, starts[starts <= known[-1]])]
+        origins = place[which]
+    cell = np.full(int(origins.max()) + 1, -1, np.int32)
+    source = np.full(len(cell), NO_BOOTSTRAP, np.int32)
+    cell[origins], source[origins] = lines.cell, lines.source
+    return StepsInOrder(cell, source, starts, False)
+
+
+def _states(ledger: Ledger) -> NDArray[np.int32]:
+    """(cells,) The state of each cell."""
+    return np.tile(np.repeat(np.arange(ledger.n_states, dtype=np.int32), ledger.n_actions), ledger.n_tables)
+
+
+def _stops(steps: StepsInOrder) -> NDArray[np.int64]:
+    """The last steps of episodes that bootstrap: the episode is not recorded as ended."""
+    n = len(steps.cell)
+    last = np.append(steps.starts, 0) if steps.backwards else np.append(steps.starts, n) - 1
+    last = np.unique(last[(last >= 0) & (last < n)])
+    bootstrapping: NDArray[np.int64] = last[(steps.cell[last] >= 0) & (steps.source[last] >= 0)]
+    return bootstrapping
+
+
+def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, stops: NDArray[np.int64]) -> tuple[str, ...]:
+    """Episodes that stop in a new state before any time limit, after a pair that ended others; if that is no chance.
+
+    As Good and Turing estimate it, a step leads to a new state as often as to one that was seen only once.
+    """
+    if len(stops) == 0:
+        return ()
+    state, n, known = _states(ledger), len(steps.cell), steps.cell >= 0
+    ended = np.flatnonzero(steps.source <= TIMED_OUT)
+    starts = np.union1d(np.append(steps.starts, 0), ended + (not steps.backwards))
+    starts = starts[starts < n]
+    after = np.append(starts[1:], n)
+    final = starts if steps.backwards else after - 1
+    cut = known[final] & (steps.source[final] > TIMED_OUT)
+    lengths, times = np.unique((after - starts)[cut], return_counts=True)
+    limited = np.isin(after - starts, np.append(lengths[times > 1], (after - starts).max()))
+    early = stops[~limited[np.searchsorted(starts, stops, side="right") - 1]]
+    pairs, n_pairs = steps.cell % (ledger.n_states * ledger.n_actions), ledger.n_states * ledger.n_actions
+    ending = np.bincount(pairs[known & (steps.source <= TERMINATED)], minlength=n_pairs) > 0
+    early = early[ending[pairs[early]]]
+    once = int((np.bincount(state[steps.cell[known]], minlength=ledger.n_states) == 1).sum())
+    expected = int((cut & ~limited).sum()) * (once + 1) / int(known.sum())
+    if len(early) == 0 or expected >= MAX_EXPECTED:
+        return ()
+    return (
+        f"{_ends(len(early))} not recorded: the last update bootstrapped from state "
+        f"{int(state[steps.source[early[-1]]])}, which was never updated, and its state-action pair ended other episodes: {TERMINATION}.",
+    )
+
+
+def _ends(number: int) -> str:
+    """So many ends of episodes are."""
+    return "1 end of an episode is" if number == 1 else f"{number:,} ends of episodes are"
 
 
 def _never_updated(arrivals: NDArray[np.int64]) -> str:
@@ -71,34 +161,3 @@ def _never_updated(arrivals: NDArray[np.int64]) -> str:
         f"Ends of episodes are recorded as ordinary steps: state {int(arrivals.argmax())}{more} bootstrapped from "
         f"{count(int(arrivals[states].sum()), 'time')} and never updated"
     )
-
-
-def _states(ledger: Ledger) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(n,) The state of each update, and the state it bootstrapped from; -1: none."""
-    state = np.tile(np.repeat(np.arange(ledger.n_states, dtype=np.int32), ledger.n_actions), ledger.n_tables)  # by cell
-    return state[ledger.lines.cell], np.where(ledger.lines.source >= 0, state[np.maximum(ledger.lines.source, 0)], -1)
-
-
-def _jumps(ledger: Ledger, state: NDArray[np.int32], to: NDArray[np.int32]) -> int:
-    """How often an episode goes on elsewhere than in the state that was bootstrapped from; 0 under replay."""
-    if ledger.order == "replayed" or len(state) < 2:
-        return 0
-    starts = np.zeros(len(state), bool)
-    starts[ledger.episode_starts] = True
-    if ledger.order == "forwards":
-        follows, leads = state[1:], to[:-1]
-    else:  # the update before is the next step
-        follows, leads = state[:-1], to[1:]
-    return int(((leads >= 0) & (leads != follows) & ~starts[1:]).sum())
-
-
-def _distinct_steps(ledger: Ledger, updates: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The updates of different steps inside of episodes, and of last steps; as indices into ``updates``.
-
-    A time limit may be bootstrapped through, so the state after a last step need not have been updated.
-    """
-    origins, distinct = np.unique(ledger.origins_of(updates), return_index=True)
-    starts = ledger._starts()[1]
-    at = np.minimum(np.searchsorted(starts, origins + 1), len(starts) - 1)
-    last = starts[at] == origins + 1
-    return distinct[~last], distinct[last]

@@ -10,8 +10,8 @@ import numpy as np
 
 from whatfor.axes import Ending
 from whatfor.kernels.recursion import TERMINATED
-from whatfor.labels import Labels
-from whatfor.ledger.ends import with_names
+from whatfor.labels import ENDINGS, Labels
+from whatfor.ledger.ends import few_kinds, with_names
 from whatfor.ledger.ledger import Ledger
 from whatfor.text import amount
 
@@ -32,8 +32,12 @@ def with_paid_endings(ledger: Ledger | None, labels: Labels) -> Labels:
     """
     if ledger is None or any(not ending.conditional for ending in labels.endings):  # the latter: all have names
         return labels
-    lines = with_names(ledger, labels).lines
-    rewards = np.unique(lines.reward[lines.source == TERMINATED]).tolist()
+    kinds = None if labels.endings else few_kinds(ledger)  # the quick way, where nothing has a name
+    if kinds is not None:
+        rewards = sorted({step.reward or 0.0 for name, step in kinds if name == ENDINGS[1]})
+    else:
+        lines = with_names(ledger, labels).lines
+        rewards = np.unique(lines.reward[lines.source == TERMINATED]).tolist()
     if not rewards or (len(rewards) == 1 and not any(ending.by_pay for ending in labels.endings)):
         return labels
     return replace(labels, endings=(*labels.endings, *paid_endings(rewards)))

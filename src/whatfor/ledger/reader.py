@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.checks import array_of, whole
+from whatfor.kernels.following import count_updates
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place
 from whatfor.labels import ENDINGS
-from whatfor.ledger.episodes import origins_of, starts_of
+from whatfor.ledger.episodes import learned_from, origins_of, starts_of
 from whatfor.ledger.parts import check_part_names
 from whatfor.ledger.store import Store
 from whatfor.limits import check_limit
@@ -143,8 +144,13 @@ class Columns:
 
     def episodes_and_steps(self, lines: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Episode and step of the experience behind each update."""
-        origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         starts = self._starts()[1]
+        if lines is None and self.order != "replayed":  # all of them: without a search
+            lengths = np.diff(np.append(starts, len(self)))
+            episode = np.repeat(np.arange(len(starts)), lengths)
+            step = np.arange(len(self)) - starts[episode]
+            return episode, step if self.order == "forwards" else lengths[episode] - 1 - step
+        origins = self.origins_of(np.arange(len(self)) if lines is None else np.asarray(lines))
         episode = np.searchsorted(starts, origins, side="right") - 1
         return episode, origins - starts[episode]
 
@@ -210,11 +216,15 @@ class Columns:
         """(n,) Whether each update changed its pair's value; with a step size of 0, it did not."""
         return np.broadcast_to(self.lines.step_size > 0.0, len(self))
 
+    @property
+    def learned_from(self) -> NDArray[np.bool_]:
+        """(n,) Whether the experience of each update was learned from: by itself, or by a later one that used its target."""
+        return learned_from(self.applied, self.lines)
+
     def tries(self) -> NDArray[np.int64]:
         """(S, A) How often each pair was updated."""
-        applied = self.applied
-        cells = self.lines.cell if applied.all() else self.lines.cell[applied]
-        counts = np.bincount(cells, minlength=self.n_cells)
+        counts = np.zeros(self.n_cells, np.int64)
+        count_updates(self.lines.cell, self.lines.step_size, counts)
         by_pair: NDArray[np.int64] = counts.reshape(self.n_tables, self.n_states, self.n_actions).sum(axis=0)
         return by_pair
 
