@@ -131,3 +131,32 @@ def test_the_one_ending_of_cartpole_is_renamed():
     two = run.named(endings={"dropped": {"action": 0}, "lost": {"action": 1}})
     with pytest.raises(ValueError, match="the compiled CartPole knows one ending"):
         two.simulation(state, rollouts=20)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("walls", [[0, 0, 1]], "a wall is a cell, or two cells"),
+        ("walls", [[0, 9]], "a wall or a mark is at"),
+        ("walls", [[0, "x"]], "these are not labels"),
+        ("board", ["row", "rwo"], "the board has the axes"),
+        ("board", ["row", "row"], "the board has the axes"),
+        ("state_words", ["here"], "words for 1 states"),
+        ("state_words", ["\x1b[31m"] * 32, "control characters"),
+        ("endings", [{"name": "won", "last_steps": [[99, 0, 1.0, 0]]}], "state 99 is out of range"),
+        ("endings", [{"name": "won", "last_steps": [[0, 9, 1.0, 0]]}], "has action 9"),
+        ("endings", [{"name": "won", "last_steps": [[0, 0, 1.0]]}], "these are not labels"),
+        ("endings", [{"name": "won", "between": [float("nan"), None]}], "give a finite number"),
+        ("endings", [{"name": "won", "condition": "print"}], None),
+        ("marks", [{"state": None, "letter": "K", "name": "key"}], "give one of state= and cell="),
+        ("marks", [{"state": None, "letter": "K", "name": "key", "cell": [0, -1]}], "cell of a mark"),
+    ],
+)
+def test_forged_names_are_rejected(field, value, message):
+    data = wf.Labels.of(Home(), NAMES).to_json()
+    data[field] = value
+    if message is None:  # an unknown entry means nothing
+        assert type(wf.Labels.from_json(data).endings[0]) is Ending
+        return
+    with pytest.raises(ValueError, match=message):
+        wf.Labels.from_json(data)
