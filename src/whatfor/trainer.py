@@ -12,13 +12,14 @@ import numpy as np
 
 from whatfor.checks import flag, whole
 from whatfor.history import History
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
 from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
+from whatfor.ledger import Ledger
 from whatfor.ledger.paid import without_paid_endings
 from whatfor.naming import Names
 from whatfor.naming.endings import revived, without_functions
@@ -36,7 +37,7 @@ TERMINAL_IN_PYTHON = "Pass time_limit='terminal'"
 class TrainingStopped(RuntimeError):
     """The environment failed during training; ``run`` is the run up to then.
 
-    >>> from whatfor.labels import Labels
+    >>> from whatfor.labels import ENDINGS, Labels
     >>> try:
     ...     raise TrainingStopped("the environment failed in episode 3", Run(labels=Labels.plain(1, 1), values=[[0.5]]))
     ... except TrainingStopped as stopped:
@@ -165,7 +166,7 @@ def _resume(
             place,
             learner,
             run.origin.snapshot,
-            None if run.ledger is None else run.ledger.continued(),
+            None if run.ledger is None else _continued(run.ledger, run.labels, place.labels),
             seed=settings["seed"],
             time_out_ends=settings["time_limit"] == "terminal",
             replay=replay,
@@ -173,6 +174,15 @@ def _resume(
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"this run cannot be resumed with its settings: {type(error).__name__} {error}") from error
     return _train(session, settings, run, run.origin.names, episodes, listeners, progress)
+
+
+def _continued(ledger: Ledger, named: Labels, own: Labels) -> Ledger:
+    """A ledger that goes on, with codes for endings that the run has been named with, and the environment has now."""
+    continued, names = ledger.continued(), list(own.ending_names)
+    known = continued.endings[len(ENDINGS) :]
+    if set(names) <= set(named.ending_names) and names[: len(known)] == known:
+        continued.endings += names[len(known) :]
+    return continued
 
 
 def _labels(own: Labels, before: Run | None, names: Names) -> Labels:

@@ -196,12 +196,9 @@ class Session:
 
 
 def check_endings(ledger: Ledger, labels: Labels) -> None:
-    """Raise ``ValueError`` unless a ledger and a world have the same codes for endings; names that the ledger lacks are added."""
+    """Raise ``ValueError`` unless a ledger and a world have the same codes for endings."""
     names = list(labels.ending_names)
     known = ledger.endings[len(ENDINGS) :]
-    if names[: len(known)] == known:
-        ledger.endings += names[len(known) :]
-        return
     if known[: len(names)] != names:
         raise ValueError(
             f"the run's episodes end with {_listed(known)}, and those of this environment with {_listed(names)}: "

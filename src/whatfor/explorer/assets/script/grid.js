@@ -49,7 +49,7 @@ export function drawGrid(layout, options) {
     ),
   );
   group.append(cells);
-  drawWalls(group, layout, measures);
+  drawGridWalls(group, layout, measures);
   if (layout.marked) {
     const [row, column] = layout.marked;
     const frame = { x: left + column * cell, y: top + row * tall, width: cell, height: tall, fill: "none" };
@@ -111,7 +111,7 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
 }
 
 /** Cells that are walls, and lines between two cells. @param {SVGElement} group @param {Grid} layout @param {Measures} measures */
-function drawWalls(group, layout, { left, top, cell, tall }) {
+function drawGridWalls(group, layout, { left, top, cell, tall }) {
   const style = { fill: "currentColor", opacity: 0.75, "pointer-events": "none" };
   for (const [row, column, otherRow, otherColumn] of layout.walls) {
     const [x, y] = [left + Math.max(column, otherColumn ?? column) * cell, top + Math.max(row, otherRow ?? row) * tall];
