@@ -43,6 +43,19 @@ def answers(scale: int) -> list[Row]:
     return rows  # fmt: skip
 
 
+def findings(scale: int) -> list[Row]:
+    """All findings of a Taxi agent, compiled code on disk."""
+    rows = []
+    for episodes, target in ((EPISODES, 2.0), (10 * EPISODES // scale, None)):
+        run = wf.train("Taxi-v4", CASES[0].learner, episodes=episodes, seed=0)
+        began = time.perf_counter()
+        found = run.findings()
+        seconds = time.perf_counter() - began
+        what = f"findings of Taxi after {episodes:,} episodes, {len(run.ledger):,} updates"
+        rows.append(Row(what, seconds, "s", target, note=f"{len(found)} found"))
+    return rows
+
+
 def _milliseconds(ask: Callable[..., Any], state: int) -> float:
     began = time.perf_counter()
     ask(state)

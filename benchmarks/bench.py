@@ -13,6 +13,7 @@ import answers
 import audits
 import big
 import deep
+import discovery
 import explorer
 import related
 import report
@@ -25,8 +26,10 @@ SECTIONS: dict[str, tuple[str, Callable[[int], list[report.Row]]]] = {
     "ledger": ("What the ledger costs compiled training", training.ledger),
     "plain": ("Compiled training against the paper's method written plainly", training.plain),
     "stepped": ("Training stepped from Python against random steps", training.stepped),
+    "discovery": ("Training with discovered states, stepped from Python", discovery.section),
     "audit": ("One row of an audit, Taxi", audits.audit),
     "answers": ("Questions, Taxi", answers.answers),
+    "findings": ("Where to look", answers.findings),
     "related": ("Related methods, for docs/related-work.md", related.section),
     "paper": ("The paper's tabular figures", answers.paper),
     "line": ("Memory of an update in the ledger", training.line),

@@ -31,8 +31,8 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PICTURES = (".png", ".gif")
 #: What a question needs, in a sentence for its page.
 NEEDS = {
-    "beliefs": "a run with a ledger, or a belief network",
-    "endings": "beliefs that know how episodes end: a run with a ledger, or a belief network",
+    "beliefs": "a run with a ledger, a belief network, or a table and its environment",
+    "endings": "beliefs that know how episodes end: a run with a ledger, a belief network, or a table and its environment",
     "updates": "a run with a ledger",
     "two actions": "at least two actions",
     "play": "an environment to play in",

@@ -39,7 +39,7 @@ LAST: dict[str, dict[str, int]] = {
 RUNS: dict[str, list[str]] = {
     "tabular": [
         "lake", "lake stepped", "lake from 2", "sarsa", "double q, counted", "monte carlo, terminal", "lambda, bootstrap", "replay, latest",
-        "replay, first", "table", "blackjack", "cartpole", "cartpole by id", "chain", "mountain car", "own loop", "untrained", "no ledger",
+        "replay, first", "parts, replayed", "discovered", "table", "blackjack", "cartpole", "cartpole by id", "chain", "mountain car", "own loop", "untrained", "no ledger",
     ],
     "deep": ["states", "regression", "bins", "clusters", "concepts", "endings", "normalised"],
 }  # fmt: skip

@@ -46,6 +46,12 @@ TABULAR: dict[str, Callable[[], wf.Run]] = {
     "parts, replayed": lambda: wf.train(
         "FrozenLake-v1", wf.QLearning(**LEARNING), **PLAYING, replay=wf.Replay(capacity=40), reward_parts=["prob"]
     ),
+    "discovered": lambda: wf.train(
+        "FrozenLake-v1",
+        wf.DoubleQLearning(**LEARNING),
+        **PLAYING,
+        state_of=lambda at: ((at // 4, f"{at % 4}"), at > 7 or None, bytes([at])),
+    ),
     "table": lambda: wf.train(random_world(3), wf.QLearning(**LEARNING), **PLAYING),
     "blackjack": lambda: wf.train(wf.worlds.blackjack(), wf.QLearning(**LEARNING), **PLAYING),
     "cartpole": lambda: wf.train(wf.worlds.cartpole(max_steps=30), wf.QLearning(**LEARNING), **PLAYING),

@@ -16,6 +16,7 @@ from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.explanation import Explanation
+    from whatfor.explanations import Findings
     from whatfor.runs import Run
 
 
@@ -31,8 +32,11 @@ def shared_flags() -> dict[str, list[tuple[Question, Parameter]]]:
 
 def flags_type(*, drawn: bool = False) -> Any:
     """A dataclass of the flags of all questions, for tyro; with ``drawn``, also the flag that selects a picture."""
+    state = "The state: in words, as numbers in brackets, or as an index"
     fields: list[Any] = [
-        ("state", _flag(str, "The state: in words, as numbers in brackets, or as an index.", metavar="STATE")),
+        ("state", _flag(str, f"{state}.", metavar="STATE"))
+        if drawn
+        else _optional("state", str, f"{state}; without it, the states worth asking about are listed.", "STATE"),
         _optional("action", str, "The action, by name or number; by default the best.", "ACTION"),
         _choice("question", QUESTIONS, f"The question; by default {first_question().name}."),
     ]
@@ -109,6 +113,16 @@ def answer(run: Run, flags: Any, *, open_run: Callable[[str], Run]) -> Explanati
         if parameter.needed and parameter.name not in parameters:
             raise ValueError(f"--question {question.name} needs {_missing_flag(parameter, run)}")
     return question.ask(run, flags.state, flags.action, **parameters)
+
+
+def findings(run: Run, flags: Any, *, open_run: Callable[[str], Run]) -> Findings:
+    """Where to look, for flags without a state."""
+    given = [name for name, value in vars(flags).items() if value not in (None, "") and name not in ("since", "as_of")]
+    if given:
+        raise ValueError(
+            f"--{given[0].replace('_', '-')} needs --state, the state that is asked about. {run.labels.example()}"
+        )
+    return run.findings(since=None if flags.since is None else _time_or_run("since", flags.since, run, open_run))
 
 
 def _time_or_run(flag: str, text: str, run: Run, open_run: Callable[[str], Run]) -> int | Run:

@@ -151,6 +151,8 @@ def train(
 def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Module = None, json: bool = False) -> None:
     """Explain an action of a saved agent: what it expects, why it prefers the action to another, or how likely an event is.
 
+    Without --state: the states worth asking about, each with the command that shows it; with --since, those that differ.
+
     Args:
         run: The folder of a saved run.
         flags: The question.
@@ -160,9 +162,14 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     """
     from json import dumps
 
-    from whatfor.asking import answer
+    from whatfor.asking import answer, findings
 
-    explanation = answer(_load(run, flags.as_of, cells, module), flags, open_run=_opener(cells))
+    loaded, opener = _load(run, flags.as_of, cells, module), _opener(cells)
+    if flags.state is None:
+        found = findings(loaded, flags, open_run=opener)
+        print_safely(dumps(found.to_json(), indent=2) if json else found.in_shell(run, flags.since))
+        return
+    explanation = answer(loaded, flags, open_run=opener)
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)
 
 

@@ -40,8 +40,13 @@ def as_of(run: Run, episodes: int) -> Run:
     """The run as it was after this many episodes; its values are recomputed from the ledger."""
     earlier, recorded = run.need_ledger("as_of()").until(episodes), run.origin.recorded
     history = History(run.history.returns[: int(episodes)], run.history.lengths[: int(episodes)])
-    origin = replace(run.playing.current_origin, recorded=None if recorded is None else recorded.until(episodes))
-    return _from_ledger(run, earlier, origin, history=history, stopped=None)
+    origin = replace(
+        run.playing.current_origin,
+        recorded=None if recorded is None else recorded.until(episodes),
+        history=history,
+        stopped=None,
+    )
+    return _from_ledger(run, earlier, origin)
 
 
 def without(run: Run, episodes: Iterable[int], *, how: How = "replay") -> Run:
@@ -207,10 +212,10 @@ def _changed(run: Run, deleted: NDArray[np.bool_], how: How, premise: str, prici
     return _from_ledger(run, ledger, replace(origin, premise=words, **both._asdict(), recorded=kept))
 
 
-def _from_ledger(run: Run, ledger: Ledger, origin: Origin, **more: Any) -> Run:
+def _from_ledger(run: Run, ledger: Ledger, origin: Origin) -> Run:
     """The run of another ledger, which cannot be resumed; its values are those that the updates give."""
     origin = replace(origin, learner=None, snapshot=None, own_values=False)
-    return run.derived(values=ledger.values(), ledger=ledger, beliefs=None, origin=origin, **more)
+    return run.derived(values=ledger.values(), ledger=ledger, beliefs=None, origin=origin)
 
 
 def _both(first: Reprice | None, second: Reprice | None) -> Reprice | None:

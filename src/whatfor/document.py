@@ -25,6 +25,8 @@ Positive = Annotated[int, Meta(ge=1, le=2**62)]
 Natural = Annotated[int, Meta(ge=0, le=2**62)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Bounds = list[tuple[float, float]]
+#: Where the keys of states come from: the observation space, what whatfor knows about the environment, or ``state_of=``.
+KeySource = Literal["space", "environment", "state_of"]
 #: How deep the values of environment options may be nested.
 MAX_DEPTH = 8
 #: How long the environment options may be, plus 8 bytes for each state of the run.
@@ -79,6 +81,7 @@ class GymnasiumWorld(Binned, frozen=True, tag_field="kind", tag="gymnasium"):
     id: Text
     options: dict[str, Any]
     max_steps: Positive | None
+    discovered: KeySource | UnsetType = UNSET
     module: ModuleName | UnsetType = UNSET  # that registers it
 
     def __post_init__(self) -> None:
@@ -94,6 +97,7 @@ class OtherWorld(Binned, frozen=True, tag_field="kind", tag="object"):
     id: Text | UnsetType = UNSET
     options: dict[str, Any] | UnsetType = UNSET
     max_steps: Positive | UnsetType | None = UNSET
+    discovered: KeySource | UnsetType = UNSET
     module: ModuleName | UnsetType = UNSET
 
 
@@ -248,6 +252,13 @@ class TableDocument(Strict, frozen=True):
     endings: list[Text] | None = None  # of its codes, in order; None: those of the labels
 
 
+class StatesDocument(Strict, frozen=True):
+    """The values of discovered states without their arrays."""
+
+    kinds: Annotated[list[Literal["bool", "int", "float", "str", "bytes"]], Meta(max_length=MAX_AXES)]
+    nones: list[bool]  # for each axis, whether its last value is None
+
+
 class RunDocument(Strict, frozen=True):
     """The whole document of a run."""
 
@@ -261,6 +272,7 @@ class RunDocument(Strict, frozen=True):
     ledger: LedgerDocument | None
     snapshot: SnapshotDocument | None
     table: TableDocument | None
+    states: StatesDocument | None = None  # of labels whose states were discovered
     network: dict[str, Any] | None = None  # whatfor.deep has the schema of this part
 
     def __post_init__(self) -> None:

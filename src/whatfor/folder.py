@@ -29,7 +29,7 @@ FORMAT = 6
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
 MANIFEST_PART = f".{MANIFEST}.part"
 #: The name of a file of a run: its part, and random digits.
-RUN_FILE = re.compile(r"(run|arrays|ledger|belief)-[0-9a-f]{16}\.(json|npz|safetensors)")
+RUN_FILE = re.compile(r"(run|arrays|ledger|states|belief)-[0-9a-f]{16}\.(json|npz|safetensors)")
 #: Limits on the length of manifests and journals, and of documents.
 MAX_MANIFEST_BYTES, MAX_DOCUMENT_BYTES = 1 << 20, 1 << 28
 #: The most characters in an error message.
@@ -99,7 +99,7 @@ def check_folder(folder: Path, *, replace: bool = True) -> None:
         return
     others = [name for name in names if not _is_ours(name)]
     if others:
-        raise FolderError(f"{folder} contains other files ({others[0]}, ...) and no run; choose an empty folder")
+        raise FolderError(f"{folder} contains files but no run ({others[0]}, ...); choose an empty or a new folder")
 
 
 def read(path: str | os.PathLike[str]) -> Contents:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from whatfor.text import amount, count
 
+#: The ending of an episode that was not played to its end.
+CUT = "cut"
+
 
 @dataclass(frozen=True)
 class History:

@@ -1,10 +1,14 @@
-"""Checks of the parts of labels: endings, milestones, marks, the board, and words for states."""
+"""Parts of labels: checks of endings, milestones, marks, the board and words, and the axes that states differ on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from whatfor.axes import Axis
 from whatfor.boards import check_board
+from whatfor.states import DiscoveredStates
 from whatfor.text import check_plain
 
 if TYPE_CHECKING:
@@ -38,3 +42,19 @@ def check_parts(labels: Labels) -> None:
         raise ValueError(f"there are words for {len(labels.state_words):,} states, and {labels.n_states:,} states")
     for words in labels.state_words:
         check_plain("the words for a state", words)
+
+
+def worded_axes(labels: Labels) -> Sequence[Axis]:
+    """The axes that words name: all, or of discovered states those on which they differ."""
+    return [axis for axis in labels.axes if axis.size > 1 or not labels.discovered] or labels.axes
+
+
+def varying_of(labels: Labels) -> Labels:
+    """The same states without the axes on which all discovered states are alike, but for those of the board."""
+    kept = [i for i, axis in enumerate(labels.axes) if axis.size > 1 or i in (labels.board_axes or ())] or [0]
+    if labels.states is None or len(kept) == len(labels.axes):
+        return labels
+    states = DiscoveredStates(labels.states.positions[:, kept], [labels.states.values[i] for i in kept])
+    axes = tuple(labels.axes[i] for i in kept)
+    milestones = tuple(one for one in labels.milestones if one.axis in {axis.name for axis in axes})
+    return replace(labels, axes=axes, states=states, structure=None, template="", milestones=milestones)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers as numbers_abc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,10 +16,13 @@ from numpy.typing import NDArray
 from whatfor.axes import Axis, Ending, LastStep, Mark, Milestone, check_distinct
 from whatfor.boards import Wall, board_axes
 from whatfor.checks import whole
+from whatfor.codec import example, index_of, indices_of, observation_of
 from whatfor.concepts import Concept, states_in, states_where
-from whatfor.label_parts import check_parts
+from whatfor.label_parts import check_parts, varying_of, worded_axes
 from whatfor.limits import check_limit
 from whatfor.reading import Reader, action_of
+from whatfor.states import DiscoveredStates
+from whatfor.structure import Structure
 from whatfor.text import amount, check_plain, count, shortened
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
@@ -34,7 +36,9 @@ ENDINGS = ("timed out", "terminated")
 #: The name for going on without an end.
 NEVER_ENDS = "never ends"
 #: The kinds of observation that ``Labels.observed`` may be.
-OBSERVATION_KINDS = ("index", "tuple", "array", "bins")
+OBSERVATION_KINDS = ("index", "tuple", "array", "bins", "nested")
+#: Pictures of discovered states have a cell for every combination of values, if these are at most so many, or so many for each state.
+MAX_SPARE_CELLS, MAX_CELLS_PER_STATE = 100_000, 16
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,13 @@ class Labels:
     board: tuple[str, str] | None = None  # the axes that are rows and columns; None: those named so
     walls: tuple[Wall, ...] = ()  # on the board, counted from 0
     state_words: tuple[str, ...] = ()  # words for each state instead of the template; they may repeat
+    structure: Structure | None = None  # of nested observations, and of the keys of discovered states
+    discovered: int = 0  # how many states were discovered; 0: every combination of values is a state
+    states: DiscoveredStates | None = None  # the discovered ones; not part of the JSON
 
     def __post_init__(self) -> None:
+        if self.states is not None:
+            object.__setattr__(self, "discovered", len(self.states))
         if not self.axes or not self.actions:
             raise ValueError("labels need at least one axis and one action")
         if len(self.axes) > MAX_AXES:
@@ -74,6 +83,8 @@ class Labels:
             check_limit("states", self.n_states, "this world")
         if self.observed not in OBSERVATION_KINDS:
             raise ValueError(f"observed is one of {', '.join(OBSERVATION_KINDS)}, not {self.observed!r}")
+        if self.structure is not None and self.structure.n_values != len(self.axes):
+            raise ValueError(f"observations have {self.structure.n_values} values, and there are {len(self.axes)} axes")
         if self.observed == "bins" and not all(axis.edges for axis in self.axes):
             raise ValueError("bins need edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
@@ -103,13 +114,40 @@ class Labels:
         return tuple(axis.size for axis in self.axes)
 
     @cached_property
-    def _inner_edges(self) -> tuple[NDArray[np.float64], ...]:
+    def inner_edges(self) -> tuple[NDArray[np.float64], ...]:
+        """The edges of the bins of each axis, without the outer ones."""
         return tuple(np.array(axis.edges[1:-1]) for axis in self.axes)
 
     @cached_property
     def n_states(self) -> int:
         """The number of states."""
-        return math.prod(self.shape)
+        return self.discovered or math.prod(self.shape)
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether an array with a cell for every combination of values is not much larger than one of the states."""
+        return math.prod(self.shape) <= max(MAX_SPARE_CELLS, MAX_CELLS_PER_STATE * self.n_states)
+
+    @cached_property
+    def varying(self) -> Labels:
+        """The same states without the axes on which all discovered states are alike, for pictures."""
+        return varying_of(self)
+
+    @cached_property
+    def grid(self) -> NDArray[np.int64]:
+        """(*shape) The state at every combination of values; -1: there is none."""
+        if self.states is None:
+            return np.arange(self.n_states).reshape(self.shape)
+        return self.on_axes(np.arange(self.n_states), missing=-1)
+
+    def on_axes(self, numbers: NDArray[Any], missing: Any = 0) -> NDArray[Any]:
+        """(*shape, ...) Numbers of all states (S, ...) by axis; ``missing`` where there is no state."""
+        numbers = np.asarray(numbers)
+        if self.states is None:
+            return numbers.reshape(*self.shape, *numbers.shape[1:])
+        placed = np.full((*self.shape, *numbers.shape[1:]), missing, numbers.dtype)
+        placed[tuple(self.states.positions.T)] = numbers
+        return placed
 
     @property
     def n_actions(self) -> int:
@@ -118,16 +156,19 @@ class Labels:
 
     @cached_property
     def _template(self) -> str:
-        return self.template or ", ".join(f"{axis.name} {{{axis.name}}}" for axis in self.axes)
+        return self.template or ", ".join(f"{axis.name} {{{axis.name}}}" for axis in worded_axes(self))
 
     def values(self, index: int) -> tuple[int, ...]:
         """The position of a state on each axis, counted from 0."""
+        if self.states is not None:
+            return tuple(self.states.positions[self.check_state(index)].tolist())
         return tuple(int(at) for at in np.unravel_index(self.check_state(index), self.shape))
 
     @cached_property
-    def positions(self) -> NDArray[np.int64]:
+    def positions(self) -> NDArray[np.integer[Any]]:
         """(S, axes) The position of every state on each axis, counted from 0."""
-        return np.stack(np.unravel_index(np.arange(self.n_states), self.shape), axis=1)
+        every = np.unravel_index(np.arange(0 if self.states else self.n_states), self.shape)
+        return self.states.positions if self.states else np.stack(every, axis=1)
 
     @property
     def board_axes(self) -> tuple[int, int] | None:
@@ -183,52 +224,34 @@ class Labels:
         }.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:
-        """The observation of a state; for bins, their midpoints."""
-        at = self.values(index)
-        if self.observed == "bins":
-            return np.array([(axis.edges[i] + axis.edges[i + 1]) / 2 for axis, i in zip(self.axes, at, strict=True)])
-        if self.observed == "index":
-            return int(index) + (self.axes[0].start if len(self.axes) == 1 else 0)
-        values = tuple(i + axis.start for axis, i in zip(self.axes, at, strict=True))
-        return np.array(values) if self.observed == "array" else values
+        """The observation of a state, or the key of a discovered one; for bins, their midpoints."""
+        return observation_of(self, index)
 
     def index(self, observation: Any) -> int:
         """The index of a state given as an observation, as one value per axis, in words, or as an index.
 
-        A whole number is an observation: the index, except in a ``Discrete`` space that does not start at 0.
+        A whole number is an observation: the index, except in a ``Discrete`` space that does not start at 0. A discovered
+        state is also given by its key.
 
         >>> Labels((Axis("row", 2), Axis("column", 3)), ("go",), observed="tuple").index("row 1, column 2")
         5
         """
         if isinstance(observation, str):
-            return self._reader.state(observation)
-        if np.ndim(observation) == 0:
-            if isinstance(observation, (bool, np.bool_)):
-                raise ValueError(f"{observation!r} is not a state. {self.example()}")
-            self._whole([observation])
-            start = self.axes[0].start if self.observed == "index" and len(self.axes) == 1 else 0
-            if start and not start <= observation < start + self.n_states:
-                raise ValueError(
-                    f"state {observation} is out of range: observations are {start} to {start + self.n_states - 1}"
-                )
-            return self.check_state(int(observation) - start)
-        numbers = list(np.asarray(observation).ravel())
-        if len(numbers) != len(self.axes):
+            key = None if self.states is None else self.states.find([observation])
+            return self._reader.state(observation) if key is None else key
+        return index_of(self, observation)
+
+    def at(self, positions: Sequence[int]) -> int:
+        """The index of the state at a position on each axis; ``ValueError`` if no such state was discovered."""
+        if self.states is None:
+            return int(np.ravel_multi_index(tuple(positions), self.shape))
+        state = self.states.at(positions)
+        if state is None:
+            words = ", ".join(f"{axis.name} {axis.word(at)}" for axis, at in zip(self.axes, positions, strict=True))
             raise ValueError(
-                f"{observation!r} has {count(len(numbers), 'number')}; a state has {len(self.axes)}. {self.example()}"
+                f"training met no state with {words}; it met {count(self.n_states, 'state')}. {self.example()}"
             )
-        if self.observed == "bins":
-            if not all(isinstance(number, numbers_abc.Real) and not math.isnan(number) for number in numbers):
-                raise ValueError(f"{observation!r} contains something that is not a number. {self.example()}")
-            return int(self.indices(np.array([numbers]))[0])
-        self._whole(numbers)
-        at = [int(x) - axis.start for axis, x in zip(self.axes, numbers, strict=True)]
-        for axis, i in zip(self.axes, at, strict=True):
-            if not 0 <= i < axis.size:
-                raise ValueError(
-                    f"{axis.name} {i + axis.start} is out of range: {axis.start} to {axis.start + axis.size - 1}"
-                )
-        return int(np.ravel_multi_index(at, self.shape))
+        return state
 
     def indices(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(B,) The indices of continuous observations (B, ...), from the edges of the axes.
@@ -236,13 +259,7 @@ class Labels:
         >>> Labels((Axis("x", 2, edges=(0.0, 1.0, 2.0)),), ("go",), observed="bins").indices(np.array([[0.5], [9.0]])).tolist()
         [0, 1]
         """
-        flat = np.asarray(observations).reshape(len(observations), -1)
-        if flat.shape[1] != len(self.axes):
-            raise ValueError(
-                f"an observation has {count(flat.shape[1], 'number')}; a state has {len(self.axes)}. {self.example()}"
-            )
-        bins = [edges.searchsorted(flat[:, i], side="right") for i, edges in enumerate(self._inner_edges)]
-        return np.asarray(np.ravel_multi_index(tuple(bins), self.shape), np.int64)
+        return indices_of(self, observations)
 
     def action(self, action: int | str) -> int:
         """The index of an action given as index or name."""
@@ -293,14 +310,6 @@ class Labels:
             return Concept("the condition" if name == "<lambda>" else name, states_where(what, observations))
         return Concept("the given states", states_in(what, self.n_states))
 
-    def _whole(self, numbers: Sequence[Any]) -> None:
-        """Reject numbers that are not whole; floats with a whole value pass, since text is parsed to floats."""
-        for number in numbers:
-            if not isinstance(number, (numbers_abc.Real, np.bool_, np.ndarray)):
-                raise ValueError(f"{number!r} is not a state. {self.example()}")
-            if isinstance(number, (float, np.floating, np.ndarray)) and not float(number).is_integer():
-                raise ValueError(f"{number} is not a whole number. {self.example()}")
-
     def check_state(self, index: int) -> int:
         """Validate and return the index of a state."""
         index = whole("a state's index", index)
@@ -314,12 +323,7 @@ class Labels:
 
     def example(self) -> str:
         """A hint how to write a state."""
-        some = self.n_states * 2 // 3
-        observation = self.observation(some)
-        if isinstance(observation, np.ndarray):
-            observation = [float(f"{x:.6g}") if self.observed == "bins" else int(x) for x in observation]
-        ways = dict.fromkeys([repr(self.words(some)), str(observation)])
-        return f"Write it like this: {' or '.join(ways)}"
+        return example(self)
 
     def recorded(self, steps: Sequence[LastStep]) -> Labels:
         """The labels as data: endings that are recognised by functions know only some last steps."""
@@ -327,10 +331,10 @@ class Labels:
         return replace(self, endings=endings)
 
     def to_json(self) -> dict[str, Any]:
-        """The labels as JSON-compatible data."""
-        data: dict[str, Any] = msgspec.to_builtins(
-            self.recorded(()), enc_hook=np.generic.item
-        )  # NumPy numbers become Python numbers
+        """The labels as JSON-compatible data, without the discovered states."""
+        plain = replace(self.recorded(()), states=None)
+        data: dict[str, Any] = msgspec.to_builtins(plain, enc_hook=np.generic.item)  # NumPy numbers become Python's
+        del data["states"]
         return data
 
     @classmethod

@@ -34,6 +34,10 @@ def map_of(given: Map, *, facets: Facets = "all") -> Layout:
     ((1.0, 0.5), (0.25, 0.0))
     """
     look = look_of(given.labels)
+    if look is None and given.labels.varying is not given.labels:
+        given = replace(given, labels=given.labels.varying)
+    if facets == "here" and look is not None and look.here is not None:
+        return look.here(given)
     if facets == "here":
         return facets_here(given, given.labels.axes if look is None else look.axes(given.labels))
     return by_axes(given) if look is None else look.lay_out(given)
@@ -51,6 +55,7 @@ def places_of(labels: Labels, state: int) -> Places:
     look = look_of(labels)
     if look is not None:
         return look.places(labels, state)
+    labels = labels.varying
     sheets = sheets_of(labels, state)
     if sheets is None:
         return None
@@ -75,14 +80,17 @@ def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:
         return panel, None if places is None else places[at]
     if not isinstance(layout, Bars):
         return layout, places
-    return _in_rows(labels, state) if len(labels.axes) == 1 and labels.n_states <= MAX_ROW_STATES else (None, None)
+    labels = labels.varying
+    return _in_rows(labels, state) if len(labels.axes) == 1 and labels.axes[0].size <= MAX_ROW_STATES else (None, None)
 
 
 def _in_rows(labels: Labels, state: int) -> tuple[Grid, Cells]:
     """The states of a single axis in rows of ten."""
-    width = min(STATES_PER_ROW, labels.n_states)
-    rows = range(0, labels.n_states, width)
-    places = tuple(tuple(at if at < labels.n_states else -1 for at in range(row, row + width)) for row in rows)
-    axis, columns = labels.axes[0], tuple(str(i) for i in range(width))
+    axis = labels.axes[0]
+    width = min(STATES_PER_ROW, axis.size)
+    rows = range(0, axis.size, width)
+    states = dict(enumerate(labels.grid.ravel().tolist()))  # by position on the axis
+    places = tuple(tuple(states.get(at, -1) for at in range(row, row + width)) for row in rows)
+    columns = tuple(str(i) for i in range(width))
     names, blank = tuple(axis.word(row) for row in rows), tuple((0.0,) * width for _ in rows)
-    return Grid("", "", names, columns, axis.name, "plus", blank, marked=divmod(state, width)), places
+    return Grid("", "", names, columns, axis.name, "plus", blank, marked=divmod(labels.values(state)[0], width)), places

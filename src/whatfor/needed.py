@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 
@@ -16,6 +17,12 @@ def need(module: str, name: str, extra: str) -> None:
 def need_matplotlib() -> None:
     """Matplotlib draws the pictures."""
     need("matplotlib", "Matplotlib", "plot")
+
+
+def need_minigrid() -> None:
+    """Importing MiniGrid registers its worlds with Gymnasium."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it would be printed between the answers
+    need("minigrid", "MiniGrid", "minigrid")
 
 
 def need_torch() -> None:

@@ -14,24 +14,22 @@ from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.protocol import ObservationAgent
 from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
-from whatfor.history import Episode, Evaluation
+from whatfor.history import CUT, Episode, Evaluation
 from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.adapter import Enter, check_enter
-from whatfor.worlds.arriving import HOW_TO_ENTER
+from whatfor.worlds.arriving import how_to_enter
 from whatfor.worlds.gymnasium import enter_observation_of, time_limit
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
+from whatfor.worlds.steppers import first_met
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World, with_endings
 
 if TYPE_CHECKING:
     from whatfor.playing import Playing
-
-#: The ending of an episode that was not played to its end.
-CUT = "cut"
 
 Best = Callable[[Situation], int]  # the action to take in a situation
 
@@ -94,7 +92,7 @@ class TablePlay:
 
     def start(self, seed: int) -> Situation:
         """Where an episode begins."""
-        return Situation(self.playing.place().stepper(seed).reset())
+        return Situation(first_met(self.playing.place().stepper(seed), self.playing.labels.n_states))
 
     def _rollouts(self, env: Any, *, enter: Enter | None = None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy, with the rewards of the environment."""
@@ -116,6 +114,11 @@ class TablePlay:
 
     def exact(self, env: Any, state: int, action: int) -> ExactBeliefs | None:
         """The exact future of the greedy policy; None if the world is unknown, or visits are infinite without a discount."""
+        exact = self.exact_future(env)
+        return exact if exact is not None and exact.has_finite_visits(state, action) else None
+
+    def exact_future(self, env: Any = None) -> ExactBeliefs | None:
+        """As ``exact``, whatever is asked about: without a discount, the visits from some states may be infinite."""
         world, ledger = self.playing.place(env).world, self.playing.ledger
         if world is None or world.arrays.kind != TABLE or self.playing.origin.factors is not None:
             return None
@@ -124,8 +127,7 @@ class TablePlay:
         world = with_endings(world, self.playing.live_labels(env))
         if self.playing.origin.reprice is not None:
             world = world.repriced(self.playing.origin.reprice)
-        exact = ExactBeliefs(world, self.policy, discount=self.playing.discount)
-        return exact if exact.has_finite_visits(state, action) else None
+        return ExactBeliefs(world, self.policy, discount=self.playing.discount)
 
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
@@ -137,7 +139,7 @@ class TablePlay:
         simulated = self._rollouts(env, discount=1.0, rollouts=1, seed=seed, enter=enter)
         rollouts, limit = simulated.episodes() if at is None else simulated.rollouts(at, best(at)), simulated.limit
         return first_episode(
-            rollouts if limit is None else rollouts.within(limit), simulated.labels, limited=limit is not None
+            rollouts if limit is None else rollouts.within(limit), simulated.played_labels, limited=limit is not None
         )
 
 
@@ -168,6 +170,9 @@ class NetworkPlay:
     def exact(self, env: Any, state: int, action: int) -> None:
         """None: the world is unknown."""
 
+    def exact_future(self, env: Any = None) -> None:
+        """None: the world is unknown."""
+
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
@@ -182,7 +187,7 @@ class NetworkPlay:
             return play_episode(AgentPlayer(self.agent, dice, seed=seed), place)
         enter = check_enter(enter) or enter_observation_of(place)
         if enter is None:  # play reaches its cell, with another observation
-            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {HOW_TO_ENTER}")
+            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {how_to_enter()}")
         return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
 
 

@@ -14,8 +14,8 @@ from whatfor.beliefs.policy import PolicyBeliefs
 from whatfor.beliefs.protocol import Actor, Beliefs
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
-from whatfor.checks import whole
-from whatfor.history import Evaluation
+from whatfor.checks import number, whole
+from whatfor.history import Evaluation, History
 from whatfor.kernels.recursion import NO_BOOTSTRAP
 from whatfor.labels import Labels
 from whatfor.learners.protocol import Learner
@@ -25,7 +25,7 @@ from whatfor.naming import Names
 from whatfor.naming.endings import revived
 from whatfor.players import NetworkPlay, TablePlay
 from whatfor.text import count
-from whatfor.training.places import pass_env, place_of, remake_env, remake_place
+from whatfor.training.places import known_states, pass_env, place_of, remake_env, remake_place
 from whatfor.training.session import Place, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.making import make_env
@@ -45,6 +45,8 @@ class Origin:
     learner: Learner | None = None
     snapshot: Snapshot | None = None  # to resume from; None: the run cannot be resumed
     own_values: bool = True  # False: the values were recomputed from the ledger
+    history: History | None = None  # of its training episodes
+    stopped: str | None = None  # why training stopped early; None: it did not
     premise: str | None = None  # what is different in a counterfactual run
     reprice: Reprice | None = None  # its rewards, if they are
     factors: Mapping[str, float] | None = None  # on the recorded parts of its rewards
@@ -55,6 +57,24 @@ class Origin:
     def repriced(self) -> bool:
         """Whether its rewards are not the recorded ones."""
         return self.reprice is not None or self.factors is not None
+
+
+def described(
+    labels: Labels | None, env: Any, discount: float | None, settings: dict[str, Any] | None, origin: Origin | None
+) -> tuple[Labels, dict[str, Any], Origin]:
+    """What a table of values is about, from what was given: its world and its discount, if any."""
+    settings, origin = {**(settings or {})}, origin or Origin()
+    if env is not None:
+        place = place_of(env)
+        labels, origin = labels or place.labels, replace(origin, place=place)
+        settings |= {"world": place.recipe, "max_steps": place.max_steps}
+    if discount is not None:
+        settings["learner"] = {"name": "table of values", "discount": number("discount", discount, 0, 1)}
+    if labels is None:
+        raise ValueError(
+            "the names of the states and actions are unknown: pass env= or labels=, e.g. labels=Labels.plain(16, 4)"
+        )
+    return labels, settings, origin
 
 
 class Playing:
@@ -125,6 +145,7 @@ class Playing:
         limits: dict[str, Any] = {
             name: self.settings[name] for name in ("max_steps", "engine") if name in self.settings
         }
+        limits |= known_states(self.labels, world)
         try:
             if env is None:
                 place = remake_place(world, self.origin.table, **limits)
@@ -174,11 +195,9 @@ class Playing:
 
     def _no_future(self) -> str | None:
         """Why its policy cannot be played without more; None: it can, as far as is known without playing."""
-        if self.ledger is None and not self.discounts:
-            return "needs a ledger, or a world to play in and the discount: pass ledger=, or env= and discount=, to Run"
         if self._place is None and "world" not in self.settings:
-            return "needs a ledger or a world to play in, and this run has neither: pass ledger= or env= to Run"
-        return None
+            return "needs a ledger, or a world to play in: pass ledger=, or env= and discount=, to Run"
+        return None if self.discounts else "needs the discount that its values were learned with: pass discount= to Run"
 
     @cached_property
     def player(self) -> TablePlay | NetworkPlay:

@@ -25,6 +25,7 @@ from typing import (
 from whatfor.checks import whole
 from whatfor.explanation import Caveats, Explanation
 from whatfor.layouts.shapes import Layout
+from whatfor.text import either
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -245,8 +246,11 @@ def why_not(run: Run, one: Question) -> str | None:
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
     able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and why_not(run, one) is None]
+    get = either(
+        "train a table with record=True, or pass ledger= to Run", "train a table with `whatfor train`, which records it"
+    )
     return (
-        "needs the ledger, and this run has none: train a table in Python with record=True (the shell always records), or pass ledger= to Run. "
+        f"needs the ledger, and this run has none: {get}. "
         f"Without it, this run can answer {', '.join(able) or 'nothing'}"
     )
 

@@ -55,11 +55,13 @@ class Reader:
         words, _ = self._parser.read(text)
         at = {i: self._value(i, words[i]) for i in range(len(self.axes)) if i in words}
         for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
+            if i not in at and axis.size == 1 and self.labels.discovered:
+                at[i] = 0  # it never varied
             if i not in at:
                 raise ValueError(
                     f"cannot parse the state {shortened(text)!r}: the {axis.name} is missing; {_choices(axis)}. {self.labels.example()}"
                 )
-        return int(np.ravel_multi_index([at[i] for i in range(len(self.axes))], self.labels.shape))
+        return self.labels.at([at[i] for i in range(len(self.axes))])
 
     @cached_property
     def _by_words(self) -> dict[str, list[int]]:
@@ -83,8 +85,12 @@ class Reader:
             raise ValueError(
                 f"{what}.{_suggestion(text, endings)} Give values: {axes}; or name an ending: {', '.join(endings)}"
             )
-        states = np.zeros(self.labels.shape, np.bool_)
         at = [self._values(i, words[i], "") if i in words else range(axis.size) for i, axis in enumerate(self.axes)]
+        if self.labels.states is not None:
+            columns = self.labels.states.positions.T
+            met = [np.isin(column, [*one]) for column, one in zip(columns, at, strict=True)]
+            return np.asarray(np.array(met).all(axis=0))
+        states = np.zeros(self.labels.shape, np.bool_)
         states[np.ix_(*at)] = True
         return states.ravel()
 

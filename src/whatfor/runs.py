@@ -27,7 +27,7 @@ from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
 from whatfor.ledger.paid import with_paid_endings
 from whatfor.players import TableActor, greedy_policy
-from whatfor.playing import Origin, Playing
+from whatfor.playing import Origin, Playing, described
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count
 from whatfor.worlds.adapter import Enter
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 class Run(QuestionMethods, Counterfactuals):
     """The result of training: values, ledger, history and settings.
 
-    ``train`` and ``load`` return runs. For a custom training loop, use ``Run(labels=..., values=..., ledger=...)``.
+    ``train`` and ``load`` return runs. For a custom training loop, use ``Run(labels=..., values=..., ledger=...)``. A table
+    without a ledger, ``Run(values=..., env=..., discount=...)``, answers what playing its greedy policy leads to: ``env`` is
+    an environment, its id or a world, and ``discount`` the one that the values were learned with.
 
     >>> ledger = Ledger(n_states=1, n_actions=1)
     >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
@@ -51,27 +53,26 @@ class Run(QuestionMethods, Counterfactuals):
     def __init__(
         self,
         *,
-        labels: Labels,
         values: ArrayLike,
+        labels: Labels | None = None,
+        env: Any = None,
+        discount: float | None = None,
         ledger: Ledger | None = None,
         beliefs: Beliefs | None = None,
-        history: History | None = None,
         settings: dict[str, Any] | None = None,
-        stopped: str | None = None,
         origin: Origin | None = None,
     ) -> None:
+        labels, self.settings, self.origin = described(labels, env, discount, settings, origin)
         tables = array_of("values", values, "biuf", "numbers").astype(np.float64)  # a copy
         shape = (labels.n_states, labels.n_actions)
-        check_tables(tables.shape, "the labels have", shape)
+        check_tables(tables.shape, "the labels have" if env is None else "the environment has", shape)
         if ledger is not None:
             check_tables(tables.shape, "the ledger has", (ledger.n_states, ledger.n_actions))
-        self.origin = origin or Origin()
         self.labels: Labels = with_paid_endings(None if self.origin.repriced else ledger, labels)
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
-        self.history = history or History(np.empty(0), np.empty(0, np.int64))
-        self.settings = settings or {}
-        self.stopped = stopped  # why training stopped early; None: it did not
+        self.history = self.origin.history or History(np.empty(0), np.empty(0, np.int64))
+        self.stopped = self.origin.stopped
         self._beliefs = beliefs
 
     def __repr__(self) -> str:
@@ -185,7 +186,7 @@ class Run(QuestionMethods, Counterfactuals):
 
     def derived(self, **changed: Any) -> Run:
         """A copy of the run with some arguments changed."""
-        same = {name: getattr(self, name) for name in ("labels", "ledger", "history", "settings", "stopped", "origin")}
+        same = {name: getattr(self, name) for name in ("labels", "ledger", "settings", "origin")}
         return Run(**{**same, "values": self.tables, "beliefs": self._beliefs, **changed})
 
     # -- questions -------------------------------------------------------------------------

@@ -6,8 +6,8 @@ before it is saved: a run that could not be loaded is not written.
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,9 @@ from whatfor.limits import LimitError, check_limit
 from whatfor.npz import check_summed, checked_array, finite, within
 from whatfor.playing import Origin
 from whatfor.runs import Run
+from whatfor.stored_states import states_in, states_out
 from whatfor.text import either
+from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.repricing import RewardTable, tabulated
 from whatfor.worlds.stepping import TABLE as TABLE_KIND
 from whatfor.worlds.stepping import Arrays
@@ -50,11 +52,12 @@ def save(run: Run, path: str | os.PathLike[str], *, replace: bool = True) -> Non
     folder.write(path, contents, replace=flag("replace", replace))
 
 
-def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) -> Run:
+def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, state_of: StateOf | None = None) -> Run:
     """Load a run from a folder. Its files are validated, and no code in them is executed.
 
     ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network
-    cannot be rebuilt from its description.
+    cannot be rebuilt from its description. ``state_of``: the function with which a run discovered its states, to play or
+    train it again; keys and words name its states without it.
 
     >>> from tempfile import TemporaryDirectory
     >>> run = Run(labels=Labels.plain(1, 2), values=[[0.5, 1.0]])
@@ -65,10 +68,12 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None) 
     """
     contents = folder.read(path)
     try:
-        run, network = _run_of(contents)
+        run, network = _run_of(contents, state_of)
     except Exception as error:  # a forged file can make NumPy or msgspec raise any error
         wrong = "was not loaded" if isinstance(_cause(error), LimitError) else "is not a run that whatfor wrote"
         raise FolderError(f"{path} {wrong}: {_sentence(error)}") from error
+    if state_of is not None and run.settings.get("world", {}).get("discovered") != "state_of":
+        raise ValueError(f"state_of= is for runs that were trained with it; {path} was not: leave it out")
     if network is not None:
         from whatfor.needed import need_safetensors, need_sb3, need_torch
 
@@ -126,6 +131,8 @@ def _contents_of(run: Run) -> Contents:
         arrays |= {"reward_pair": rewards.pair, "reward_paid": rewards.paid, "reward_instead": rewards.instead}
         data["repriced"] = len(rewards.pair)
     groups = {"arrays": arrays}
+    if run.labels.states is not None:
+        data["states"], groups["states"] = states_out(run.labels.states)
     if run.ledger is not None:
         data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
     network, tensors = run.beliefs.saved(run)
@@ -137,10 +144,15 @@ def _contents_of(run: Run) -> Contents:
         ) from error
 
 
-def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
+def _run_of(contents: Contents, state_of: StateOf | None = None) -> tuple[Run, dict[str, Any] | None]:
     """Rebuild and validate a run; also returns the document of its network."""
     stored, plain = document.decode(contents.documents["run"])
     labels, arrays = stored.labels, contents.arrays["arrays"]
+    if (stored.states is not None) != bool(labels.discovered):
+        raise ValueError("its labels and its discovered states do not fit together")
+    if stored.states is not None:
+        known = states_in(stored.states, contents.arrays["states"], labels, state_of)
+        labels = dataclasses.replace(labels, states=known)
     tables = finite("tables", checked_array(arrays, "tables", np.float64, 3))
     if tables.shape[1:] != (labels.n_states, labels.n_actions) or len(tables) < 1:
         raise ValueError(f"its tables have shape {tables.shape}, which does not fit its labels")
@@ -162,10 +174,14 @@ def _run_of(contents: Contents) -> tuple[Run, dict[str, Any] | None]:
         labels=labels,
         values=tables,
         ledger=ledger,
-        history=History(returns, lengths),
         settings=plain["settings"],
-        stopped=stored.stopped,
-        origin=Origin(table=table, snapshot=snapshot, **more),
+        origin=Origin(
+            table=table,
+            snapshot=snapshot,
+            history=History(returns, lengths),
+            stopped=stored.stopped,
+            **more,
+        ),
     )
     return run, stored.network
 
@@ -281,7 +297,7 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
 
 def _table_in(arrays: Group, labels: Labels, stored: document.TableDocument) -> World:
     if stored.endings is not None:  # those of the run may have been renamed
-        labels = replace(labels, endings=tuple(map(Ending, stored.endings)))
+        labels = dataclasses.replace(labels, endings=tuple(map(Ending, stored.endings)))
     pairs = labels.n_states * labels.n_actions
     first = checked_array(arrays, "table_first", np.int64, 1, pairs + 1)
     chance = checked_array(arrays, "table_chance", np.float64, 1)

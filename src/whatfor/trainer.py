@@ -27,7 +27,9 @@ from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import either, one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
-from whatfor.training.session import Listener, Session
+from whatfor.training.session import Listener, Place, Session
+from whatfor.worlds.discovering import StateOf
+from whatfor.worlds.gymnasium import names_of
 from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
@@ -58,6 +60,7 @@ def train(
     seed: int | None = None,
     bins: BinCounts = None,
     bounds: Ranges = None,
+    state_of: StateOf | None = None,
     max_steps: int | None = None,
     time_limit: TimeLimit | None = None,
     replay: Replay | None = None,
@@ -71,9 +74,10 @@ def train(
 ) -> Run:
     """Train a tabular agent and record every update.
 
-    ``world``: the id of an environment, a ``gymnasium.Env`` with discrete observations (or a Box with ``bins``), a world
+    ``world``: the id of an environment, a ``gymnasium.Env`` with countable observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
-    again. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
+    again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
+    are met: a number, text, or a tuple of these. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
     environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
     that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;
@@ -90,9 +94,9 @@ def train(
     if episodes < 0:
         raise ValueError(f"episodes is {episodes}; it must not be negative")
     if isinstance(world, Run):
-        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "max_steps": max_steps}
+        fixed: dict[str, Any] = {"seed": seed, "bins": bins, "bounds": bounds, "state_of": state_of}
         fixed |= {"time_limit": time_limit, "replay": replay, "engine": engine, "record": record}
-        fixed |= {"reward_parts": reward_parts}
+        fixed |= {"max_steps": max_steps, "reward_parts": reward_parts}
         wrong = [name for name, value in fixed.items() if value is not None]
         if wrong:
             raise ValueError(
@@ -112,9 +116,15 @@ def train(
     if replay is not None and not isinstance(replay, Replay):
         raise TypeError(f"replay must be a Replay, e.g. whatfor.Replay(capacity=10_000), not {replay!r}")
     terms, engine = RewardTerms.named(reward_parts), "auto" if engine is None else engine
-    place = place_with_terms(terms, world, bins=bins, bounds=bounds, max_steps=max_steps, engine=engine)
+    place = place_with_terms(
+        terms, world, bins=bins, bounds=bounds, state_of=state_of, max_steps=max_steps, engine=engine
+    )
+    if "discovered" in place.recipe and not episodes:
+        raise ValueError("states are discovered during training: pass episodes=1 or more")
     given = Names.of(names)
-    given.applied_to(place.labels)  # what does not fit is found before training
+    (given.before_discovery if "discovered" in place.recipe else given).applied_to(
+        place.labels
+    )  # errors before training
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else whole("seed", seed)
@@ -185,10 +195,21 @@ def _continued(ledger: Ledger, named: Labels, own: Labels) -> Ledger:
     return continued
 
 
-def _labels(own: Labels, before: Run | None, names: Names) -> Labels:
+def _labels(place: Place, before: Run | None, names: Names) -> Labels:
     """The labels of a run: those of its world, or of the run before, with the names given by the user."""
-    known = before is not None and before.labels.n_states == own.n_states
-    return names.applied_to(revived(without_paid_endings(before.labels), own) if before and known else own)
+    own = place.labels
+    if (
+        own.states is not None and place.env is not None
+    ):  # now that they are known, the names that the environment carries fit
+        names = names.over(names_of(place.env))
+    if before is not None and before.labels.n_states == own.n_states:
+        own = revived(without_paid_endings(before.labels), own)
+    elif before is not None and names == Names() and before.labels.axes[0].name != own.axes[0].name:
+        warnings.warn(
+            "training met new states, and the names of the run that was loaded do not cover them: give them again with run.named(...)",
+            stacklevel=4,
+        )
+    return names.applied_to(own)
 
 
 def _check_learner(learner: Any) -> None:
@@ -224,6 +245,8 @@ def _train(
     epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
+    if error is not None and before is None and session.has_no_states:
+        raise error  # nothing was learned that could be kept
     history = History(played.returns, played.lengths)
     if error is None and not np.isfinite(session.agent.tables).all():
         error = OverflowError("values are no longer finite: the rewards are too large")
@@ -235,17 +258,18 @@ def _train(
         stopped = f"interrupted {where}" if isinstance(error, KeyboardInterrupt) else f"{where}: {what}"
     if session.ledger is not None:
         session.ledger.freeze()
-    more: dict[str, Any] = {
-        "values": session.agent.tables,
-        "ledger": session.ledger,
-        "history": history if before is None else before.history.followed_by(history),
-        "settings": settings,
-        "stopped": stopped,
-        "origin": Origin(session.place, learner=session.learner, snapshot=session.snapshot(), names=names),
-    }
+    more: dict[str, Any] = {"values": session.agent.tables, "ledger": session.ledger, "settings": settings}
+    more["origin"] = Origin(
+        session.place,
+        learner=session.learner,
+        snapshot=session.snapshot(),
+        history=history if before is None else before.history.followed_by(history),
+        stopped=stopped,
+        names=names,
+    )
     try:
-        run = Run(labels=_labels(session.place.labels, before, names), **more)
-    except ValueError as wrong:  # a function that names states or endings failed
+        run = Run(labels=_labels(session.place, before, names), **more)
+    except ValueError as wrong:  # names do not fit the discovered states, or a function failed
         run = Run(labels=without_functions(session.place.labels), **more)
         raise TrainingStopped(
             f"training {f'stopped {stopped}' if stopped else 'is done'}, and the names cannot be given: {wrong}. The run without "

@@ -130,7 +130,7 @@ def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, set
     ("words", "message"),
     [
         ("Nope-v0", "Nope"),
-        ("CartPole-v1", "bins=10"),
+        ("CartPole-v1", "--bins 10"),
         (
             "CartPole-v1 --bins 3 --bounds 1 2 3",
             "--bounds takes a low and a high for each dimension; 3 numbers were given",

@@ -60,7 +60,9 @@ def test_an_environment_with_a_changed_setting_is_played_with_it(tmp_path: Path)
     run = callback.run
     assert run.playing.environment().unwrapped.gravity == 1.0
     run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"its gravity was changed after it was created.*pass env="):
+    with pytest.raises(
+        ValueError, match=r"its gravity was changed after it was created.*pass the environment of the run as env="
+    ):
         wf.load(tmp_path / "run", cells=CONCEPTS).evaluate(1)
 
 

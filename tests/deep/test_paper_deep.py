@@ -151,7 +151,7 @@ def test_a_folder_with_other_files_is_refused_before_training(tmp_path):
     (tmp_path / "taxi").mkdir()
     (tmp_path / "taxi" / "notes.txt").touch()
     agents = DeepAgents(trained=False, device="cpu")
-    with pytest.raises(ValueError, match="contains other files"):
+    with pytest.raises(ValueError, match="contains files but no run"):
         reproduce(tmp_path, agents=agents, progress=False)
     assert agents.runs == {}
 

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from browsing import START, as_text, lead, settled, until, values
 
-from whatfor.explorer.desk import ROLLOUTS
+import whatfor as wf
+from planted import GRID, grid, with_loop
+from whatfor.explorer.desk import MAX_FINDINGS, ROLLOUTS
 from whatfor.explorer.page import _asset
 from whatfor.runs import Run
 from whatfor.text import amount, percent
@@ -479,3 +481,28 @@ def test_words_that_wrap_stay_right_of_their_numbers(report: Path, opened: Any, 
     }""")
     assert last[1] > first[1]  # it wraps
     assert last[0] > first[0] + 50
+
+
+def test_it_opens_on_the_findings_which_lead_to_their_states(opened: Any, tmp_path: Path) -> None:
+    """One reward makes the agent go round: the report has this finding, and all questions about its state."""
+    straight = wf.train(grid(slip=0.0), GRID, episodes=300, seed=0, progress=False)
+    run, _ = with_loop(straight, 0, recorded=True)
+    run.report(tmp_path / "page.html", episodes=1)
+    page = opened((tmp_path / "page.html").as_uri())
+    found = run.findings()
+    page.locator("#findings-list a").first.wait_for()
+    assert page.locator("#findings-list a").all_inner_texts() == [one.sentence for one in found[:MAX_FINDINGS]]
+    page.locator("#findings-list a").first.click()
+    settled(page)
+    assert page.locator("#here").inner_text() == run.labels.words(found[0].state)
+    assert f"state={found[0].state}" in page.url
+    assert lead(page, "provenance") == run.provenance(found[0].state, found[0].action).sentences()[0]
+    assert page.locator("#problem").inner_text() == ""
+
+
+def test_it_says_that_nothing_stands_out(opened: Any, tmp_path: Path) -> None:
+    run = wf.train("FrozenLake-v1", episodes=1, seed=0, progress=False)
+    run.report(tmp_path / "page.html", episodes=1)
+    page = opened((tmp_path / "page.html").as_uri())
+    page.locator("#findings-notes").wait_for()
+    assert page.locator("#findings-notes").inner_text() == run.findings().nothing

@@ -431,7 +431,7 @@ def test_a_run_of_an_environment_that_is_not_there_has_a_page_all_the_same(tmp_p
     gym.registry.pop("Elsewhere-v0")
     run = wf.load(tmp_path / "run")
     about = Desk(run).ask("run", {})
-    assert "import what registers 'Elsewhere-v0' with Gymnasium" in about["unavailable"]["comparison"]
+    assert "import what registers it with Gymnasium, or pass env=" in about["unavailable"]["comparison"]
     run.report(tmp_path / "page.html", episodes=2)
     assert "past:299" in str(data_in((tmp_path / "page.html").read_text())["answers"])
 
@@ -554,5 +554,18 @@ def test_progress_is_reported() -> None:
     assert shares == sorted(shares)
     assert (shares[0], reported[-1]) == (0.0, ("writing", 1.0))
     assert list(dict.fromkeys(doing for doing, _ in reported)) == [
-        "the first state", "the states", "all questions", "earlier times", "replays", "writing",
+        "the first state", "the findings", "the states", "all questions", "earlier times", "replays", "writing",
     ]  # fmt: skip
+
+
+def test_a_question_that_needs_parameters_is_left_out_with_the_reason() -> None:
+    """Where there are many different rewards, parts have to be named; the report failed."""
+    ledger = wf.Ledger(n_states=2, n_actions=2)
+    for reward in range(40):
+        ledger.record(0, reward % 2, reward / 7, 1, 0, step_size=0.1, discount=0.9)
+        ledger.record(1, 0, 0.0, None, step_size=0.1, discount=0.9)
+    run = Run(labels=wf.Labels.plain(2, 2), values=ledger.values(), ledger=ledger)
+    data = unpack(build_payload(run, states=[0]))
+    assert any("Not answered everywhere" in line and "different rewards" in line for line in data["limits"])
+    assert not any("question=parts" in request for request in data["answers"])
+    assert any("question=contrast" in request for request in data["answers"])

@@ -9,6 +9,7 @@ from whatfor.axes import Axis, Mark
 from whatfor.labels import Labels
 from whatfor.layouts import Bars, Grid, Panels
 from whatfor.layouts.map import Map
+from whatfor.layouts.shapes import WALL
 from whatfor.maps import map_of, picture_of, places_of
 
 
@@ -102,8 +103,8 @@ def test_walls_and_marks_are_on_every_board():
     run = trained(names=NAMES, episodes=100)
     layout = map_of(Map(run.labels, np.zeros((32, 4)), state=0, unknown=np.ones((32, 4), bool)))
     for grid in layout.panels:
-        assert grid.walls == ((1, 1), (3, 0, 3, 1))
-        assert grid.marks == (("L", 1, 2, "lava"), ("*", 3, 3, "home"))
+        assert grid.walls == ((3, 0, 3, 1),)
+        assert grid.marks == ((WALL, 1, 1, "wall"), ("L", 1, 2, "lava"), ("*", 3, 3, "home"))
     untried = np.ones((32, 4), bool)
     untried[0] = False
     hatched = map_of(Map(run.labels, np.zeros((32, 4)), state=0, unknown=untried)).panels[0].unknown

@@ -3,10 +3,13 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import whatfor as wf
 from own_worlds import NAMES, START, Home, Machine, NamedHome, at_home, trained
+from whatfor.layouts.map import Map
 from whatfor.ledger.ends import with_names
+from whatfor.maps import map_of
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +235,50 @@ def test_continuous_rewards_at_the_end():
     named = run.named(endings={"sold": {"action": 2}, "broken": lambda last: last[0] == 3})
     assert set(named.outcomes((0, 0)).chances) <= {"sold", "broken", "never ends"}
     assert {"sold", "broken"} <= set(with_names(named.ledger, named.labels).endings)
+
+
+def test_discovered_states_are_named_once_they_are_known(named, tmp_path):
+    run = trained(names=NAMES, state_of=tuple)
+    assert run.labels.discovered == run.labels.n_states < 32
+    assert set(run.outcomes(START).chances) <= {"home", "burned", "never ends"}
+    assert str(run.outcomes(START)) == str(named.outcomes(START))
+    assert run.labels.words(run.labels.index(START)) == "row 3, column 0, without key"
+    assert [panel.title for panel in map_of(Map(run.labels, np.zeros((run.labels.n_states, 4)))).panels] == [
+        "without key",
+        "with key",
+    ]
+    assert trained(NamedHome(), state_of=tuple).labels == run.labels
+    run.save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run")
+    assert str(loaded.intention(START)) == str(run.intention(START))
+
+
+def test_names_stay_when_more_states_are_discovered():
+    run = trained(names={**NAMES, "axes": ("row", "column", "key"), "milestones": {}}, episodes=1, state_of=tuple)
+    on = wf.train(run, episodes=300)
+    assert on.labels.n_states > run.labels.n_states
+    assert {mark.name for mark in on.labels.marks} == {"lava", "home"}
+    assert ([axis.name for axis in on.labels.axes], on.labels.actions) == (["row", "column", "key"], NAMES["actions"])
+    assert set(on.outcomes(START).chances) <= {"home", "burned", "never ends"}
+
+
+def test_names_that_do_not_fit_discovered_states_lose_nothing():
+    with pytest.raises(ValueError, match="actions has 1 name"):
+        trained(names={"actions": ("up",)}, state_of=tuple)
+    with pytest.raises(wf.TrainingStopped, match="the names cannot be given: axes names 2") as stopped:
+        trained(names={"axes": ("row", "column")}, state_of=tuple)
+    assert len(stopped.value.run.history) == 400
+    assert stopped.value.run.named(axes=("row", "column", "key")).labels.axes[0].name == "row"
+
+
+def test_parts_of_a_dictionary_are_named_by_their_keys():
+    space = spaces.Dict(at=spaces.MultiDiscrete([2, 3]), door=spaces.Discrete(2))
+
+    class Room(gym.Env):
+        observation_space, action_space = space, spaces.Discrete(1)
+
+    names = {"axes": {"door": ("door closed", "door open")}, "board": ("at 0", "at 1"), "marks": {"key": (1, 2)}}
+    labels = wf.Labels.of(Room(), names)
+    assert labels.words(1) == "at 0 0, at 1 0, door open"
+    assert labels.board_axes == (0, 1)
+    assert labels.index("at 0 1, at 1 2, door closed") == labels.index({"at": [1, 2], "door": 0})

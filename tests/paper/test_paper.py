@@ -45,11 +45,13 @@ def agents():
 
 @pytest.fixture(scope="module")
 def unmeasured(short):
-    """Agents of a seed that is not among those of the study; ties need Taxi's whole training."""
+    """Agents of a seed that is not among those of the study, with its whole training."""
     made = Agents(77)
-    short.setattr(settings, "TAXI_EPISODES", 50_000)
-    assert made.taxi.history.returns.size == 50_000
-    short.setattr(settings, "TAXI_EPISODES", 8_000)
+    with pytest.MonkeyPatch.context() as whole:
+        whole.setattr(settings, "BLACKJACK_EPISODES", 500_000)
+        whole.setattr(settings, "TAXI_EPISODES", 50_000)
+        trained = [made.taxi, made.blackjack_q, made.blackjack_mc]
+    assert [len(run.history.returns) for run in trained] == [50_000, 500_000, 500_000]
     return made
 
 

@@ -14,7 +14,9 @@ from saved import assert_same, in_a_child, small, through_disk
 
 def test_a_folder_with_other_files_is_left_alone(run, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(wf.FolderError, match=r"contains other files .*thesis.tex.*choose an empty or a new folder"):
+    with pytest.raises(
+        wf.FolderError, match=r"contains files but no run .*thesis.tex.*choose an empty or a new folder"
+    ):
         run.save(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 

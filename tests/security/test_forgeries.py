@@ -360,3 +360,64 @@ def test_forged_rewards_of_a_counterfactual_run_are_rejected(repriced_folder, na
 def test_a_forged_document_of_changed_rewards_is_rejected(repriced_folder, change, message):
     forge_document(repriced_folder, lambda document: document.update(change))
     check_rejected(repriced_folder, message)
+
+
+@pytest.fixture
+def states_folder(tmp_path):
+    """A run that discovered its states, with values of every kind."""
+    folder = tmp_path / "states"
+    trained(state_of=lambda at: (at % 4, f"{at // 4}", at / 2 if at % 3 else None, at > 7, bytes([at]))).save(folder)
+    wf.load(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "message"),
+    [
+        ("positions", lambda rows: rows + 1, "are not within the axes"),
+        ("positions", lambda rows: -rows, "are not within the axes"),
+        ("positions", lambda rows: rows[1:], "are not within the axes"),
+        ("positions", lambda rows: np.repeat(rows[:1], len(rows), axis=0), "two of its discovered states are the same"),
+        ("positions", lambda rows: rows.astype(np.int64), "unlike any run's"),
+        ("positions", lambda rows: rows.ravel(), "unlike any run's"),
+        ("whole", lambda values: values[1:], "have other values than its axes"),
+        ("whole", lambda values: values * 0, "two values of an axis"),
+        ("real", lambda values: values * np.nan, "is not a finite number"),
+        ("real", lambda values: np.append(values, 1.0), "have other values than its axes"),
+        ("text", lambda text: text[1:], "out of order"),
+        ("text", lambda text: text * 0 + 255, "is not a run|codec can't decode"),
+        ("ends", lambda ends: ends[::-1].copy(), "out of order"),
+        ("ends", lambda ends: ends[:-1], "out of order"),
+    ],
+)
+def test_forged_states_are_rejected(states_folder, name, changed, message):
+    arrays = dict(np.load(io.BytesIO(contents(states_folder, "states"))))
+    arrays[name] = changed(arrays[name])
+    forge(states_folder, "states", packed(**arrays))
+    check_rejected(states_folder, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda document: document.update(states=None), "do not fit together"),
+        (lambda document: document["labels"].update(discovered=0), "do not fit together"),
+        (lambda document: document["labels"].update(discovered=10**15), "the limit is 10,000,000"),
+        (lambda document: document["labels"].update(discovered=3), "are not within the axes"),
+        (lambda document: document["labels"].update(structure=None), "do not fit the axes"),
+        (lambda document: document["labels"]["structure"].update(kind="array", shape=[10**9, 10**9]), "values, and there are 5 axes"),
+        (lambda document: document["labels"]["structure"].update(kind="dict"), "one name for each part"),
+        (lambda document: document["states"]["kinds"].pop(), "do not fit the axes"),
+        (lambda document: document["states"].update(nones=[True] * 5), "have other values than its axes"),
+        (lambda document: document["labels"]["axes"][0].update(size=10**9), "have other values than its axes"),
+    ],
+)  # fmt: skip
+def test_forged_labels_of_states_are_rejected(states_folder, change, message):
+    forge_document(states_folder, change)
+    check_rejected(states_folder, message)
+
+
+def test_states_on_top_of_a_run_that_discovered_none_are_rejected(run_folder, states_folder):
+    forged = json.loads(contents(states_folder, "run"))["states"]
+    forge_document(run_folder, lambda document: document.update(states=forged))
+    check_rejected(run_folder, "do not fit together")

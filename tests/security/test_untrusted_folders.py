@@ -114,7 +114,10 @@ def test_forged_settings_do_not_hang_or_exhaust_memory(run_folder, change, messa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"render_mode": "human"}, "render_mode= to gymnasium.make, which is not allowed: pass env="),
+        (
+            {"render_mode": "human"},
+            "render_mode= to gymnasium.make, which is not allowed: pass the environment of the run as env=",
+        ),
         ({"disable_env_checker": True}, "disable_env_checker= to gymnasium.make, which is not allowed"),
         ({"reward_schedule": ["a"]}, "cannot be created here .*list index out of range"),
         ({"unknown": 1}, "cannot be created here .*unexpected keyword argument"),

@@ -215,8 +215,12 @@ def test_a_run_with_factors_is_played_with_them(wrong, tmp_path):
     assert "100 %" in str(cured.simulation(5, rollouts=20, enter=enter))
     assert "simulated 0.99\n" in str(cured.comparison(6, "action 1", rollouts=20, enter=enter))
     assert "simulated 0.69\n" in str(wrong.comparison(6, "action 1", rollouts=20, enter=enter))
-    with pytest.raises(wf.FolderError, match="changed rewards cannot be saved"):
-        cured.save(tmp_path / "cured")
+    cured.save(tmp_path / "cured")
+    again = wf.load(tmp_path / "cured")
+    assert str(again.intention(5)) == str(cured.intention(5))
+    assert str(again.parts(5)) == str(cured.parts(5))
+    played = again.simulation(5, rollouts=20, env=WrongSign(), enter=enter)
+    assert str(played) == str(cured.simulation(5, rollouts=20, enter=enter))
     loop = wf.Run(labels=wrong.labels, values=wrong.values, ledger=wrong.ledger)
     with pytest.raises(ValueError, match="custom training loop"):
         loop.repriced(factors={"shaping": 0.0}, how="replay").simulation(5, rollouts=5, env=WrongSign(), enter=enter)

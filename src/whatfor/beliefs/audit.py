@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
 from whatfor.beliefs.course import Course, course
-from whatfor.beliefs.deletion import Deletion, deletion
+from whatfor.beliefs.deletion import Deletion, deletion, episode_deletions
 from whatfor.beliefs.experience import ExperiencedWorld
 from whatfor.beliefs.loops import LoopReader
 from whatfor.beliefs.noise import sampling_error
@@ -302,6 +302,10 @@ class Audit(Beliefs):
     def deletion(self, state: int, action: int) -> Deletion:
         """What deleting each update, or all updates of each episode, and replaying the rest takes away from a value."""
         return deletion(self.ledger, self._cells(state, action), self.errors)
+
+    def episode_deletions(self, pairs: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+        """(episodes, pairs) What deleting each episode takes away from several values; NaN: unknown."""
+        return episode_deletions(self.ledger, [self._cells(*pair) for pair in pairs], self.errors)
 
     def visits_by_depth(
         self, state: int, action: int, horizon: int, *, discount: float | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.deletion import delete_each, fold_without
+from whatfor.kernels.deletion import delete_blocks, delete_each, fold_without
 from whatfor.ledger import Ledger
 
 #: Episodes whose updates are scattered by replay are estimated; the largest estimates, this many, are replayed exactly.
@@ -52,6 +53,28 @@ def deletion(ledger: Ledger, cells: NDArray[np.int64], errors: NDArray[np.float6
     episodes[largest] = _replayed(ledger, cells, of_update, largest)
     exact[largest] = True
     return Deletion(updates, episodes, exact)
+
+
+def episode_deletions(
+    ledger: Ledger, cells: Sequence[NDArray[np.int64]], errors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(episodes, values) As ``deletion`` for the episodes of several values; NaN where it would be an estimate.
+
+    >>> ledger = Ledger(n_states=1, n_actions=1)
+    >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    >>> episode_deletions(ledger, [np.array([0])], np.array([1.0])).tolist()
+    [[0.5]]
+    """
+    if ledger.order == "replayed":
+        found = [deletion(ledger, own, errors) for own in cells]
+        return np.stack([np.where(one.exact, one.episodes, np.nan) for one in found], axis=1)
+    left, by_block = np.zeros((ledger.n_cells, len(cells))), np.zeros((ledger.n_episodes, len(cells)))
+    for row, own in enumerate(cells):
+        left[own, row] = 1.0 / len(own)
+    delete_blocks(
+        ledger.lines, errors, np.append(ledger.episode_starts, len(ledger)), left, np.zeros(len(cells)), by_block
+    )
+    return by_block
 
 
 def _replayed(

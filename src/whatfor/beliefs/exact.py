@@ -56,7 +56,7 @@ class ExactBeliefs(Beliefs):
         self.labels = world.labels
         self.discount = discount
         self.policy = chances_of(policy, world.labels)
-        self._onward, self.rewards = transition_matrix(world.table, world.labels.n_actions)
+        self.onward, self.rewards = transition_matrix(world.table, world.labels.n_actions)
         self.table = world.table
         self._factors: dict[float, Any] = {}
 
@@ -100,7 +100,7 @@ class ExactBeliefs(Beliefs):
     def _arriving(self, state: int, action: int) -> NDArray[np.float64]:
         """(S,) The probability of each next state."""
         pair = state * self.labels.n_actions + action
-        return np.asarray(self._onward[[pair]].todense()).ravel()
+        return np.asarray(self.onward[[pair]].todense()).ravel()
 
     def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Where the policy earns its value, on average."""
@@ -124,7 +124,7 @@ class ExactBeliefs(Beliefs):
         {'never ends': 0.75, 'terminated': 0.25}
         """
         pair = self.labels.check_state(state) * self.labels.n_actions + self.labels.action(action)
-        chances = np.append(self._ending[pair], 0.0) + self._onward[[pair]] @ self._ending_from
+        chances = np.append(self._ending[pair], 0.0) + self.onward[[pair]] @ self._ending_from
         names = (*ENDINGS, *self.labels.ending_names, NEVER_ENDS)
         ordered = sorted(zip(names, chances.ravel().tolist(), strict=True), key=lambda item: -item[1])
         return {name: chance for name, chance in ordered if chance > 0.0}
@@ -161,19 +161,9 @@ class ExactBeliefs(Beliefs):
         """(S, endings + 1) The probability of every ending from each state under the policy; last, of never ending."""
         n_states, n_actions = self.policy.shape
         here = (self._ending.reshape(n_states, n_actions, -1) * self.policy[:, :, None]).sum(axis=1)
-        sums = np.column_stack([here, self._cannot_end.astype(float)])
+        sums = np.column_stack([here, self.cannot_end.astype(float)])
         ends: NDArray[np.float64] = self._factored(1.0).solve(sums, trans="T")
         return ends
-
-    @cached_property
-    def _moving(self) -> Any:
-        """(S, S) Transition probabilities under the policy, without steps that end the episode."""
-        from scipy import sparse
-
-        n_states, n_actions = self.policy.shape
-        rows = np.repeat(np.arange(n_states), n_actions)
-        by_state = sparse.csr_array((self.policy.ravel(), (rows, np.arange(rows.size))), shape=(n_states, rows.size))
-        return (by_state @ self._onward).tocsr()
 
     @cached_property
     def _infinite_from(self) -> NDArray[np.bool_] | None:
@@ -183,13 +173,31 @@ class ExactBeliefs(Beliefs):
     @cached_property
     def may_not_end(self) -> NDArray[np.bool_]:
         """(S,) States from which the policy may never end."""
-        return reaching(self._moving, self._cannot_end) if self._cannot_end.any() else self._cannot_end
+        return reaching(self.moving, self.cannot_end) if self.cannot_end.any() else self.cannot_end
 
     @cached_property
-    def _cannot_end(self) -> NDArray[np.bool_]:
+    def cannot_end(self) -> NDArray[np.bool_]:
         """(S,) States from which the policy cannot end."""
-        leaving = 1.0 - np.asarray(self._moving.sum(axis=1)).ravel() > 1e-12
-        return ~reaching(self._moving, leaving)
+        leaving = 1.0 - np.asarray(self.moving.sum(axis=1)).ravel() > 1e-12
+        return ~reaching(self.moving, leaving)
+
+    @cached_property
+    def moving(self) -> Any:
+        """(S, S) Transition probabilities under the policy, without steps that end the episode; sparse."""
+        from scipy import sparse
+
+        n_states, n_actions = self.policy.shape
+        rows = np.repeat(np.arange(n_states), n_actions)
+        by_state = sparse.csr_array((self.policy.ravel(), (rows, np.arange(rows.size))), shape=(n_states, rows.size))
+        return (by_state @ self.onward).tocsr()
+
+    def visits_from(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(S,) Expected visits of each state, undiscounted, from a distribution of first states; or (S, K) from several.
+
+        A state from which the policy cannot end is counted once, where it is entered.
+        """
+        visits: NDArray[np.float64] = self._factored(1.0).solve(start)
+        return visits
 
     @cached_property
     def _solver(self) -> Any:
@@ -201,9 +209,9 @@ class ExactBeliefs(Beliefs):
         from scipy.sparse.linalg import splu
 
         if discount not in self._factors:
-            moving = self._moving
-            if discount == 1.0 and self._cannot_end.any():  # states that cannot end are made absorbing
-                moving = sparse.diags_array((~self._cannot_end).astype(float)) @ moving
+            moving = self.moving
+            if discount == 1.0 and self.cannot_end.any():  # states that cannot end are made absorbing
+                moving = sparse.diags_array((~self.cannot_end).astype(float)) @ moving
             system = sparse.eye_array(moving.shape[0]) - discount * moving
             self._factors[discount] = splu(sparse.csc_array(system.T))
         return self._factors[discount]

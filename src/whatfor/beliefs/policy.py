@@ -32,7 +32,9 @@ class PolicyBeliefs(Beliefs):
 
     def why_not(self, needs: Collection[str]) -> str | None:
         """Without a world nothing can be played."""
-        return self._missing() if {"beliefs", "endings"} & {*needs} else None
+        if {"beliefs", "play"} <= {*needs}:
+            return "compares what an agent learned to expect with play, and a table without a ledger tells play alone: ask for intention or simulation"
+        return self._missing() if {"beliefs", "endings", "play"} & {*needs} else None
 
     def saved(self, run: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Nothing: the table and its world are saved with every run."""

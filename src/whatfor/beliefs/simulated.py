@@ -18,11 +18,12 @@ from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
 from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
-from whatfor.labels import ENDINGS, NEVER_ENDS
+from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.text import count
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
 from whatfor.worlds.arriving import Search
+from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
 from whatfor.worlds.making import copies, make_env
 from whatfor.worlds.play import TablePlayer, play
@@ -30,7 +31,7 @@ from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.terms import RewardTerms
-from whatfor.worlds.world import Reprice, World, ending_code
+from whatfor.worlds.world import Reprice, World, ending_code, is_terminal
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
 MAX_ENVS = 64
@@ -178,9 +179,20 @@ class SimulatedBeliefs(Beliefs):
     def ending_counts(self, state: int | Situation, action: int) -> dict[str, int]:
         """How many rollouts had each ending, the most frequent first; those that were still going are left out."""
         rollouts = self.rollouts(state, action)
-        counts, going = rollouts.ending_counts(self.labels), int(self._going(rollouts).sum())
+        counts, going = rollouts.ending_counts(self.played_labels), int(self._going(rollouts).sum())
         counts[ENDINGS[0]] = counts.get(ENDINGS[0], 0) - going
         return {name: count for name, count in counts.items() if count}
+
+    @property
+    def played_labels(self) -> Labels:
+        """The labels, with the states that only play has met."""
+        if not isinstance(self._env, Discovering) or len(self._env) == self.labels.n_states:
+            return self.labels
+        return replace(self._env.labels(), endings=self.labels.endings)
+
+    def unmet(self, state: int | Situation, action: int) -> float:
+        """The share of steps in states that training never met: no visits or earnings are counted there."""
+        return float((self.rollouts(state, action).pair >= self.policy.size).mean()) if self._agent is None else 0.0
 
     def still_going(self, state: int | Situation, action: int) -> float:
         """The share of rollouts that were still going when play stopped, not at a time limit."""
@@ -237,7 +249,7 @@ class SimulatedBeliefs(Beliefs):
         pair = None if start is None else (start[0].index, start[1])
         limits: dict[str, Any] = {"rollouts": self.n, "max_steps": self.max_steps}
         if self._world is not None:
-            if pair is not None and _is_terminal(self._world, pair[0]):
+            if pair is not None and is_terminal(self._world, pair[0]):
                 raise ValueError(
                     f"episodes end on reaching {self.labels.words(pair[0])!r}: nothing can be played from there"
                 )
@@ -267,11 +279,11 @@ class SimulatedBeliefs(Beliefs):
         """(n, S * A) Amounts of steps, summed by rollout and pair; sparse."""
         from scipy import sparse
 
-        shape = (len(rollouts), self.shape[0] * self.shape[1])
-        return sparse.csr_array((amount, (rollouts.rollout, rollouts.pair)), shape=shape)
+        pair = np.minimum(rollouts.pair, pairs := self.shape[0] * self.shape[1])  # the last column: states never met
+        return sparse.csr_array((amount, (rollouts.rollout, pair)), shape=(len(rollouts), pairs + 1))
 
     def _mean(self, by_rollout: Any) -> NDArray[np.float64]:
-        return np.asarray(by_rollout.sum(axis=0)).reshape(self.shape) / self.n
+        return np.asarray(by_rollout.sum(axis=0))[:-1].reshape(self.shape) / self.n
 
 
 @dataclass(frozen=True)
@@ -329,20 +341,10 @@ def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:
             raise ValueError("enter= is for Gymnasium environments; a whatfor world needs none")
         return world, None
     env = make_env(world) if isinstance(world, str) else world
+    env = env.fork() if isinstance(env, Discovering) else env  # what play discovers is not the run's
     if enter is not None:
         return None, env
     try:
         return twin(env), None
     except NoTwin:
         return None, env
-
-
-def _is_terminal(world: World, state: int) -> bool:
-    """Whether only the last step of an episode reaches a state."""
-    if world.arrays.kind != TABLE:
-        return False
-    table = world.arrays.table
-    pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
-    reached = (table.next_state == state) & (pairs // world.labels.n_actions != state)
-    starts = np.diff(table.start, prepend=0.0)[state] > 0.0
-    return bool(reached.any() and not starts and (table.ending[reached] != NOT_ENDED).all())

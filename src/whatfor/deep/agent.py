@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 def check_supported(model: Any) -> None:
     """Reject an agent whose updates beliefs could not follow, with the reason."""
     if isinstance(model, str | os.PathLike):
-        raise ValueError(f"pass the agent itself: stable_baselines3.DQN.load({os.fspath(model)!r}, env=...)")
+        raise ValueError(
+            f"pass the agent itself, not its file: if you trust {os.fspath(model)!r}, load it with Stable-Baselines3 (which runs code from it)"
+        )
     if not isinstance(getattr(model, "action_space", None), spaces.Discrete):
         raise ValueError(
             f"actions must be countable (Discrete), since beliefs are over them; this agent has {model.action_space}"

@@ -82,9 +82,8 @@ def run_of(
         labels=belief.labels,
         values=values_of(belief),
         beliefs=belief,
-        history=record.history,
         settings=settings,
-        origin=Origin(place, env),
+        origin=Origin(place, env, history=record.history),
     )
     known = None if record.time_limit == "terminal" else place  # exact beliefs ignore time limits
     with np.errstate(over="ignore", invalid="ignore"):  # diverged Q-values make trust poor, without warnings

@@ -14,6 +14,7 @@ from whatfor.explanations.chance import Chance
 from whatfor.explanations.change import Change
 from whatfor.explanations.comparison import Comparison
 from whatfor.explanations.contrast import Contrast
+from whatfor.explanations.findings import Finding, Findings
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.outcomes import Outcomes
 from whatfor.explanations.parts import Parts
@@ -27,6 +28,8 @@ __all__ = [
     "Comparison",
     "Contrast",
     "Explanation",
+    "Finding",
+    "Findings",
     "Intention",
     "Outcomes",
     "Parts",

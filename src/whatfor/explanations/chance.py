@@ -103,7 +103,7 @@ class Chance(Explanation):
             )
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
-            others.append(f"  {percent(self.unknown):>7}  unknown: still resting on initial values")
+            others.append(f"  {percent(self.unknown):>7}  unknown: it still rests on initial values")
         return [*lines, *(["Otherwise:", *others] if others else []), *self.notes]
 
     def _probability_text(self) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from whatfor.checks import whole
 from whatfor.explanation import MIN_SHOWN
 from whatfor.explanations.difference import Difference, Show, layout_of_both
+from whatfor.explanations.findings.differences import compared, flips
+from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.intention import Intention
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
@@ -33,7 +32,7 @@ class Change(Difference):
     another_run: bool = False  # compared with another run, not with an earlier time
     since: int | None = None  # the number of episodes before the earlier time; None: another run
     discounts: Discounts | None = None  # now and before, if they differ
-    #: States that both sides have learned about and whose best action differs, the clearest first: state, before, after.
+    #: States that both sides have learned about and whose best action differs, as ``run.findings`` ranks them: state, before, after.
     flips: tuple[tuple[int, int, int], ...] = ()
 
     @property
@@ -209,47 +208,20 @@ def ask(run: Run, state: State, action: Action | None = None, *, since: int | Ru
 
     By default, each side answers for its own best action.
     """
-    if isinstance(since, str | os.PathLike):
-        raise TypeError(f"since is a number of episodes or a run: pass since=whatfor.load({os.fspath(since)!r})")
-    if not hasattr(since, "as_of"):  # not a run
-        since = whole("since, a number of episodes or a run,", since)
-    if isinstance(since, int | np.integer) and run.ledger is not None and run.beliefs.evidence is None:
-        source = type(run.beliefs).__name__
-        raise ValueError(
-            f"{source} does not know what it was at an earlier time: pass since=another run, or ask the run without {source}"
-        )
-    if isinstance(since, int | np.integer) and run.ledger is not None and since > run.ledger.n_episodes:
-        raise ValueError(
-            f"since is {since:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
-        )
-    before = run.as_of(since) if isinstance(since, int | np.integer) else since
-    if (before.labels.axes, before.labels.actions) != (run.labels.axes, run.labels.actions):
-        raise ValueError("the two runs are not of the same environment: their states or actions have other names")
+    at = run.situation(state)
+    run, before = compared(run, since)
     if before.beliefs.learned != run.beliefs.learned:
         raise ValueError(
             "one run answers from what it learned, the other from playing its policy: the difference would not be a change"
         )
-    now, then = run.expects(*run.resolve(state, action)), before.expects(*before.resolve(state, action))
-    time = int(since) if isinstance(since, int | np.integer) else None
-    more: dict[str, Any] = {"another_run": time is None, "since": time}
-    return Change.of(now, then, **more, discounts=_discounts(run, before), flips=_flips(run, before))
+    now, then = run.expects(*run.resolve(at, action)), before.expects(*before.resolve(at, action))
+    time = None if hasattr(since, "as_of") else whole("since", since)
+    differing = tuple((one.state, one.before, one.after) for one in flips(Ground.of(run), before))
+    more: dict[str, Any] = {"another_run": time is None, "since": time, "flips": differing}
+    return Change.of(now, then, **more, discounts=_discounts(run, before))
 
 
 def _discounts(run: Run, other: Run) -> Discounts | None:
     """The discounts of two runs, if they are known and differ."""
     both = run.playing.discounts, other.playing.discounts
     return both if both[0] != both[1] and all(both) else None
-
-
-def _flips(run: Run, other: Run) -> tuple[tuple[int, int, int], ...]:
-    """States that both runs have learned about and in which no best action of one is best in the other; the clearest first."""
-    tries = run.beliefs.tries, other.beliefs.tries
-    if tries[0] is None or tries[1] is None:
-        return ()
-    here, there = run.values, other.values
-    after, before = here.argmax(axis=1), there.argmax(axis=1)
-    rows = np.arange(len(here))
-    lost = here[rows, after] - np.where(there == there[rows, before][:, None], here, -np.inf).max(axis=1)
-    known = (tries[0].sum(axis=1) > 0) & (tries[1].sum(axis=1) > 0) & (lost > 0.0)
-    order = np.argsort(-lost, kind="stable")
-    return tuple((int(s), int(before[s]), int(after[s])) for s in order if known[s])

@@ -219,7 +219,8 @@ class Intention(Explanation):
         lines += (
             [*self._most_expected(), f"The rewards on the way{note}:", *earned] if earned else self._most_expected()
         )
-        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{note}."]
+        error = "" if self.error is None else f", with a standard error of {amount(self.error)} over its rollouts"
+        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{note}{error}."]
 
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""

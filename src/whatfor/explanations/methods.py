@@ -5,6 +5,7 @@ from whatfor.explanations import (
     change,
     comparison,
     contrast,
+    findings,
     intention,
     outcomes,
     parts,
@@ -16,6 +17,8 @@ from whatfor.explanations import (
 
 class QuestionMethods:
     """What can be asked of a run; each method is documented in the file of its answer."""
+
+    findings = findings.findings
 
     intention = intention.ask
     contrast = contrast.ask

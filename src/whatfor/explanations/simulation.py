@@ -54,6 +54,7 @@ class Simulation(Explanation):
     limit: int | None  # the time limit of an episode; None: there is none
     max_steps: int  # the steps of the longest rollout: beyond the limit if the agent looks beyond it
     within: dict[str, int]  # the rollouts with each ending within the limit
+    unmet: float  # the share of steps in states that training never met, where no visits are counted
     within_length: float  # steps within the limit, on average
     undiscounted: float  # the mean return within the limit, without a discount
     still_going: float  # the share of rollouts that were still going when play stopped
@@ -87,7 +88,8 @@ class Simulation(Explanation):
             discount=beliefs.discount,
             limit=beliefs.limit,
             max_steps=beliefs.max_steps,
-            within=counts if within is rollouts else within.ending_counts(labels),
+            within=counts if within is rollouts else within.ending_counts(beliefs.played_labels),
+            unmet=beliefs.unmet(at, action),
             within_length=float(within.lengths.mean()),
             undiscounted=float(within.returns.mean()),
             still_going=beliefs.still_going(at, action),
@@ -122,6 +124,10 @@ class Simulation(Explanation):
         else:
             lines.append("How the episodes ended:")
         lines += self._endings(self.counts)
+        if self.unmet:
+            lines.append(
+                f"{percent(self.unmet)} of its steps were in states that training never met, where it acts at random; no visits are counted there."
+            )
         if self.beyond >= MIN_STATED_SHARE:
             lines.append(
                 f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."

@@ -26,12 +26,14 @@ ROLLOUTS, FEW_ROLLOUTS = 300, 20
 CHECKPOINTS = 10
 #: Cached runs of earlier times.
 MAX_EARLIER = 12
+#: Findings on a page.
+MAX_FINDINGS = 3
 #: Points of the learning curve.
 CURVE = 120
 
 
 class Desk:
-    """Answers the page's requests: ``run``, ``state``, ``answer``, ``episodes`` and ``episode``, each with its parameters."""
+    """Answers the page's requests: ``run``, ``findings``, ``state``, ``answer``, ``episodes`` and ``episode``, each with its parameters."""
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Desk:
         #: By request: the method that answers it, and its parameters.
         self._requests: dict[str, tuple[Callable[[Mapping[str, str]], dict[str, Any]], tuple[str, ...]]] = {
             "run": (self._about, ()),
+            "findings": (self._findings, ()),
             "state": (self._state, ("state", "as_of")),
             "answer": (self._answer, ("question", "state", "action", "as_of", *_parameter_names())),
             "episodes": (self._episodes, ()),
@@ -129,6 +132,20 @@ class Desk:
             "map": places_of(run.labels, index),
             "suggestions": _suggestions(run) if "as_of" in parameters else {},  # else those of the run hold
         }
+
+    def _findings(self, _: Mapping[str, str]) -> dict[str, Any]:
+        """The most important findings, each with the link to its state."""
+        found = self.run.findings()
+        links = [
+            {
+                "sentence": one.sentence,
+                "state": key_of(self.run, one.state),
+                "action": one.action,
+                "instead": None if (foil := one.parameters.get("instead")) is None else self.run.labels.action(foil),
+            }
+            for one in found[:MAX_FINDINGS]
+        ]
+        return {"findings": links, "nothing": found.nothing, "notes": found.notes, "left_out": len(found) - len(links)}
 
     def _describe(self, question: Question) -> dict[str, Any]:
         """The title of a question, and the parameters that a reader can set."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
 
-from whatfor.history import Episode
-from whatfor.players import CUT
+from whatfor.history import CUT, Episode
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
@@ -105,11 +105,23 @@ def new(run: Run, seed: int) -> dict[str, Any]:
 
 
 def _from_play(run: Run, key: str, title: str, played: Episode) -> dict[str, Any]:
+    known = takewhile(lambda step: _is_known(run, step[0][0]), zip(played.steps, played.rewards, strict=False))
     steps = [
         {"state": key_of(run, state), "action": int(action), "reward": reward}
-        for (state, action), reward in zip(played.steps[:MAX_STEPS], played.rewards, strict=False)
+        for (state, action), reward in islice(known, MAX_STEPS)
     ]
     return _payload(key, title, steps, len(played.steps), played.ending)
+
+
+def _is_known(run: Run, observation: Any) -> bool:
+    """Whether training met a state; where states are discovered, play may meet others."""
+    if run.labels.states is None:
+        return True
+    try:
+        run.situation(observation)
+    except ValueError:
+        return False
+    return True
 
 
 def past(run: Run, number: int) -> dict[str, Any]:

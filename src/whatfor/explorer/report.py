@@ -16,12 +16,14 @@ from whatfor.files import replacing
 from whatfor.pictures.files import check_path
 from whatfor.question import QUESTIONS, first_question
 from whatfor.runs import Run
-from whatfor.text import count, either
+from whatfor.text import count, either, one_line
 from whatfor.worlds.adapter import Enter
 
 SUFFIXES = (".html", ".htm")
 #: Megabytes of a report.
 BUDGET = 3.0
+#: The longest reason why a question was not answered.
+MAX_REASON = 200
 #: Past episodes to replay, for each value.
 REPLAYS = 3
 #: States in a report; and where a network has to be played, states to play from.
@@ -98,7 +100,9 @@ class _ReportPlan:
 
     def __init__(self, collector: Collector, starts: Sequence[str]) -> None:
         self.collector, self.desk, self.run = collector, collector.desk, collector.desk.run
+        self.unanswered: dict[str, str] = {}  # questions that raised an error once, and why
         self.about = collector.ask("run")
+        self.findings = list(dict.fromkeys(one["state"] for one in collector.ask("findings")["findings"]))
         self.choices = collector.ask("episodes")["episodes"]
         self.on_episodes: dict[str, set[str]] = {key: set() for key in starts}  # by state, the actions chosen there
         for one in self.choices:
@@ -110,8 +114,9 @@ class _ReportPlan:
             )
         self.states = list(self.on_episodes)[:MAX_STATES]
         self.actions = [str(action) for action in range(len(self.about["actions"]))]
-        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else self.states
-        self.played = {key for key in played if key in self.states and self.desk.rolls_out_from(key)}
+        every = [*self.states, *self.findings]
+        played = self.desk.starts[:MAX_PLAYED] if self.run.playing.player.slow else every
+        self.played = {key for key in played if key in every and self.desk.rolls_out_from(key)}
 
     def collect(self) -> None:
         """Ask for all of it, until the budget is spent."""
@@ -122,6 +127,9 @@ class _ReportPlan:
         self.collector.run(
             [
                 CollectingStage("the first state", "", self._ask_all, lambda: states[:1]),
+                CollectingStage(
+                    "the findings", "all questions for {} states of findings", self._ask_all, lambda: self.findings
+                ),
                 CollectingStage("the states", "the first answer for {} states", self._open, lambda: states),
                 CollectingStage("all questions", "all questions for {} states", self._ask_all, lambda: states),
                 CollectingStage("earlier times", "earlier times for {} states", self._look_back, lambda: times),
@@ -135,7 +143,7 @@ class _ReportPlan:
             self.collector.ask("answer", question=first_question().name, state=key, action=action)
 
     def _chosen(self, key: str) -> list[str]:
-        return sorted({self._best(key), *self.on_episodes[key]})
+        return sorted({self._best(key), *self.on_episodes.get(key, ())})
 
     def _best(self, key: str) -> str:
         return str(self.collector.ask("state", state=key)["best"])
@@ -146,9 +154,14 @@ class _ReportPlan:
         for name, question in QUESTIONS.items():
             if name in self.about["unavailable"] or ("play" in question.needs and key not in self.played):
                 continue
-            for action in self.actions if question.every_action else self._chosen(key):
-                for values in self._values(name, action, is_best=action == best):
-                    self.collector.ask("answer", question=name, state=key, action=action, **values)
+            if name in self.unanswered:
+                continue
+            try:
+                for action in self.actions if question.every_action else self._chosen(key):
+                    for values in self._values(name, action, is_best=action == best):
+                        self.collector.ask("answer", question=name, state=key, action=action, **values)
+            except ValueError as error:  # it needs parameters that a report cannot choose
+                self.unanswered[name] = one_line(str(error), MAX_REASON)
 
     def _values(self, question: str, action: str, *, is_best: bool) -> Iterator[dict[str, str]]:
         """The parameters of a question: none; each other action, for the best one; or each suggestion, where one is required."""
@@ -204,6 +217,8 @@ class _ReportPlan:
         lines.append(
             f"Numbers are rounded to {DIGITS} digits. Maps leave out numbers below 1/{1 / MIN_KEPT_SHARE:,.0f} of the largest."
         )
+        for name, why in self.unanswered.items():
+            lines.append(f'Not answered everywhere: "{QUESTIONS[name].title}": {why}.')
         if missing := self.collector.left_out():
             lines.append(f"The budget of {budget:g} MB is spent. Incomplete: {', '.join(missing)}.")
         return lines

@@ -57,3 +57,33 @@ def fold_without(
             previous[x] = target(lines.reward[i], g, lambda_, bootstrap, previous[x])
             if group[i] != x:
                 tables[k, x] = moved(tables[k, x], previous[x], a)
+
+
+@compiled
+def delete_blocks(
+    lines: LedgerLines,
+    errors: NDArray[np.float64],  # (n,): as in ``delete_each``
+    starts: NDArray[np.int64],  # (blocks + 1,)
+    left: NDArray[np.float64],  # (cells, rows): weight of each asked value on each cell; changed in place
+    carry: NDArray[np.float64],  # (rows,): zeros; working space
+    by_block: NDArray[np.float64],  # (blocks, rows): zeros; receives what deleting the block takes away; NaN: as there
+) -> None:
+    """As ``delete_each`` for several asked values together, and for blocks only."""
+    a_mask, g_mask, l_mask = mask(lines.step_size), mask(lines.discount), mask(lines.lambda_)
+    rows = left.shape[1]
+    for block in range(len(starts) - 2, -1, -1):
+        for i in range(starts[block], starts[block + 1]):
+            moved_by = lines.step_size[i & a_mask] * errors[i]
+            for row in range(rows):
+                by_block[block, row] += left[lines.cell[i], row] * moved_by
+        for row in range(rows):
+            if carry[row] != 0.0:
+                by_block[block, row] = np.nan
+        for i in range(starts[block + 1] - 1, starts[block] - 1, -1):
+            k, j, a, g, lambda_ = line_at(lines, i, a_mask, g_mask, l_mask)
+            for row in range(rows):
+                m = a * left[k, row] + carry[row]
+                left[k, row] *= 1.0 - a
+                if j >= 0:
+                    left[j, row] += g * (1.0 - lambda_) * m
+                carry[row] = g * lambda_ * m

@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.axes import Axis
-from whatfor.labels import Labels
+from whatfor.labels import MAX_SPARE_CELLS, Labels
 from whatfor.layouts.map import Cells, Map, named
-from whatfor.layouts.shapes import Bars, Grid, Layout, Panels, Series, Words
+from whatfor.layouts.shapes import WALL, Bars, Grid, Layout, Panels, Series, Words
 from whatfor.layouts.words import pair_names
 
 #: The most grids that are drawn side by side.
@@ -39,7 +40,7 @@ class Sheets:
     others: tuple[int, ...]
     sheets: tuple[Sheet, ...]
 
-    def cells(self, labels: Labels, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def cells(self, labels: Labels, states: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Row and column of states."""
         at = labels.positions[states]
         return at[:, self.rows], at[:, self.columns]
@@ -81,6 +82,8 @@ def sheets_of(labels: Labels, state: int | None = None, most: int = MAX_GRIDS) -
     if len(axes) < 2:
         return None
     rows, columns, others = frame_of(labels)
+    if not labels.is_dense and (labels.board_axes is None or axes[rows].size * axes[columns].size > MAX_SPARE_CELLS):
+        return None
     number = math.prod(axes[at].size for at in others)
     if number > most and labels.board_axes is None:
         return None
@@ -140,7 +143,7 @@ def _grid(
         exists, known = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
         exists[at] = True
         known[tuple(one[~unknown[sheet.states]] for one in at)] = True
-        masked = exists & ~known
+        masked = ~known if labels.states is not None else exists & ~known  # states that were not discovered are unknown
         for row, column, *between in labels.walls:
             masked[row, column] &= bool(between)
     marked = None
@@ -155,12 +158,12 @@ def _grid(
         marked=marked,
         marks=_marks(labels, sheets, sheet),
     )
-    return replace(grid, walls=labels.walls)
+    return replace(grid, walls=tuple(wall for wall in labels.walls if len(wall) == 4))
 
 
 def _marks(labels: Labels, sheets: Sheets, sheet: Sheet) -> tuple[tuple[str, int, int, str], ...]:
     """The letter, row, column and name of the marks on one grid."""
-    marks = []
+    marks = [(WALL, wall[0], wall[1], "wall") for wall in labels.walls if len(wall) == 2]
     for mark in labels.marks:
         if mark.state is None:
             assert mark.cell is not None
@@ -179,8 +182,10 @@ def heading(axis: Axis, value: int, gap: str = " ") -> str:
 
 def facets_here(shown: Map, axes: Sequence[Axis]) -> Panels:
     """A grid for every action, with the other axes as in the state asked about."""
-    if shown.at is None or len(axes) < 3:
-        raise ValueError("facets='here' needs a state, and states of three axes or more")
+    if shown.at is None or len(axes) < 3 or not shown.labels.is_dense:
+        raise ValueError(
+            "facets='here' needs a state, and states of three axes or more with not too many combinations of values"
+        )
     rows, columns, others = frame_of(shown.labels)
     positions = shown.labels.positions[:, others]
     sheet = Sheet((), np.flatnonzero((positions == positions[shown.state]).all(axis=1)))

@@ -48,18 +48,18 @@ class Map:
     @property
     def by_pair(self) -> NDArray[np.float64]:
         """The numbers by axis, with actions last."""
-        return np.reshape(self.numbers, (*self.labels.shape, self.labels.n_actions))
+        return self.labels.on_axes(self.numbers)
 
     @property
     def by_state(self) -> NDArray[np.float64]:
         """The numbers by axis, summed over actions."""
-        return np.reshape(self.numbers.sum(axis=1), self.labels.shape)
+        return self.labels.on_axes(self.numbers.sum(axis=1))
 
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
         """States, by axis, without experience of any action, except those where no action is ever taken."""
         unknown = self.unknown_by_state
-        return None if unknown is None else np.reshape(unknown, self.labels.shape)
+        return None if unknown is None else self.labels.on_axes(unknown, missing=True)
 
     @property
     def unknown_by_state(self) -> NDArray[np.bool_] | None:

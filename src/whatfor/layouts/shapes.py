@@ -12,6 +12,10 @@ Rows = tuple[Vector, ...]
 Mask = tuple[tuple[bool, ...], ...]
 
 
+#: The letter of a mark for a cell that is a wall: the whole cell is filled.
+WALL = "█"
+
+
 def _check_length(what: str, numbers: Sequence[Any] | None, of: str, expected: int) -> None:
     """Raise ``ValueError`` unless there is one for each; None: left out."""
     if numbers is not None and len(numbers) != expected:
@@ -119,9 +123,7 @@ class Grid(_Plain):
     unknown: Mask | None = None
     marked: tuple[int, int] | None = None  # (row, column) of the state asked about
     marks: tuple[tuple[str, int, int, str], ...] = ()  # letter, row, column, name
-    walls: tuple[
-        tuple[int, ...], ...
-    ] = ()  # (row, column) of cells that are walls; of two cells, with a wall between them
+    walls: tuple[tuple[int, ...], ...] = ()  # two cells, (row, column, row, column), with a wall between them
     beside: Series | None = None  # one more number per row, of another quantity: written beside it, not coloured
 
     def __post_init__(self) -> None:

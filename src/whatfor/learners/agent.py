@@ -27,7 +27,11 @@ from whatfor.learners.rule import (
     Rule,
 )
 from whatfor.ledger import Ledger
+from whatfor.memory import warn_if_short
 
+#: What to do when memory is short.
+FEWER_UPDATES = "press Ctrl-C to keep the run so far. Train for fewer episodes, or without a ledger (record=False)"
+FEWER_STATES = "press Ctrl-C to keep the run so far. Return a coarser key from state_of="
 #: Updates to reserve space for at a time, and the minimum in steps.
 AHEAD, MIN_AHEAD = 1 << 15, 16
 
@@ -38,7 +42,7 @@ class TabularAgent:
     def __init__(self, rule: Rule, ledger: Ledger | None, generator: np.random.Generator, initial: float = 0.0) -> None:
         cells = rule.n_tables * rule.n_states * rule.n_actions
         _check_ledger(rule, ledger)
-        self.rule = rule
+        self.rule, self.initial = rule, initial
         self.n_states, self.n_actions = rule.n_states, rule.n_actions
         self.ledger = ledger
         self.tape = Tape(generator)
@@ -55,6 +59,7 @@ class TabularAgent:
         self.log = _columns(None)
         self.parts = PartsWriter.of(rule, ledger)
         self.epsilon = 0.0
+        self.warned = False  # that memory is short
         self.steps_left = 0  # steps for which the reserved space suffices
         self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, any code
         self.make_room()
@@ -136,6 +141,19 @@ class TabularAgent:
                 self.ledger.new_episode()
                 self.memory.counters[BREAKS] = store.n_breaks
 
+    def grow(self, n_states: int) -> None:
+        """Make room for more states, whose values are the initial ones; or give up the room for the last ones."""
+        self.settle()
+        size = self.rule.n_tables * n_states * self.n_actions * self.memory.values.itemsize
+        self.warned = self.warned or warn_if_short("the table of values", size, FEWER_STATES)
+        values, tries = (_resized(one, self.rule, n_states, fill) for one, fill in ((self.memory.values, self.initial), (self.memory.tries, 0)))  # fmt: skip
+        self.memory = self.memory._replace(values=values, tries=tries)
+        self.rule = self.rule._replace(n_states=n_states)
+        self.n_states = n_states
+        if self.ledger is not None:
+            self.ledger.resize(n_states)
+        self.make_room()
+
     # -- space for the loops ---------------------------------------------------------------
 
     def make_room(self, expected: int = 0) -> None:
@@ -162,6 +180,7 @@ class TabularAgent:
             store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
             store.expect("discount", self.rule.discount)
             store.expect("lambda_", self.rule.lambda_)
+            self.warned = self.warned or warn_if_short("the ledger", self.ledger.nbytes, FEWER_UPDATES)
             store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
             self.lowest = ending_place(len(self.ledger.endings) - 1)
@@ -188,10 +207,15 @@ class TabularAgent:
 
     @classmethod
     def from_state(
-        cls, rule: Rule, ledger: Ledger | None, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
+        cls,
+        rule: Rule,
+        ledger: Ledger | None,
+        arrays: dict[str, NDArray[Any]],
+        numbers: dict[str, Any],
+        initial: float = 0.0,
     ) -> TabularAgent:
         """An agent that continues from a ``state()``."""
-        agent = cls(rule, None, np.random.default_rng(0))
+        agent = cls(rule, None, np.random.default_rng(0), initial)
         agent.tape = Tape.from_state(numbers["tape"])
         agent.memory = agent.memory._replace(**{name: arrays[name].copy() for name in arrays if name != "parts"})
         agent.memory.counters[CURSOR] = 0
@@ -242,3 +266,13 @@ def _wider(column: NDArray[Any], room: int) -> NDArray[Any]:
     fresh = np.empty(room, column.dtype)
     fresh[: len(column)] = column
     return fresh
+
+
+def _resized(cells: NDArray[Any], rule: Rule, n_states: int, fill: float) -> NDArray[Any]:
+    """Numbers of all cells, for another number of states."""
+    if not len(cells):
+        return cells
+    tables = cells.reshape(rule.n_tables, rule.n_states, rule.n_actions)[:, :n_states]
+    resized = np.full((rule.n_tables, n_states, rule.n_actions), fill, cells.dtype)
+    resized[:, : tables.shape[1]] = tables
+    return resized.ravel()

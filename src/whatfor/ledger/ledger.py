@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from whatfor.checks import flag, number, whole
 from whatfor.kernels.recursion import NO_BOOTSTRAP, TERMINATED, TIMED_OUT, ending_place
 from whatfor.ledger.parts import check_part_names, part_row
-from whatfor.ledger.reader import Columns
+from whatfor.ledger.reader import Columns, check_size
 from whatfor.ledger.store import Store
 from whatfor.text import check_plain
 
@@ -112,6 +112,43 @@ class Ledger(Columns):
         other._store = self._store.copy(0, len(self), self.breaks)
         other._store.source, other.endings = source, list(endings)
         other._length = other._n_breaks = other._known_starts = None
+        return other
+
+    def resize(self, n_states: int) -> None:
+        """Change the number of states, for a learner that discovers them; updates keep their states.
+
+        >>> ledger = Ledger(n_states=1, n_actions=1, n_tables=2)
+        >>> ledger.record(0, 0, 1.0, None, table=1, step_size=0.5, discount=0.9)
+        >>> ledger.resize(3)
+        >>> ledger.values().tolist()
+        [[[0.0], [0.0], [0.0]], [[0.5], [0.0], [0.0]]]
+        """
+        check_size(n_states, self.n_actions, self.n_tables)
+        if self.n_tables > 1 and n_states != self.n_states:  # cells are numbered by table, then state
+            before, after = (states * self.n_actions for states in (self.n_states, n_states))
+            self._store = self._own_store().copy(0, len(self), self.breaks)  # an earlier ledger may share the columns
+            self._store.writer = self
+            for column in (self._store.cell, self._store.source):
+                column[column >= 0] += column[column >= 0] // before * (after - before)
+        self.n_states = n_states
+
+    def renumbered(self, where: NDArray[np.int64], n_states: int) -> Ledger:
+        """A copy with other numbers for its states: state s becomes ``where[s]``.
+
+        >>> ledger = Ledger(n_states=2, n_actions=1)
+        >>> ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
+        >>> ledger.renumbered(np.array([2, 0]), 3).values().tolist()
+        [[[0.0], [0.0], [0.5]]]
+        """
+        other = self.revised()
+        check_size(n_states, self.n_actions, self.n_tables)
+        tables, actions = np.arange(self.n_tables)[:, None, None], np.arange(self.n_actions)
+        cells = ((tables * n_states + where[:, None]) * self.n_actions + actions).ravel().astype(np.int32)
+        store = other._store
+        store.cell = cells[store.cell]
+        store.source = np.where(store.source >= 0, cells[np.maximum(store.source, 0)], store.source)
+        store.renumber_finals(where)
+        other.n_states = n_states
         return other
 
     def writable(self) -> Store:

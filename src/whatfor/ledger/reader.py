@@ -62,11 +62,7 @@ class Columns:
         )
         if order not in ("forwards", "backwards", "replayed"):
             raise ValueError(f"order is 'forwards', 'backwards' or 'replayed', not {order!r}")
-        if n_states * n_actions * n_tables > np.iinfo(np.int32).max:
-            raise ValueError(
-                f"{count(n_states, 'state')} x {count(n_actions, 'action')} x {count(n_tables, 'table')} are more than a ledger can number (2**31 - 1)"
-            )
-        check_limit("states", n_states, "this ledger")
+        check_size(n_states, n_actions, n_tables)
         for name in endings:
             check_plain("an ending's name", name)
         self.n_states = n_states
@@ -331,6 +327,14 @@ class Columns:
     def _begins_target(self, i: int) -> bool:
         lambda_ = self.lines.lambda_
         return bool(lambda_[i if len(lambda_) > 1 else 0] == 0.0 or self.lines.source[i] <= TIMED_OUT)
+
+
+def check_size(n_states: int, n_actions: int, n_tables: int) -> None:
+    """Raise ``ValueError`` for more states than a ledger can number, or than the limit."""
+    if n_states * n_actions * n_tables > np.iinfo(np.int32).max:
+        sizes = f"{count(n_states, 'state')} x {count(n_actions, 'action')} x {count(n_tables, 'table')}"
+        raise ValueError(f"{sizes} are more than a ledger can number (2**31 - 1)")
+    check_limit("states", n_states, "this ledger")
 
 
 def _initial_tables(initial: ArrayLike | None, shape: tuple[int, int, int]) -> NDArray[np.float64] | None:

@@ -129,6 +129,12 @@ class Store:
         """Record the final states of episodes: (line, or experience under replay; final state)."""
         self._finals = np.concatenate([self.finals, finals])
 
+    def renumber_finals(self, where: NDArray[np.int64]) -> None:
+        """Final states with other numbers: state s becomes ``where[s]``."""
+        finals = self.finals.copy()
+        finals[:, 1] = where[finals[:, 1]]
+        self._finals = finals
+
     def add_final(self, key: int, state: int) -> None:
         """The same for one episode."""
         self._new_rows.append((key, state))

@@ -14,7 +14,7 @@ from whatfor.text import check_plain, count
 
 #: ``words=`` is asked for every state, up to this many.
 MAX_WORDED_STATES = 100_000
-#: A number of values; a word for each value; a function from a value, counted from 0, to its word; or None: as they are.
+#: A number of values; a word for each value; a function from a value to its word; or None: as they are.
 AxisNames = int | Sequence[str] | Callable[[int], str] | None
 
 
@@ -39,12 +39,12 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
     check_distinct("the axes", names)
     known = [axis.name for axis in before]
     if isinstance(given, Mapping) and all(name in known for name in names):  # by name, and not all of them
-        axes = tuple(_axis(axis, axis.name, given[axis.name]) if axis.name in given else axis for axis in before)
+        axes = tuple(_axis(axis, axis.name, given.get(axis.name), labels) for axis in before)
     elif len(before) == 1 and len(named) > 1 and labels.observed == "index":
         axes = _split(before[0], named)
         return replace(labels, axes=axes, template=_plain_template(axes, ", "), milestones=())
     elif len(named) == len(before):
-        axes = tuple(_axis(axis, name, words) for axis, (name, words) in zip(before, named, strict=True))
+        axes = tuple(_axis(axis, name, words, labels) for axis, (name, words) in zip(before, named, strict=True))
     else:
         raise ValueError(
             f"axes names {len(named)} ({', '.join(names)}); the states of this environment have "
@@ -56,10 +56,15 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
         return re.sub(r"{([^{}]*)}", lambda found: f"{{{new.get(found[1], found[1])}}}", text)
 
     gaps = [gap for gap in (", ", "; ") if labels.template in ("", _plain_template(before, gap))]
+    plain = labels.template == "" and not any(map(_says_name, axes))
     return replace(
         labels,
         axes=axes,
-        template=_plain_template(axes, gaps[0]) if gaps else renamed(labels.template),
+        template=""
+        if plain
+        else _plain_template([axis for axis in axes if axis.size > 1 or not labels.discovered], gaps[0])
+        if gaps
+        else renamed(labels.template),
         milestones=tuple(replace(one, axis=new[one.axis], phrase=renamed(one.phrase)) for one in labels.milestones),
         endings=tuple(replace(one, phrase=renamed(one.phrase)) for one in labels.endings),
         board=None if labels.board is None else (new[labels.board[0]], new[labels.board[1]]),
@@ -75,14 +80,17 @@ def _says_name(axis: Axis) -> bool:
     return bool(axis.values) and all(axis.name.lower() in word.lower().split() for word in axis.values)
 
 
-def _axis(axis: Axis, name: str, words: AxisNames) -> Axis:
+def _axis(axis: Axis, name: str, words: AxisNames, labels: Labels) -> Axis:
     """An axis with another name and words for its values."""
     if words is None:
         return replace(axis, name=name)
     if callable(words):
-        return replace(axis, name=name, values=tuple(words(at) for at in range(axis.size)), repeats=True)
+        values = tuple(words(at + axis.start) for at in range(axis.size))
+        return replace(axis, name=name, values=values, repeats=True)
     size, values = _sized(name, words)
-    if size != axis.size:
+    if labels.discovered and not axis.values and axis.start >= 0 and axis.start + axis.size <= size:
+        values = values[axis.start : axis.start + axis.size]  # of all values, those that were met
+    elif size != axis.size:
         raise ValueError(
             f"axis {name!r} has {size} values in axes={{...}}, and {axis.size} in the environment's observations "
             f"({axis.name}: {axis.word(0)} to {axis.word(axis.size - 1)})"

@@ -35,7 +35,8 @@ def marks_of(labels: Labels, given: Any) -> tuple[Mark, ...]:
             raise ValueError(f"the mark {name!r} is nowhere: give its cells, e.g. {{'at': [(0, 3)]}}")
         at = one["at"]
         cells = [at] if _is_cell(at) else _several(f"the mark {name!r}", at)
-        marks += [Mark(None, letter, name, bool(one.get("closed")), _cell(labels, cell)) for cell in cells]
+        places = [_cell(labels, cell) for cell in cells]
+        marks += [Mark(None, letter, name, bool(one.get("closed")), at) for at in places if _is_met(labels, at)]
     return tuple(marks)
 
 
@@ -46,7 +47,9 @@ def walls_of(labels: Labels, given: Any) -> tuple[Wall, ...]:
         cells = [one] if _is_cell(one) else _several(f"the wall {one!r}", one)
         if len(cells) > 2:
             raise ValueError(f"the wall {one!r} is neither a cell (row, column) nor two cells beside each other")
-        walls.append(tuple(at for cell in cells for at in _cell(labels, cell)))
+        places = [_cell(labels, cell) for cell in cells]
+        if all(_is_met(labels, at) for at in places):
+            walls.append(tuple(one for at in places for one in at))
     return tuple(walls)
 
 
@@ -55,6 +58,14 @@ def _several(what: str, given: Any) -> list[Any]:
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise ValueError(f"{what} is a list of cells (row, column), e.g. [(1, 2), (1, 3)], not {given!r}")
     return list(given)
+
+
+def _is_met(labels: Labels, cell: tuple[int, int]) -> bool:
+    """Whether a cell is on the board, if that has only the rows and columns of discovered states."""
+    at = labels.board_axes
+    if not labels.discovered or at is None:
+        return True  # else it is an error
+    return all(0 <= one < labels.axes[i].size for one, i in zip(cell, at, strict=True))
 
 
 def _is_cell(given: Any) -> bool:

@@ -59,6 +59,11 @@ class Names:
         check_keys("names", given, [one.name for one in fields(cls)])
         return cls(**given)
 
+    @property
+    def before_discovery(self) -> Names:
+        """The names that fit before any state is known: those of actions."""
+        return Names(actions=self.actions, verbs=self.verbs)
+
     def over(self, earlier: Names) -> Names:
         """These names, and the earlier ones of what has no name here."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -214,7 +214,7 @@ CLAIMS = (
         Claim(figure, "Lower sums have lower weight, since fewer paths lead there.", f"after hit with a sum of 10, mean over the dealer's cards from 7 on: the sums 16 to 19 have {MIN_RISE:g} more expected visits than those of 12 to 15, {_OVER_TIME}", "their difference", _lower_below(run_of), "a game in which only one card can be drawn"),
     )),
     Claim("S4", "Hitting gives access to various future states.", f"at least {MIN_OPEN_STATES} states are expected only after hit, fewer only after stick", "states expected only after hit", _opens_futures, "beliefs of the present step alone"),
-    Claim("S4", "Sticking is undesirable, since it is more likely to give −1.", "after stick it expects −1 with more than 50 %, and more likely than after hit", "believed chance of −1 after stick", _sticking_loses, "a shuffled ledger"),
-    Claim("S5", "Hitting mostly ends in a bust.", "after hit it expects a bust with more than 50 %", "believed chance of a bust", _hitting_busts, "a shuffled ledger"),
+    Claim("S4", "Sticking is undesirable, since it is more likely to give −1.", "after stick it expects −1 with more than 50 %, and more likely than after hit", "believed chance of −1 after stick", _sticking_loses, "beliefs of the other action"),
+    Claim("S5", "Hitting mostly ends in a bust.", "after hit it expects a bust with more than 50 %", "believed chance of a bust", _hitting_busts, "a deck of aces to fours"),
     Claim("S5", "Hitting has the more negative consequence.", "stick has the higher value", "gap", _hitting_is_worse, "trained on the negated reward"),
 )  # fmt: skip

@@ -60,6 +60,12 @@ def shuffled(ledger: Store, run: Run) -> None:
     np.random.default_rng(run.settings["seed"]).shuffle(ledger.cell[: ledger.used])
 
 
+def of_the_next_action(ledger: Store, run: Run) -> None:
+    """Attribute each update to the next action of its state; where there are two, to the other one."""
+    cell, actions = ledger.cell[: ledger.used], run.labels.n_actions
+    cell[:] = cell - cell % actions + (cell + 1) % actions
+
+
 class WrongReward(Agents):
     """Agents that were trained on the negated reward."""
 
@@ -78,15 +84,19 @@ class WrongReward(Agents):
         return replace(known, arrays=known.arrays._replace(table=table._replace(reward=-table.reward), cart=cart))
 
 
-class FlatDeck(Agents):
-    """Agents that were trained with a deck in which the ten is as likely as every other card."""
+class OtherDeck(Agents):
+    """Agents that were trained with a deck in which the first so many cards are equally likely, and no others."""
+
+    def __init__(self, seed: int, cards: int) -> None:
+        super().__init__(seed)
+        self.cards = cards
 
     def world(self, world: World | str, method: str) -> World | str:
         """Blackjack with such a deck for the player."""
         assert isinstance(world, World)
         table, chance = world.table, world.table.chance.copy()
         for first in table.first[:-1][np.diff(table.first) == 10]:  # a hit: one entry for each card, cumulative
-            chance[first : first + 10] = np.arange(1, 11) / 10.0
+            chance[first : first + 10] = np.minimum(np.arange(1, 11) / self.cards, 1.0)
         return replace(world, arrays=world.arrays._replace(table=table._replace(chance=chance)))
 
 
@@ -150,13 +160,15 @@ WRONG: dict[str, Callable[[int], Agents]] = {
     "beliefs of the present step alone": lambda seed: WrongBeliefs(seed, without_future),
     "beliefs of another policy": lambda seed: WrongBeliefs(seed, from_another_action),
     "beliefs with a hundredth of the step size": lambda seed: WrongBeliefs(seed, slower),
+    "beliefs of the other action": lambda seed: WrongBeliefs(seed, of_the_next_action),
     "a shuffled ledger": lambda seed: WrongBeliefs(seed, shuffled),
     "beliefs read off the Q-table": FromTheTable,
     "one forward simulation in place of the belief": lambda seed: FromSimulation(seed, 1),
     "forward simulation in place of the belief": lambda seed: FromSimulation(seed, 1_000),
     "trained on the negated reward": WrongReward,
     "Monte Carlo trained on the negated reward": lambda seed: WrongReward(seed, ("mc",)),
-    "a deck with as many tens as other cards": FlatDeck,
+    "a deck with as many tens as other cards": lambda seed: OtherDeck(seed, 10),
+    "a deck of aces to fours": lambda seed: OtherDeck(seed, 4),
     "a game in which only one card can be drawn": OneMoreCard,
     "a large buffer": LargeBuffer,
     "a belief map that starts at zero": ZeroStart,

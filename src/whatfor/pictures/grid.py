@@ -7,6 +7,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from whatfor.layouts import Grid, Series
+from whatfor.layouts.shapes import WALL
 from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
@@ -15,7 +16,7 @@ from whatfor.pictures.walk import Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their number.
 MIN_GRID_CELL = 0.33
-WALL = "#444444"
+WALL_COLOUR = "#6b6b6b"
 #: Cells narrower than this have no lines between them.
 MIN_LINED_CELL = 0.05
 
@@ -37,6 +38,9 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
                     )  # fmt: skip
     _walls(ax, grid, place)
     for letter, row, column, _ in grid.marks:
+        if letter == WALL:
+            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=WALL_COLOUR, edgecolor="none"))
+            continue
         number, size = grid.numbers[row][column], min(9.0, 36 * wide)
         aside = 0.3 if written and not scale.is_faint(number) else 0.0  # the number is in the middle
         ax.text(
@@ -58,16 +62,14 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
 
 
 def _walls(ax: Axes, grid: Grid, place: Position) -> None:
-    """Fill the cells that are walls, and draw a line where one is between two cells."""
-    for row, column, *other in grid.walls:
-        if not other:
-            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=WALL, edgecolor=WALL))
-            continue
-        (low, high), (left, right) = sorted((row, other[0])), sorted((column, other[1]))
-        x, y = (
-            ([right - 0.5] * 2, [row - 0.5, row + 0.5]) if low == high else ([left - 0.5, left + 0.5], [high - 0.5] * 2)
-        )
-        ax.plot(x, y, color=WALL, linewidth=(3.0, 2.0, 1.4)[place.depth] * place.share, solid_capstyle="butt")
+    """Draw a line where a wall is between two cells."""
+    for row, column, other_row, other_column in grid.walls:
+        if row == other_row:
+            x, y = [max(column, other_column) - 0.5] * 2, [row - 0.5, row + 0.5]
+        else:
+            x, y = [column - 0.5, column + 0.5], [max(row, other_row) - 0.5] * 2
+        width = (3.0, 2.0, 1.4)[place.depth] * place.share
+        ax.plot(x, y, color=WALL_COLOUR, linewidth=width, solid_capstyle="butt")
 
 
 def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+from whatfor.layouts.shapes import WALL
 
 
 @dataclass(frozen=True)
@@ -69,5 +70,7 @@ def legend_of(layout: Layout) -> str:
     masks = [leaf.unknown for leaf in parts if isinstance(leaf, (Board, Grid)) and leaf.unknown]
     if any(any(row) for mask in masks for row in mask):
         key.append("hatched: no experience")
-    letters = dict.fromkeys(f"{letter}: {name}" for grid in grids for letter, _, _, name in grid.marks)
+    letters = dict.fromkeys(
+        f"{'filled' if letter == WALL else letter}: {name}" for grid in grids for letter, _, _, name in grid.marks
+    )
     return "\n".join(" · ".join(line) for line in (key, letters) if line)

@@ -16,7 +16,8 @@ from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
 from whatfor.text import either, one_line
 from whatfor.training.session import Place
 from whatfor.worlds.adapter import NoTwin
-from whatfor.worlds.gymnasium import labels_of, time_limit, twin
+from whatfor.worlds.discovering import Discovering, StateOf
+from whatfor.worlds.gymnasium import discovery_of, labels_of, time_limit, twin
 from whatfor.worlds.known import OWN_WORLDS, has_twin
 from whatfor.worlds.making import binned, changed_setting, make_env
 from whatfor.worlds.terms import RewardTerms
@@ -33,9 +34,19 @@ Ranges = Sequence[tuple[float, float]] | None
 
 
 def place_of(
-    world: Any, *, bins: BinCounts = None, bounds: Ranges = None, max_steps: int | None = None, engine: Engine = "auto"
+    world: Any,
+    *,
+    bins: BinCounts = None,
+    bounds: Ranges = None,
+    max_steps: int | None = None,
+    engine: Engine = "auto",
+    state_of: StateOf | None = None,
+    known: Labels | None = None,
 ) -> Place:
-    """The place for a world or an environment, with the engine chosen."""
+    """The place for a world or an environment, with the engine chosen.
+
+    ``known``: the labels of states that were discovered before.
+    """
     if engine not in ("auto", "python", "compiled"):
         raise ValueError(f"engine is 'auto', 'python' or 'compiled', not {engine!r}")
     if max_steps is not None:
@@ -44,6 +55,10 @@ def place_of(
         check_limit("steps", max_steps, "an episode of max_steps")
     if bounds is not None and bins is None:
         raise ValueError(either("bounds needs bins, the number of bins", "--bounds needs --bins, the number of bins"))
+    if state_of is not None and (bins is not None or isinstance(world, World)):
+        raise ValueError(
+            "state_of is for Gymnasium environments, and replaces bins; pass one of them, or none for a whatfor world"
+        )
     if isinstance(world, World):
         if bins is not None:
             raise ValueError(
@@ -67,19 +82,23 @@ def place_of(
     if isinstance(world, str):
         recipe |= module_of(world)
     env = through_bins
+    discovery = discovery_of(env, state_of)
+    if discovery is not None:
+        env = Discovering(env, discovery, known if known is not None and known.discovered else None)
+        recipe["discovered"] = discovery.source
     labels = labels_of(env)
     longest = _max_steps(labels, time_limit(env), max_steps)
     if engine == "python":
         return Place(labels, None, env, "python", "requested", recipe, longest)
     try:
-        known = twin(env)
+        world = twin(env)
     except NoTwin as why:
         if engine == "compiled":
             raise ValueError(
                 f"there is no compiled engine for this environment: {why}. Use {either(PYTHON_ENGINE, '--engine python')}"
             ) from None
         return Place(labels, None, env, "python", str(why), recipe, longest)
-    return Place(known.labels, known, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
+    return Place(world.labels, world, env, "compiled", f"exact reimplementation of {_name(env)}", recipe, longest)
 
 
 def place_with_terms(terms: RewardTerms, world: Any, *, engine: Engine, **more: Any) -> Place:
@@ -137,7 +156,13 @@ def _env_from(recipe: dict[str, Any], render_mode: str | None = None) -> Any:
 
 
 def remake_place(
-    recipe: dict[str, Any], table: World | None, *, max_steps: int | None = None, engine: Engine = "auto"
+    recipe: dict[str, Any],
+    table: World | None,
+    *,
+    max_steps: int | None = None,
+    engine: Engine = "auto",
+    state_of: StateOf | None = None,
+    known: Labels | None = None,
 ) -> Place:
     """The place that a saved run was trained in."""
     kind, arguments = recipe.get("kind"), {name: value for name, value in recipe.items() if name != "kind"}
@@ -147,7 +172,19 @@ def remake_place(
         world = OWN_WORLDS[kind](**arguments)
     else:
         world = remake_env(recipe)
-    return place_of(world, max_steps=max_steps, engine=engine)
+    return place_of(world, max_steps=max_steps, engine=engine, state_of=state_of, known=known)
+
+
+def known_states(labels: Labels, recipe: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of ``place_of`` for a run whose states were discovered; empty: they were not."""
+    if labels.states is None:
+        return {}
+    if recipe.get("discovered") == "state_of" and labels.states.state_of is None:
+        raise ValueError(
+            "this run discovered its states with state_of=, a function, which a run folder does not contain: load it with "
+            "whatfor.load(path, state_of=...) (in Python; the shell cannot)"
+        )
+    return {"state_of": labels.states.state_of, "known": labels}
 
 
 def remake_env(recipe: dict[str, Any]) -> Any:
@@ -166,7 +203,7 @@ def remake_env(recipe: dict[str, Any]) -> Any:
             python = f"import {module or 'what registers it with Gymnasium'}, or pass env="
             shell = f"add --module {module or 'NAME'}, the module that registers it with Gymnasium"
             raise ValueError(
-                f"the environment of this run, {recipe['id']!r}, cannot be created here ({one_line(str(error))}): {either(python, shell)}"
+                f"the environment of this run, {recipe['id']!r}, cannot be created here ({one_line(str(getattr(error, 'what', error)))}): {either(python, shell)}"
             ) from error
     raise ValueError(
         f"the environment of this run cannot be created again ({recipe.get('why', 'it was passed as an object')}): {pass_env()}"

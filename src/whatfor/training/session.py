@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from whatfor.ledger import Ledger
 from whatfor.text import count
 from whatfor.training.loop import Plan, Progress, play_compiled, play_python
 from whatfor.training.watch import Interrupted, Watch
+from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.steppers import EnvStepper, Stepper, WorldStepper
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World
@@ -46,7 +47,8 @@ class Place:
         """A new stepper with this seed."""
         if self.world is not None:
             return WorldStepper(self.world, seed)
-        return EnvStepper(self.env, self.labels, seed, self.terms)
+        env = self.env.fork() if isinstance(self.env, Discovering) else self.env
+        return EnvStepper(env, self.labels, seed, self.terms)
 
 
 @dataclass
@@ -60,6 +62,27 @@ class Session:
     ledger: Ledger | None
     time_out_ends: bool
     cuts: int = 0  # episodes truncated by a time limit
+
+    def __post_init__(self) -> None:
+        if self._discovering is not None:
+            grow = getattr(self.agent, "grow", None)
+            if grow is None:
+                raise ValueError(
+                    f"states are discovered during training, and {type(self.agent).__name__} has no method grow(n_states) that "
+                    "enlarges its tables: add one, or pass an environment whose space lists its states"
+                )
+            self._discovering.room, self._discovering.make_room = self.place.labels.n_states, grow
+
+    @property
+    def _discovering(self) -> Discovering | None:
+        """The environment that this session steps, if its states are discovered."""
+        env = self.stepper.env if isinstance(self.stepper, EnvStepper) else None
+        return env if isinstance(env, Discovering) else None
+
+    @property
+    def has_no_states(self) -> bool:
+        """Whether states are discovered, and none was met."""
+        return self._discovering is not None and not len(self._discovering)
 
     @classmethod
     def fresh(
@@ -116,7 +139,7 @@ class Session:
                 raise ValueError("the parts of the reward in the run's ledger are not those of its settings")
         rule = learner.rule(labels.n_states, labels.n_actions, replay, recording=ledger is not None)
         arrays = check_snapshot(arrays, rule, ledger, "replayed" if replay else learner.order)
-        agent = TabularAgent.from_state(rule, ledger, arrays, numbers["agent"])
+        agent = TabularAgent.from_state(rule, ledger, arrays, numbers["agent"], learner.initial)
         stepper = place.stepper(seed)
         stepper.restore(numbers["world"])
         return cls(place, learner, agent, stepper, ledger, time_out_ends, numbers["cuts"])
@@ -153,6 +176,9 @@ class Session:
                 stopped = error
         if isinstance(self.agent, TabularAgent):
             self.agent.settle(abandoned=stopped is not None and played.running)
+        if (met := self._discovering) is not None and met.make_room is not None and len(met):
+            met.make_room(len(met))  # only as much room as there are states
+            self.place = replace(self.place, labels=met.labels(), env=met)
         try:
             for call in notify:
                 call()

@@ -13,6 +13,7 @@ from whatfor.axes import Axis
 from whatfor.labels import Labels
 from whatfor.layouts.map import Cells, Map
 from whatfor.layouts.shapes import Layout
+from whatfor.worlds.discovering import Discovery
 from whatfor.worlds.world import World
 
 #: Puts an environment that was just reset into a state. The state is an index or, for an agent that acts on
@@ -43,6 +44,7 @@ class Look:
     lay_out: Callable[[Map], Layout]
     places: Callable[[Labels, int], Places]  # the state of each cell, for a map of one state
     axes: Callable[[Labels], tuple[Axis, ...]] = lambda labels: labels.axes  # with names for pictures
+    here: Callable[[Map], Layout] | None = None  # a map for every action; None: by the axes
 
     def fits(self, labels: Labels) -> bool:
         """Whether labels have the axes it applies to."""
@@ -65,6 +67,9 @@ class Adapter:
         None  # of (env.unwrapped, labels): a function that enters a state by index
     )
     enter_observation: Enter | None = None  # enters the state that an observation shows
+    discovery: Callable[[Any, tuple[str, ...]], Discovery] | None = (
+        None  # of (env, names of its actions): how its states are discovered
+    )
     kind: str = ""  # of the labels
     look: Look | None = None
 

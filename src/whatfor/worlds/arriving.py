@@ -8,7 +8,7 @@ import numpy as np
 
 from whatfor.labels import Labels
 from whatfor.limits import limit, variable
-from whatfor.text import count
+from whatfor.text import count, either
 
 #: How much of play on the way to a state is at random: what happens before it does not matter for what follows.
 EXPLORATIONS = (0.0, 0.1, 0.3, 1.0)
@@ -55,11 +55,14 @@ class Search:
             fewer = f"play fewer rollouts (rollouts={found}), " * (1 < found < self.rollouts)
             raise ValueError(
                 f"{count(self.rollouts, 'rollout')} from {name!r} cannot be played: fresh episodes, by its policy and with random actions, reached it "
-                f"{reached} in {budget:,} steps. To go on, {fewer}set {variable('search')}={10 * budget}, or say how to enter a state: {HOW_TO_ENTER}"
+                f"{reached} in {budget:,} steps. To go on, {fewer}set {variable('search')}={10 * budget}, or say how to enter a state: {how_to_enter()}"
             )
 
 
-HOW_TO_ENTER = (
-    "in Python, pass enter=, a function that puts the environment into the state with an index after a reset, such as "
-    "`def enter(env, state, rng): env.unwrapped.position = state` (the shell has no flag for it)"
-)
+def how_to_enter() -> str:
+    """What to type where a state cannot be entered."""
+    python = (
+        "pass enter=, a function that puts the environment into the state with an index after a reset, such as "
+        "`def enter(env, state, rng): env.unwrapped.position = state`"
+    )
+    return either(python, f"in Python, {python}; the command line cannot")

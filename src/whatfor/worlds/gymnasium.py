@@ -15,14 +15,15 @@ from gymnasium.wrappers import (
 )
 
 from whatfor.axes import Axis
-from whatfor.labels import Labels
+from whatfor.labels import MAX_AXES, Labels
 from whatfor.naming import Names
-from whatfor.text import either
 from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.bins import edges_of, interval_words
+from whatfor.worlds.discovering import Discovering, Discovery, StateOf, not_yet_discovered
 from whatfor.worlds.known import adapter_of, has_twin
 from whatfor.worlds.making import Clipped
 from whatfor.worlds.private import max_episode_steps
+from whatfor.worlds.spaces import countable, is_small, product_labels, ranges_of, structure_of_space
 from whatfor.worlds.world import World
 
 #: Wrappers that change neither observations nor rewards.
@@ -37,6 +38,8 @@ NAMES_ENTRY = "whatfor"
 
 def labels_of(env: gym.Env[Any, Any]) -> Labels:
     """Labels for an environment's states and actions: its own names, those of its adapter, or generic ones."""
+    if isinstance(env, Discovering):
+        return env.labels()
     try:
         return names_of(env).applied_to(_labels_of(env))
     except ValueError as error:
@@ -51,32 +54,52 @@ def names_of(env: gym.Env[Any, Any]) -> Names:
         own = vars(layer).get("_metadata") if isinstance(layer, gym.Wrapper) else layer.metadata
         if own and NAMES_ENTRY in own:
             return Names.of(own[NAMES_ENTRY])
-        if not isinstance(layer, (*NAME_KEEPING, DiscretizeObservation, Clipped)):
+        if not isinstance(layer, (*NAME_KEEPING, DiscretizeObservation, Clipped, Discovering)):
             break
     return Names()
 
 
 def _labels_of(env: gym.Env[Any, Any]) -> Labels:
     """Labels without the names that the environment carries."""
-    actions = env.action_space
-    if not isinstance(actions, spaces.Discrete):
-        raise ValueError(f"actions must be Discrete; this environment has {actions}: wrap it so that its actions are")
-    if actions.start != 0:
-        raise ValueError(
-            f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
-        )
+    _check_actions(env.action_space)
     core, space, known = env.unwrapped, env.observation_space, adapter_of(env.unwrapped)
     if known is not None and known.labels is not None and keeps_meaning(layers(env)):
         return known.labels(core)
     bins = _bins(env)
     if bins is None:
-        return Labels(*_plain_axes(space, action_names(env)))
+        return product_labels(space, countable(space), action_names(env))
     edges = edges_of(bins)
     below = [layer for layer in layers(env)[1 + layers(env).index(bins) :] if type(layer) is not Clipped]
     named = None
     if known is not None and known.bin_labels is not None and keeps_meaning(below):
         named = known.bin_labels(edges)
     return _plain_bins(edges, action_names(env)) if named is None else named
+
+
+def _check_actions(actions: spaces.Space[Any]) -> None:
+    """Raise ``ValueError`` unless actions are numbered from 0."""
+    if not isinstance(actions, spaces.Discrete):
+        raise ValueError(f"actions must be Discrete; this environment has {actions}: wrap it so that its actions are")
+    if actions.start != 0:
+        raise ValueError(
+            f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
+        )
+
+
+def discovery_of(env: gym.Env[Any, Any], state_of: StateOf | None) -> Discovery | None:
+    """How the states of an environment are discovered during training; None: they are known before."""
+    _check_actions(env.action_space)
+    known, ranges = adapter_of(env.unwrapped), ranges_of(env.observation_space)
+    own = None if known is None or known.discovery is None else known.discovery(env, action_names(env))
+    if state_of is not None:
+        return Discovery.by_key(state_of, not_yet_discovered(action_names(env)) if own is None else own.before)
+    if own is not None and ranges is None:
+        return own
+    if ranges is None or is_small(ranges) or _bins(env) is not None or len(ranges) > MAX_AXES:
+        return None
+    if isinstance(env.observation_space, spaces.Discrete):  # it lists its states: too many of them are an error
+        return None
+    return Discovery.by_space(structure_of_space(env.observation_space), ranges, not_yet_discovered(action_names(env)))
 
 
 def keeps_meaning(layers: list[Any]) -> bool:
@@ -103,32 +126,6 @@ def _plain_bins(edges: list[Any], actions: tuple[str, ...]) -> Labels:
         actions,
         "; ".join(f"x{i} {{x{i}}}" for i in range(len(axes))),
         observed="bins",
-    )
-
-
-BINS_IN_PYTHON = "pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded"
-BINS_IN_SHELL = "add the number of bins, e.g. --bins 10, and --bounds low high ... if the space is unbounded"
-
-
-def _plain_axes(space: spaces.Space[Any], actions: tuple[str, ...]) -> tuple[Any, ...]:
-    if isinstance(space, spaces.Discrete):
-        return (Axis("state", int(space.n), start=int(space.start)),), actions
-    if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
-        parts = [(int(n), int(start)) for n, start in zip(space.nvec, space.start, strict=True)]
-        return tuple(Axis(f"x{i}", n, start=at) for i, (n, at) in enumerate(parts)), actions, "", (), "", "array"
-    if isinstance(space, spaces.Tuple) and all(isinstance(part, spaces.Discrete) for part in space):
-        return (
-            tuple(Axis(f"x{i}", int(part.n), start=int(part.start)) for i, part in enumerate(space)),
-            actions,
-            "",
-            (),
-            "",
-            "tuple",
-        )
-    if isinstance(space, spaces.Box):
-        raise ValueError(f"observations are continuous ({space}): {either(BINS_IN_PYTHON, BINS_IN_SHELL)}")
-    raise ValueError(
-        f"observations must be Discrete, MultiDiscrete, a Tuple of Discrete, or Box with {either('bins=', '--bins')}; this environment has {space}"
     )
 
 
@@ -159,6 +156,8 @@ def time_limit(env: gym.Env[Any, Any]) -> int | None:
 
 def twin(env: gym.Env[Any, Any]) -> World:
     """The compiled twin of an environment; ``NoTwin`` if there is none that behaves identically."""
+    if isinstance(env, Discovering):
+        raise NoTwin("its states are discovered during training")
     core: Any = env.unwrapped
     below_bins = isinstance(env, DiscretizeObservation)
     for layer in layers(env)[1:] if below_bins else layers(env):

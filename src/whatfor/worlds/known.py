@@ -16,6 +16,7 @@ from whatfor.worlds.chain import chain
 from whatfor.worlds.cliff_walking import ADAPTER as CLIFF_WALKING
 from whatfor.worlds.frozen_lake import ADAPTER as FROZEN_LAKE
 from whatfor.worlds.lunar_lander import ADAPTER as LUNAR_LANDER
+from whatfor.worlds.minigrid import ADAPTER as MINIGRID
 from whatfor.worlds.mountain_car import ADAPTER as MOUNTAIN_CAR
 from whatfor.worlds.taxi import ADAPTER as TAXI
 from whatfor.worlds.world import World
@@ -23,8 +24,10 @@ from whatfor.worlds.world import World
 #: To add an environment, write its module and list its adapter here.
 ADAPTERS: dict[str, Adapter] = {
     one.name: one
-    for one in (TAXI, FROZEN_LAKE, CLIFF_WALKING, BLACKJACK, CARTPOLE, MOUNTAIN_CAR, ACROBOT, LUNAR_LANDER)
+    for one in (TAXI, FROZEN_LAKE, CLIFF_WALKING, BLACKJACK, CARTPOLE, MOUNTAIN_CAR, ACROBOT, LUNAR_LANDER, MINIGRID)
 }
+#: The packages whose classes these are.
+PACKAGES = ("gymnasium.envs.", "minigrid.")
 #: whatfor's own worlds, by the kind in their recipe; the rest of the recipe is their arguments.
 OWN_WORLDS: dict[str, Callable[..., World]] = {"blackjack": blackjack, "cartpole": cartpole, "chain": chain}
 #: By ``Labels.kind``: a loaded run has labels but no environment.
@@ -53,4 +56,4 @@ def has_twin(core: Any) -> bool:
 
 
 def _known(kind: type) -> bool:
-    return kind.__module__.startswith("gymnasium.envs.") and kind.__name__ in ADAPTERS
+    return kind.__module__.startswith(PACKAGES) and kind.__name__ in ADAPTERS

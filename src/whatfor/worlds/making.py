@@ -16,9 +16,12 @@ from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.limits import check_limit
+from whatfor.needed import need_minigrid
 from whatfor.text import count, either
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
+#: How the ids of MiniGrid's worlds begin.
+MINIGRID_IDS = ("MiniGrid-", "BabyAI-")
 #: Steps to play in order to see which attributes change during an episode.
 TRIAL_STEPS = 30
 #: With more states than this, no limit can be raised.
@@ -28,7 +31,13 @@ MAX_SETTING_SIZE = 30
 
 
 class NoEnvironment(ValueError):
-    """No environment is registered under an id; the message says what to do."""
+    """An id that Gymnasium does not know."""
+
+    def __init__(self, id: str, error: Exception) -> None:
+        self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
+        python = f"Pass an id such as 'FrozenLake-v1', after importing what registers it; resume a saved run with train(load({id!r}), ...)"
+        shell = "Give an id such as FrozenLake-v1, and --module NAME if a module registers it"
+        super().__init__(f"{self.what}. {either(python, shell)}")
 
 
 class Clipped(TransformObservation[Any, Any, Any]):
@@ -39,15 +48,14 @@ def make_env(id: str, options: dict[str, Any] | None = None) -> gym.Env[Any, Any
     """``gymnasium.make``, with removed ids mapped to their successors; ``NoEnvironment`` for an id that is not registered."""
     if id in OLD_IDS:
         warnings.warn(f"Gymnasium has removed {id}; using {OLD_IDS[id]}, which behaves the same", stacklevel=3)
+    if id.startswith(MINIGRID_IDS):
+        need_minigrid()
     try:
         return gym.make(OLD_IDS.get(id, id), **(options or {}))
     except gym.error.Error as error:
         if not isinstance(error, gym.error.UnregisteredEnv) and "Malformed" not in str(error):
             raise
-        raise NoEnvironment(
-            f"there is no environment {id!r} ({' '.join(str(error).split()).rstrip('.')}). Pass an id such as 'FrozenLake-v1', after importing what "
-            f"registers it (in the shell: --module NAME); a saved run is resumed with train(load({id!r}), ...)"
-        ) from error
+        raise NoEnvironment(id, error) from error
 
 
 def options_of(id: str) -> dict[str, Any] | None:

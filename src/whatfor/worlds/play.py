@@ -143,7 +143,15 @@ class TablePlayer:
 
     def actions(self, observations: Sequence[int]) -> Sequence[int]:
         """An action for each state, drawn from the policy."""
-        return [int((self.cumulative[state] <= self.generator.random()).sum()) for state in observations]
+        return [int((self._row(state) <= self.generator.random()).sum()) for state in observations]
+
+    def _row(self, state: int) -> NDArray[np.float64]:
+        """(A,) Cumulative probabilities; in a state that training never met, all actions are equally good."""
+        if state < len(self.cumulative):
+            row: NDArray[np.float64] = self.cumulative[state]
+            return row
+        n_actions = self.cumulative.shape[1]
+        return np.linspace(1.0 / n_actions, 1.0, n_actions)
 
     def step(self, _: Any, action: int) -> tuple[int, float, int, bool]:
         """One step, checked by the stepper."""

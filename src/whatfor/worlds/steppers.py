@@ -14,10 +14,14 @@ from whatfor.checks import flag
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
+from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.private import random_generator
 from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World, ending_code
+
+#: How often an episode is started again that begins in a state which training never met.
+MAX_STARTS = 100
 
 
 class Stepper(Protocol):
@@ -90,7 +94,7 @@ class EnvStepper:
         self.parts: dict[str, float] | None = None
         self.labels = labels
         self.n_actions = labels.n_actions
-        self.index = _indexer(labels)
+        self.index = env.index if isinstance(env, Discovering) else _indexer(labels)
         self._seed: int | None = seed  # for the first reset only
         self.at = 0  # the state now; whoever puts the environment into another one sets it
 
@@ -145,6 +149,17 @@ class EnvStepper:
             self.env.unwrapped.np_random = generator_from(state["generator"])
 
 
+def first_met(stepper: Stepper, n_states: int) -> int:
+    """Start episodes until one begins in one of the first ``n_states`` states; where states are discovered, play may meet others."""
+    starts = (stepper.reset() for _ in range(MAX_STARTS))
+    state = next((state for state in starts if state < n_states), None)
+    if state is None:
+        raise ValueError(
+            f"{MAX_STARTS} episodes began in states that training never met: train for more episodes, or with a coarser key of states"
+        )
+    return state
+
+
 def _reward(given: Any) -> float:
     """A reward as a float; text is refused, even if it could be parsed."""
     try:
@@ -177,11 +192,12 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
 
         return index
     sides = [(axis.start, axis.size) for axis in labels.axes]
+    numbers_of = iter if labels.structure is None else labels.structure.values
 
     def index_of_numbers(observation: Any) -> int:
         state = 0
         try:
-            for number, (start, size) in zip(observation, sides, strict=True):
+            for number, (start, size) in zip(numbers_of(observation), sides, strict=True):
                 at = operator.index(number) - start
                 if not 0 <= at < size:
                     raise ValueError(f"{at + start} is out of range: {start} to {start + size - 1}")

@@ -201,3 +201,14 @@ def _summed_by_pair(probability: NDArray[np.float64], first: NDArray[np.int64]) 
 def _pair_words(labels: Labels, pair: int) -> str:
     state, action = divmod(pair, labels.n_actions)
     return f"{labels.actions[action]!r} in {labels.words(state)!r}"
+
+
+def is_terminal(world: World, state: int) -> bool:
+    """Whether only the last step of an episode reaches a state."""
+    if world.arrays.kind != TABLE:
+        return False
+    table = world.arrays.table
+    pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
+    reached = (table.next_state == state) & (pairs // world.labels.n_actions != state)
+    starts = np.diff(table.start, prepend=0.0)[state] > 0.0
+    return bool(reached.any() and not starts and (table.ending[reached] != NOT_ENDED).all())

@@ -8,6 +8,7 @@ import { keyOf } from "./store.js";
 
 const ROOM_FOR_NUMBER = 27; // pixels of a cell with room for its number
 const MAX_WITH_NUMBERS = 20; // up to this number of columns, all get that room, however wide the picture becomes
+const WALL = "█"; // the mark of a cell that is a wall
 const MAX_SLANTED = 12; // columns with long names: each name slanted; with more columns, only some are named
 
 /** @typedef {ReturnType<typeof measure>} Measures */
@@ -80,18 +81,19 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
   const [x, y] = [left + column * cell, top + row * tall];
   const drawn = svgElement("g");
   const number = layout.numbers[row][column];
+  const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
   const unknown = layout.unknown?.[row][column] ?? false;
   const faint = isFaint(number, scale);
   const roomy = cell >= ROOM_FOR_NUMBER;
-  const { fill, ink } = unknown ? { fill: hatch, ink: "currentColor" } : colourOf(number, scale, "blue");
+  const plain = letter === WALL ? palette().wall : unknown ? hatch : null;
+  const { fill, ink } = plain ? { fill: plain, ink: "currentColor" } : colourOf(number, scale, "blue");
   const border = { stroke: palette().line, "stroke-width": 0.6 };
   drawn.append(svgElement("rect", { x, y, width: cell, height: tall, fill, ...border }));
   if (roomy && !faint) {
     const style = { "text-anchor": "middle", "font-size": cell < 32 ? 10 : 11, fill: ink };
     drawn.append(svgText(x + cell / 2, y + tall / 2 + 4, shortOrEmpty(number, layout.diverging), style));
   }
-  const [letter, , , name] = layout.marks.find(([, r, c]) => r === row && c === column) ?? [];
-  if (letter && (faint || tall >= 36)) {
+  if (letter && letter !== WALL && (faint || tall >= 36)) {
     const middle = faint || !roomy; // else the number is there
     const [dx, dy, size] = middle ? [cell / 2, tall / 2 + 5, Math.min(14, cell / 2)] : [8, 12, 10];
     const style = { "text-anchor": "middle", "font-size": size, "font-weight": 700, fill: ink, opacity: 0.7 };
@@ -110,14 +112,14 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
   return drawn;
 }
 
-/** Cells that are walls, and lines between two cells. @param {SVGElement} group @param {Grid} layout @param {Measures} measures */
+/** Lines where a wall is between two cells. @param {SVGElement} group @param {Grid} layout @param {Measures} measures */
 function drawGridWalls(group, layout, { left, top, cell, tall }) {
-  const style = { fill: "currentColor", opacity: 0.75, "pointer-events": "none" };
+  const style = { fill: palette().wall, "pointer-events": "none" };
   for (const [row, column, otherRow, otherColumn] of layout.walls) {
-    const [x, y] = [left + Math.max(column, otherColumn ?? column) * cell, top + Math.max(row, otherRow ?? row) * tall];
-    const [width, height] = otherRow === undefined ? [cell, tall] : otherRow === row ? [4, tall] : [cell, 4];
-    const shift = otherRow === undefined ? [0, 0] : otherRow === row ? [2, 0] : [0, 2];
-    group.append(svgElement("rect", { x: x - shift[0], y: y - shift[1], width, height, ...style }));
+    const [x, y] = [left + Math.max(column, otherColumn) * cell, top + Math.max(row, otherRow) * tall];
+    const beside = row === otherRow;
+    const size = { x: beside ? x - 2 : x, y: beside ? y : y - 2, width: beside ? 4 : cell, height: beside ? tall : 4 };
+    group.append(svgElement("rect", { ...size, ...style }));
   }
 }
 
@@ -135,7 +137,7 @@ function drawWords(group, layout, { left, top, cell, tall, step, slanted, bottom
     if (slanted) group.append(svgText(0, 0, word, turned));
     else if (column % step === 0) group.append(svgText(x, y, word, middle));
   });
-  const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter}: ${name}`));
+  const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter === WALL ? "filled" : letter}: ${name}`));
   const axis = [layout.column_axis, ...key].join(" · ");
   group.append(svgText(left + (layout.columns.length * cell) / 2, bottom + below + 17, axis, middle));
   if (!layout.row_axis) return;

@@ -247,6 +247,32 @@ function showContents() {
   );
 }
 
+/** The states worth asking about, as links. A live page asks for them last, and again if the reader went on meanwhile. */
+async function showFindings(attempts = 3) {
+  try {
+    const { findings, nothing, notes, left_out } = await ask("findings");
+    byId("findings-list").replaceChildren(
+      ...findings.map(({ sentence, state, action, instead }) => {
+        const pairs = Object.entries({ state, action, instead }).filter(([, value]) => value !== null);
+        const link = Object.fromEntries(pairs.map(([name, value]) => [name, String(value)]));
+        const address = pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+        const words = html("a", { href: `#${address}` }, sentence);
+        words.addEventListener("click", (event) => {
+          event.preventDefault();
+          stopPlaying();
+          follow({ ...link, step: String(current.step) }, { anew: true });
+        });
+        return html("li", {}, words);
+      }),
+    );
+    const more = left_out ? [`${left_out} more: whatfor explain RUN.`] : [];
+    byId("findings-notes").textContent = [...(findings.length ? [] : [nothing]), ...more, ...notes].join(" ");
+    byId("findings").hidden = false;
+  } catch {
+    if (!isReport() && attempts > 1) setTimeout(() => showFindings(attempts - 1), 2000);
+  }
+}
+
 async function begin() {
   onShow(showChange);
   await openReport();
@@ -258,6 +284,7 @@ async function begin() {
   listenToSteps();
   listenToWindow();
   await follow(readLink(), { episodes });
+  await showFindings();
 }
 
 begin().catch((error) => byId("answers").replaceChildren(errorMessage(error)));

@@ -127,6 +127,13 @@ export interface About {
   curve: { episodes: number[]; returns: number[] } | null;
   example: string;
 }
+/** Where to look: each with the link to its state. */
+export interface FindingsAnswer {
+  findings: { sentence: string; state: string; action: number | null; instead: number | null }[];
+  nothing: string;
+  notes: string[];
+  left_out: number;
+}
 export interface StateAnswer {
   state: number;
   key: string;
@@ -173,6 +180,7 @@ export interface Choices {
 /** What each request is answered with. */
 export interface Answers {
   run: About;
+  findings: FindingsAnswer;
   state: StateAnswer;
   answer: Answer;
   episodes: Choices;

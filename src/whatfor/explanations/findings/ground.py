@@ -1,0 +1,227 @@
+"""What all findings stand on: where episodes lead, how often they meet each state, and the range of the values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whatfor.beliefs.exact import ExactBeliefs, entries_of
+from whatfor.kernels.recursion import NOT_ENDED, TERMINATED
+from whatfor.ledger import Ledger
+
+if TYPE_CHECKING:
+    from whatfor.beliefs.audit import Audit
+    from whatfor.runs import Run
+
+#: Larger worlds are not solved.
+MAX_SOLVED_STATES = 50_000
+#: States that are met again in the same episode, at most, and how many of them are solved at once.
+MAX_RETURNING, SOLVED_AT_ONCE = 2_000, 128
+#: The end of training: this share of its episodes, and at most this many.
+RECENT_SHARE, MAX_RECENT = 0.1, 1_000
+#: An episode that meets a state with a smaller probability does not meet it.
+MIN_MET = 1e-6
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A run, and the future of its greedy policy in the world: in the known one, or in the one that its experiences show."""
+
+    run: Run
+    future: ExactBeliefs | None  # None: unknown, or too many states
+    exact: bool  # whether the world is known
+    ended: NDArray[np.float64]  # the rewards that steps paid which end an episode
+
+    @classmethod
+    def of(cls, run: Run) -> Ground:
+        """The ground of a run."""
+        exact = _exact_future(run)
+        if exact is not None:
+            return cls(run, exact, True, exact.table.reward[exact.table.ending != NOT_ENDED])
+        if run.labels.observed == "bins":  # what follows a bin depends on how it was entered
+            return cls(run, None, False, _paid_at_ends(run))
+        audit, discounts = (None if run.ledger is None else run.beliefs.evidence), run.playing.discounts
+        if audit is None or not len(audit.ledger) or len(discounts) != 1 or run.labels.n_states > MAX_SOLVED_STATES:
+            return cls(run, None, False, _paid_at_ends(run))
+        world = audit.experienced
+        ended = world.tried & (world.table.ending != NOT_ENDED)
+        return cls(run, world.future(run.policy, discounts[0]), False, world.table.reward[ended])
+
+    @cached_property
+    def evidence(self) -> Audit | None:
+        """The audit of the updates; None: there are none."""
+        return None if self.run.ledger is None else self.run.beliefs.evidence
+
+    @cached_property
+    def tries(self) -> NDArray[np.int64] | None:
+        """(S, A) How often each pair was updated; None: not counted."""
+        return self.run.beliefs.tries
+
+    @cached_property
+    def learned(self) -> NDArray[np.bool_]:
+        """(S,) States in which any action was updated; where updates are not counted, whose values differ."""
+        if self.tries is None:
+            return np.asarray(np.ptp(self.values, axis=1) > 0.0)
+        return np.asarray(self.tries.any(axis=1))
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """(S, A) The agent's values."""
+        return self.run.values
+
+    @cached_property
+    def best(self) -> NDArray[np.int64]:
+        """(S,) The best action; of equal ones, the first."""
+        return np.asarray(self.values.argmax(axis=1))
+
+    @cached_property
+    def range(self) -> float:
+        """The range of the values of the best actions, over the states that episodes meet."""
+        met = (self.met > MIN_MET) & self.learned
+        best = self.values.max(axis=1)[met]
+        every = self.values[met]
+        spread = max(float(np.ptp(best)), 0.0) if len(best) else 0.0
+        return spread or (float(np.ptp(every)) if every.size else 0.0) or 1.0
+
+    @cached_property
+    def start(self) -> NDArray[np.float64] | None:
+        """(S,) The distribution of first states; None: unknown."""
+        if self.exact and self.future is not None:
+            return np.asarray(np.diff(self.future.table.start, prepend=0.0))
+        if self.run.ledger is None or not len(self.run.ledger):
+            return None
+        first, episodes = _recent_pairs(self.run.ledger, first=True)
+        return np.bincount(first, minlength=len(self.values)) / max(episodes, 1)
+
+    @cached_property
+    def cores(self) -> list[NDArray[np.int64]]:
+        """The sets of states that the greedy policy never leaves once it has entered them, and in which no episode ends."""
+        if self.future is None:
+            return []
+        from scipy.sparse.csgraph import connected_components
+
+        states = np.flatnonzero(self.future.cannot_end)
+        within = self.future.moving[states][:, states].tocoo()
+        n, which = connected_components(within, directed=True, connection="strong")
+        left = np.zeros(n, bool)
+        left[which[within.row][(which[within.row] != which[within.col]) & (within.data > 0.0)]] = True
+        return [states[which == core] for core in np.flatnonzero(~left).tolist()]
+
+    @cached_property
+    def entered(self) -> NDArray[np.float64]:
+        """(S,) The probability that an episode of the greedy policy meets each state; 0 where nothing is known.
+
+        Within a loop, the probability to get into it.
+        """
+        if self.future is None or self.start is None:
+            return np.zeros(len(self.values))
+        visits = self._first_visits(self.future, self.start)  # of states that cannot end: arrivals
+        passing = self.future.cannot_end.copy()
+        for core in self.cores:
+            passing[core] = False
+        if passing.any():
+            visits = self._passed_on(visits, np.flatnonzero(passing))
+        for core in self.cores:
+            visits[core] = visits[core].sum()
+        return np.asarray(np.clip(visits, 0.0, 1.0))
+
+    def _first_visits(self, future: ExactBeliefs, start: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(S,) Expected visits, divided by those of an episode that begins there; for very many states, expected visits."""
+        from scipy.sparse.csgraph import connected_components
+
+        visits = future.visits_from(start)
+        sizes, which = connected_components(future.moving, directed=True, connection="strong")
+        together = np.bincount(which, minlength=sizes)[which] > 1
+        again = (together | (future.moving.diagonal() > 0.0)) & ~future.cannot_end & (visits > MIN_MET)
+        states = np.flatnonzero(again)
+        states = states[np.argsort(-visits[states], kind="stable")][:MAX_RETURNING]
+        for at in range(0, len(states), SOLVED_AT_ONCE):
+            some = states[at : at + SOLVED_AT_ONCE]
+            begun = np.zeros((len(visits), len(some)))
+            begun[some, np.arange(len(some))] = 1.0
+            visits[some] /= future.visits_from(begun)[some, np.arange(len(some))]
+        return visits
+
+    def _passed_on(self, arrivals: NDArray[np.float64], passing: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Visits of states that lead to loops, and arrivals in these."""
+        from scipy import sparse
+        from scipy.sparse.linalg import spsolve
+
+        assert self.future is not None
+        onward = self.future.moving[passing]
+        system = sparse.eye_array(len(passing)) - onward[:, passing]
+        visits = arrivals.copy()
+        visits[passing] = np.atleast_1d(spsolve(sparse.csc_array(system.T), arrivals[passing]))
+        arrived = np.asarray(onward.T @ visits[passing]).ravel()
+        arrived[passing] = 0.0
+        total: NDArray[np.float64] = visits + arrived
+        return total
+
+    @cached_property
+    def met(self) -> NDArray[np.float64]:
+        """(S,) The share of episodes that meet each state: of the greedy policy, or of the end of training if that is larger."""
+        if self.run.ledger is None or not len(self.run.ledger):
+            return self.entered if self.future is not None else np.ones(len(self.values))
+        states, episodes = _recent_pairs(self.run.ledger)
+        return np.maximum(self.entered, np.bincount(states, minlength=len(self.values)) / max(episodes, 1))
+
+    @cached_property
+    def usual_reward(self) -> float:
+        """The median over the state-action pairs of what each pays on average, where it was tried; else over the updates."""
+        ledger = self.run.ledger
+        if self.future is None:
+            return 0.0 if ledger is None or not len(ledger) else float(np.median(ledger.lines.reward))
+        rewards = self.future.rewards
+        return float(np.median(rewards if self.tries is None else rewards[self.tries > 0]))
+
+    @cached_property
+    def real(self) -> NDArray[np.float64] | None:
+        """(S, A) The value of every action if the greedy policy follows; NaN where it may be infinite; None: unknown."""
+        if self.future is None:
+            return None
+        mean = self.future.expected(self.future.table.reward).mean
+        if self.future.discount < 1.0:
+            return mean
+        pairs, _ = entries_of(self.future.table)
+        to = self.future.table.next_state
+        endless = self.future.may_not_end[to] & (self.future.table.ending == NOT_ENDED)
+        infinite = np.bincount(pairs, weights=endless, minlength=mean.size).reshape(mean.shape) > 0
+        return np.where(infinite, np.nan, mean)
+
+    @property
+    def ends_pay(self) -> bool:
+        """Whether going on without an end is not the task: some end pays more than a usual step, or such a step costs something."""
+        return bool(self.usual_reward < 0.0 or (len(self.ended) and self.ended.max() > self.usual_reward))
+
+
+def _exact_future(run: Run) -> ExactBeliefs | None:
+    if run.labels.n_states > MAX_SOLVED_STATES:
+        return None
+    try:
+        return run.playing.player.exact_future()
+    except Exception:  # it has no environment, or one from elsewhere that cannot be created here
+        return None
+
+
+def _paid_at_ends(run: Run) -> NDArray[np.float64]:
+    """The rewards of updates that ended an episode in the environment."""
+    return np.zeros(0) if run.ledger is None else run.ledger.lines.reward[run.ledger.lines.source <= TERMINATED]
+
+
+def _recent_pairs(ledger: Ledger, *, first: bool = False) -> tuple[NDArray[np.int64], int]:
+    """The states that each of the last episodes met, or began in, once for each episode; and the number of episodes."""
+    episodes = ledger.n_episodes
+    recent = max(1, min(MAX_RECENT, round(RECENT_SHARE * episodes))) if episodes else 0
+    if ledger.order == "replayed":
+        lines = np.arange(len(ledger))
+    else:
+        lines = np.arange(ledger.episode_starts[episodes - recent], len(ledger))
+    episode, step = ledger.episodes_and_steps(lines)
+    kept = (episode >= episodes - recent) & ((step == 0) if first else ledger.applied[lines])
+    states = ledger.lines.cell[lines[kept]] // ledger.n_actions % ledger.n_states
+    met = np.unique(episode[kept] * ledger.n_states + states) % ledger.n_states
+    return met, recent

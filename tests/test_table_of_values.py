@@ -1,0 +1,111 @@
+"""A table without a ledger: what playing its greedy policy gives, exactly or by rollouts."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import whatfor as wf
+
+
+class Corridor(gym.Env):
+    """Five places; the last one pays, and every step may slip."""
+
+    observation_space, action_space = spaces.Discrete(5), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 0
+        return self.at, {}
+
+    def step(self, action):
+        slips = self.np_random.random() < 0.2
+        self.at = min(4, max(0, self.at + (0 if slips else 2 * action - 1)))
+        return self.at, float(self.at == 4), self.at == 4, False, {}
+
+
+RIGHT = np.tile([0.0, 1.0], (5, 1))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return wf.train("FrozenLake-v1", wf.QLearning(discount=0.95), episodes=1_000, seed=0)
+
+
+def test_a_known_world_is_answered_exactly(trained):
+    run = wf.Run(values=trained.values, env="FrozenLake-v1", discount=0.95)
+    exact = wf.ExactBeliefs("FrozenLake-v1", trained.policy, discount=0.95)
+    best = run.best(0)
+    why = run.intention(0)
+    assert why.value == exact.value(0, best)
+    assert np.array_equal(why.visits, exact.visits(0, best))
+    assert dict(run.outcomes(0).chances) == exact.outcomes(0, best)
+    contrast = run.contrast(0)
+    assert contrast.gap == pytest.approx(exact.value(0, contrast.one.action) - exact.value(0, contrast.other.action))
+    for answer in (why, contrast, run.outcomes(0), run.simulation(0, rollouts=20)):
+        assert "playing its policy" in str(answer).lower()
+        assert "expects" not in str(answer)
+    assert run.labels == trained.labels
+
+
+def test_an_unknown_world_is_answered_by_rollouts(tmp_path):
+    run = wf.Run(values=RIGHT, env=Corridor(), discount=0.9)
+    why = run.intention(2)
+    step = 0.8 * 0.9 / (1.0 - 0.2 * 0.9)  # a step ahead, after any number of slips
+    assert abs(why.value - step * 0.8 / (1.0 - 0.2 * 0.9)) <= 5.0 * why.error
+    assert "standard error" in str(why)
+    assert run.outcomes(2).chances == {"terminated": 1.0} or sum(run.outcomes(2).chances.values()) == pytest.approx(1.0)
+    assert str(run.intention(2)) == str(wf.Run(values=RIGHT, env=Corridor(), discount=0.9).intention(2))
+    assert run.evaluate(50).mean == 1.0
+    run.save(tmp_path / "run")
+    with pytest.raises(ValueError, match="pass the environment of the run as env="):
+        wf.load(tmp_path / "run").intention(2)
+
+
+def test_it_is_saved_loaded_and_reported(trained, tmp_path, whatfor):
+    run = wf.Run(values=trained.values, env="FrozenLake-v1", discount=0.95)
+    run.save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run")
+    assert str(loaded.contrast(0)) == str(run.contrast(0))
+    loaded.report(tmp_path / "page.html", episodes=2)
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+    code, out, err = whatfor("explain", tmp_path / "run", "--state", 0)
+    assert code == 0, err
+    assert "playing its policy after" in out
+
+
+def test_a_table_world_is_a_world(tmp_path):
+    world = wf.worlds.chain()
+    run = wf.Run(values=[[2.0, 1.0], [2.0, 1.0], [1.0, 2.0]], env=world, discount=1.0)
+    assert run.intention("the start", "up").value == 2.0
+
+
+@pytest.mark.parametrize("question", ["provenance", "timeline", "parts", "comparison"])
+def test_what_needs_learning_is_refused(trained, question):
+    run = wf.Run(values=trained.values, env="FrozenLake-v1", discount=0.95)
+    with pytest.raises(ValueError, match=r"needs the ledger|a table without a ledger tells play alone"):
+        run.ask(question, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"env": "Taxi-v4", "discount": 0.9}, r"values has shape \(5, 2\); the environment has 500 states and 6 actions"),
+        ({"env": "NoSuch-v0", "discount": 0.9}, "there is no environment 'NoSuch-v0'"),
+        ({"discount": 0.9}, "pass env= or labels="),
+        ({"env": Corridor(), "discount": 2}, r"discount is 2; it must lie in \[0, 1\]"),
+        ({"env": "CartPole-v1", "discount": 0.9}, "observations are continuous"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        wf.Run(values=RIGHT, **given)
+
+
+def test_a_missing_discount_is_asked_for():
+    run = wf.Run(values=RIGHT, env=Corridor())
+    assert run.evaluate(5).mean == 1.0
+    with pytest.raises(
+        ValueError, match="intention needs the discount that its values were learned with: pass discount="
+    ):
+        run.intention(0)
