@@ -148,7 +148,7 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
     form = amount if worst.name == "value" else percent
     text = (
         f"it has {few} distinct experiences of each state and action that follow, "
-        f"and they imply {form(worst.actual + data)} by themselves"
+        f"and the empirical model of these transitions gives {form(worst.actual + data)}"
     )
     evidence, names = data / error if error > 0.0 else None, tuple(measure.name for measure in held)
     size = abs(data) / _notable(worst)
@@ -171,7 +171,7 @@ def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: 
     notable = [measure for measure in measures if abs(effect(measure)) > measure.notable]
     worst = _first(notable or measures, lambda measure: abs(effect(measure)) / _notable(measure))
     size = abs(effect(worst)) / _notable(worst)
-    text = "the steps that it recorded do not fit the world that it is compared with"
+    text = "its recorded transitions do not match this one"
     holds = bool(notable and evidence > math.log(1.0 / RATE))
     names = tuple(measure.name for measure in notable) if holds else ()
     return Cause("altered world", holds, names, worst.name, effect(worst), size, RATE, evidence, text)

@@ -229,7 +229,7 @@ class Comparison(Explanation):
             known = ", lag and initial values explain" if self.exact is not None else " and lag explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
             return f"differs from {reality}, most of all in {quoted(worst.name)}, {beyond}."
-        not_judged = f"is not judged against {reality}"
+        not_judged = f"was not tested against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
         if verdict == "unjudged":

@@ -124,7 +124,7 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
 
 
 def experience(updated: str, tries: int | None, initial: float, unknown: float) -> list[str]:
-    """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
+    """The number of updates behind an expectation, and the weight on its initial value and on those of later pairs."""
     if tries is None:
         return []
     if tries == 0:
@@ -134,7 +134,7 @@ def experience(updated: str, tries: int | None, initial: float, unknown: float) 
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        parts.append(f"{unknown - initial:.2g} discounted visits of later pairs rest on initial values")
+        parts.append(f"{percent(unknown - initial)} of the weight (discounted) is on initial values of later pairs")
     return ["; ".join(parts) + "."]
 
 
@@ -194,7 +194,7 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
         before = step
-    sure = "" if course.ending_chance >= MIN_CERTAIN else f", along this course ({percent(course.ending_chance)})"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f" (probability {percent(course.ending_chance)})"
     return _join(parts, "and") + sure
 
 
