@@ -210,14 +210,15 @@ def from_buffer(capacity: int, seed: int) -> list[Judged]:
 def by_play(run: wf.Run, state: int, action: int, true: dict[str, float | None], rollouts: int, seed: int) -> Played:
     """Judge a belief as in a world whose table is not known, and by its table whether it is right."""
     at, chosen = run.resolve(state, action)
+    believed = run.expects(at, chosen)
     beliefs = run.playing.simulated(None, rollouts, seed, None, fewest=2)
     comparison = Comparison.of(
         run.audit,
-        run.expects(at, chosen),
+        believed,
         Simulation.of(beliefs, at, chosen),
         None,
         run.policy,
-        greedy=run.would_take(at, chosen),
+        greedy=believed.is_best,
         played=played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions),
     )
     right = {

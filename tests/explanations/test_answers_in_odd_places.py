@@ -77,7 +77,7 @@ def test_a_custom_training_loop_is_compared_with_the_world_passed():
     comparison = run.comparison(0, env=env)
     assert comparison.verdict in ("agrees", "lag", "initial value")
     assert comparison.measures[0].exact == pytest.approx(0.9**5)
-    assert {measure.name for measure in comparison.measures} == {"value", "terminated"}
+    assert {measure.name for measure in comparison.measures} == {"value", "ended with 0", "ended with +1"}
     with pytest.raises(ValueError, match="pass the environment of the run as env="):
         run.simulation(0)
 

@@ -345,5 +345,4 @@ def ask(
     audit, played = run.beliefs.evidence, None
     if exact is None and audit is not None:
         played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions)
-    greedy = bool(believed.values[chosen] == believed.values.max())
-    return Comparison.of(audit, believed, simulated, exact, run.policy, greedy=greedy, played=played)
+    return Comparison.of(audit, believed, simulated, exact, run.policy, greedy=believed.is_best, played=played)

@@ -21,7 +21,8 @@ MIN_ALL_UNKNOWN = 0.995
 MIN_STATED_SHARE = 0.005
 #: A smaller number of updates is called "only" that many.
 FEW_UPDATES = 10
-
+#: How the phrases of endings without one of their own begin.
+END_WITH = "end with "
 
 #: Above this probability, what is unknown outweighs what is expected.
 MOSTLY_UNKNOWN = 0.5
@@ -87,6 +88,8 @@ def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: in
     """What it expects by the chances of endings; nothing if most of them are unknown."""
     if chances and unknown <= MOSTLY_UNKNOWN:
         ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
+        if all(way.startswith(END_WITH) for way in ways):  # "to end with +50 (90 %) or -30 (10 %)"
+            ways = [ways[0], *(way.removeprefix(END_WITH) for way in ways[1:])]
         rest = f"; {percent(unknown)} unknown" if unknown >= MIN_STATED_SHARE else ""
         return Expectation("to " + _join(ways, "or") + rest)
     return Expectation()
@@ -192,10 +195,16 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
     for n, (step, what, reward) in enumerate(milestones):
         ahead = step - before
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
-        parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
+        parts.append(f"to {what} {when}" + _reward_words(what, reward))
         before = step
     sure = "" if course.ending_chance >= MIN_CERTAIN else f" (probability {percent(course.ending_chance)})"
     return _join(parts, "and") + sure
+
+
+def _reward_words(what: str, reward: float) -> str:
+    """A positive reward in brackets, unless the phrase says it."""
+    words = amount(reward, signed=True)
+    return f" ({words})" if reward > 0.0 and not what.endswith(words) else ""
 
 
 def _join(parts: list[str], word: str) -> str:

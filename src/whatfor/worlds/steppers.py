@@ -96,12 +96,14 @@ class EnvStepper:
         self.n_actions = labels.n_actions
         self.index = env.index if isinstance(env, Discovering) else _indexer(labels)
         self._seed: int | None = seed  # for the first reset only
+        self.at = 0  # the state now; whoever puts the environment into another one sets it
 
     def reset(self) -> int:
         """Start an episode; returns its first state."""
         observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
-        return self.index(observation)
+        self.at = self.index(observation)
+        return self.at
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """Next state, reward, the code of the ending (0: not ended), and whether it was truncated."""
@@ -124,8 +126,10 @@ class EnvStepper:
                 flag("the environment's terminated", terminated),
                 flag("the environment's truncated", truncated),
             )
-        state = self.index(observation)
-        ending = ending_code(self.labels, self.labels.ending(action, reward, state)) if terminated else NOT_ENDED
+        before, state = self.at, self.index(observation)
+        self.at, ending = state, NOT_ENDED
+        if terminated:
+            ending = ending_code(self.labels, self.labels.ending(action, reward, state, before))
         if self.terms is not None:
             self.parts = self.terms.parts_in(info)
             reward = self.terms.paid(reward, self.parts)
