@@ -197,7 +197,7 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         parts.append(f"to {what} {when}" + _reward_words(what, reward))
         before = step
-    sure = "" if course.ending_chance >= MIN_CERTAIN else f" (probability {percent(course.ending_chance)})"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f", with probability {percent(course.ending_chance)}"
     return _join(parts, "and") + sure
 
 
