@@ -130,7 +130,7 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
 def experience(
     updated: str, tries: int | None, initial: float, unknown: float, *, discounted: bool = True
 ) -> list[str]:
-    """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
+    """The number of updates behind an expectation, and the weight on its initial value and on those of later pairs."""
     if tries is None:
         return []
     if tries == 0:
@@ -140,8 +140,8 @@ def experience(
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        number, what = f"{unknown - initial:.2g}", "discounted visit" if discounted else "visit"
-        parts.append(f"{counted(number, what)} of later pairs rest{'s' * (number == '1')} on initial values")
+        weight = "discounted weight" if discounted else "weight"
+        parts.append(f"{percent(unknown - initial)} of the {weight} is on initial values of later pairs")
     return ["; ".join(parts) + "."]
 
 
@@ -211,7 +211,7 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         parts.append(f"to {what} {when}" + _reward_words(what, reward))
         before = step
-    sure = "" if course.ending_chance >= MIN_CERTAIN else f", along this course ({percent(course.ending_chance)})"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f", with probability {percent(course.ending_chance)}"
     return _join(parts, "and") + sure
 
 
