@@ -56,7 +56,7 @@ HANDS = (
     "player 14, dealer 10, no usable ace",
     "player 18, dealer 9, usable ace",
 )
-TESTS = ("maximisation bias", "too little data", "altered world")
+TESTS = ("maximisation bias", "too little data", "different environment")
 ROLLOUTS = 100  # the exact future is known: rollouts only name the endings
 #: Small buffers: experiences, episodes of training, states asked for each agent, and the error of a bust that must be recognised.
 BUFFERS, BUFFER_EPISODES, STATES_ASKED, MIN_BUST_ERROR = (200, 500, 1_000, 2_000), 20_000, 5, 0.15
@@ -210,14 +210,15 @@ def from_buffer(capacity: int, seed: int) -> list[Judged]:
 def by_play(run: wf.Run, state: int, action: int, true: dict[str, float | None], rollouts: int, seed: int) -> Played:
     """Judge a belief as in a world whose table is not known, and by its table whether it is right."""
     at, chosen = run.resolve(state, action)
+    believed = run.expects(at, chosen)
     beliefs = run.playing.simulated(None, rollouts, seed, None, fewest=2)
     comparison = Comparison.of(
         run.audit,
-        run.expects(at, chosen),
+        believed,
         Simulation.of(beliefs, at, chosen),
         None,
         run.policy,
-        greedy=run.would_take(at, chosen),
+        greedy=believed.is_best,
         played=played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions),
     )
     right = {
@@ -336,7 +337,7 @@ def change_found(name: str, seed: int) -> tuple[bool, bool, str]:
         run = wf.train(before(seed), learner, episodes=episodes, seed=seed, max_steps=100)
         more = {"enter": enter, "rollouts": 1_000} if name.startswith("a walk") else {"rollouts": ROLLOUTS}
         changed, same = (run.comparison(state, env=world(seed), **more) for world in (after, before))
-    return "altered world" in held(changed), "altered world" in held(same), changed.verdict
+    return "different environment" in held(changed), "different environment" in held(same), changed.verdict
 
 
 def study_changes(pool: ProcessPoolExecutor) -> dict[str, object]:

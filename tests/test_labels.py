@@ -15,7 +15,7 @@ from gymnasium.wrappers import (
 )
 
 import whatfor as wf
-from whatfor.axes import Axis, Ending
+from whatfor.axes import Axis, Ending, LastStep
 from whatfor.labels import Labels
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import labels_of
@@ -284,7 +284,7 @@ def test_endings_are_recognised_by_action_and_reward(blackjack, taxi):
     }
     assert blackjack.ending_names == ("bust", "won", "drew", "lost")
     assert taxi.ending(5, 20.0) == "delivered"
-    assert Ending("any").fits(3, 0.1)
+    assert Ending("any").fits(LastStep(None, 3, 0.1, None))
     assert Labels.plain(2, 2).ending(0, 1.0) is None
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         visit_count,
     )
     from whatfor.ledger import Ledger
+    from whatfor.naming import Names
     from whatfor.pictures import animate, draw
     from whatfor.runs import Run
     from whatfor.saving import load
@@ -39,6 +40,7 @@ _MODULES = {
     "LambdaReturns": "whatfor.learners",
     "Ledger": "whatfor.ledger",
     "MonteCarlo": "whatfor.learners",
+    "Names": "whatfor.naming",
     "QLearning": "whatfor.learners",
     "Replay": "whatfor.learners",
     "Run": "whatfor.runs",
@@ -65,6 +67,7 @@ __all__ = [  # the names above, and modules of names that are needed less often
     "LambdaReturns",
     "Ledger",
     "MonteCarlo",
+    "Names",
     "QLearning",
     "Replay",
     "Run",

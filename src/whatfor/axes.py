@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from whatfor.checks import whole
 from whatfor.text import check_plain, normalized
@@ -73,6 +74,19 @@ def check_distinct(what: str, names: Sequence[str]) -> None:
             )
 
 
+class LastStep(NamedTuple):
+    """The last step of an episode; as a condition, None fits anything."""
+
+    state: int | None
+    action: int | None
+    reward: float | None
+    final_state: int | None  # the state that the episode ends in
+
+
+#: From an index to the observation of a state.
+Observe = Callable[[int], Any]
+
+
 @dataclass(frozen=True)
 class Ending:
     """A named way for an episode to end, recognised by its last action, its last reward and its final state (None: any)."""
@@ -83,6 +97,9 @@ class Ending:
     phrase: str = ""  # what the agent does, with {axis} for values of the last state: "deliver at {destination}"
     bad: bool = False  # whether it is never a goal
     state: int | None = None  # the state that the episode ends in
+    between: tuple[float | None, float | None] | None = None  # the last reward is at least the first, below the second
+    last_steps: tuple[LastStep, ...] | None = None  # where it is recognised by a function: those it is true of
+    by_pay: bool = False  # whether it has no name of its own, and is named after its last reward
 
     def __post_init__(self) -> None:
         check_plain("an ending's name", self.name)
@@ -91,24 +108,54 @@ class Ending:
             whole(f"the action of ending {self.name!r}", self.action)
         if self.state is not None:
             whole(f"the state of ending {self.name!r}", self.state, 0)
-        if self.reward is not None and not math.isfinite(self.reward):
-            raise ValueError(
-                f"the reward of ending {self.name!r} is {self.reward}; give a finite number, or None for any"
-            )
+        paid = (self.reward, *(self.between or ()), *(step.reward for step in self.last_steps or ()))
+        odd = next((one for one in paid if one is not None and not math.isfinite(one)), None)
+        if odd is not None:
+            raise ValueError(f"the reward of ending {self.name!r} is {odd}; give a finite number, or None for any")
 
-    def fits(self, action: int, reward: float, final_state: int | None = None) -> bool:
-        """Whether an episode with this last action, reward and final state ended in this way.
+    def fits(self, step: LastStep, observe: Observe | None = None) -> bool:
+        """Whether an episode with this last step ended in this way.
 
-        >>> Ending("fell", reward=0.0, state=5).fits(1, 0.0, 5), Ending("fell", reward=0.0, state=5).fits(1, 0.0)
-        (True, False)
+        >>> Ending("fell", reward=0.0, state=5).fits(LastStep(4, 1, 0.0, 5))
+        True
         """
-        paid = self.reward is None or math.isclose(self.reward, reward)
-        return self.action in (None, action) and paid and self.state in (None, final_state)
+        paid = math.nan if step.reward is None else step.reward
+        if self.last_steps is not None and not self._knows(step):
+            return False
+        if self.between is not None:
+            low, high = self.between
+            if (low is not None and not paid >= low) or (high is not None and not paid < high):
+                return False
+        right = self.reward is None or math.isclose(self.reward, paid)
+        return self.action in (None, step.action) and right and self.state in (None, step.final_state)
+
+    def recorded(self, steps: Sequence[LastStep], observe: Observe) -> Ending:
+        """This ending as data, if it is recognised by a function: by those of some last steps that the function is true of."""
+        return self
+
+    def _knows(self, step: LastStep) -> bool:
+        """Whether it is one of its last steps."""
+        return step in self._known or step._replace(state=None, action=None, reward=None) in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[LastStep]:
+        return frozenset(self.last_steps or ())
 
     @property
     def conditional(self) -> bool:
-        """Whether it is recognised by an action, a reward or a state: any episode fits an ending without conditions."""
-        return (self.action, self.reward, self.state) != (None, None, None)
+        """Whether it is recognised by something: any episode fits an ending without conditions."""
+        given = (self.action, self.reward, self.state, self.between, self.last_steps)
+        return any(one is not None for one in given)
+
+    @property
+    def reads_final(self) -> bool:
+        """Whether it depends on the state that an episode ends in."""
+        return self.state is not None or self.last_steps is not None
+
+    @property
+    def reads_step(self) -> bool:
+        """Whether it depends on the whole last step."""
+        return any(step.state is not None for step in self.last_steps or ())
 
 
 @dataclass(frozen=True)
@@ -128,12 +175,16 @@ class Milestone:
 class Mark:
     """A letter that marks a special state on maps."""
 
-    state: int
+    state: int | None  # None: every state of its cell
     letter: str
     name: str  # what it is: "hole"
     closed: bool = False  # whether no action is ever taken here, so that missing experience is expected
+    cell: tuple[int, int] | None = None  # row and column on the board, counted from 0
 
     def __post_init__(self) -> None:
-        whole("the state of a mark", self.state)
+        if (self.state is None) == (self.cell is None):
+            raise ValueError(f"the mark {self.name!r} is of a state or of a cell: give one of state= and cell=")
+        for at in (self.cell or ()) if self.state is None else (self.state,):
+            whole("the state or the cell of a mark", at, 0)
         for text in (self.letter, self.name):
             check_plain("the letter and the name of a mark", text)

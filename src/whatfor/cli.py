@@ -84,11 +84,13 @@ def train(
 
     import whatfor as wf
     from whatfor.checks import number
-    from whatfor.folder import check_folder
+    from whatfor.folder import MANIFEST, check_folder
     from whatfor.pictures.files import check_writable
     from whatfor.training.places import module_of
     from whatfor.worlds.known import OWN_WORLDS
 
+    if (Path(env) / MANIFEST).is_file():
+        raise ValueError(f"{env} is a saved run; resume it in Python: wf.train(wf.load({env!r}), episodes={episodes})")
     check_folder(Path(out), replace=replace)  # before training
     check_writable(out)
 

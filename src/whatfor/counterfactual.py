@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.checks import number, whole
+from whatfor.checks import episode_number, number
 from whatfor.explanations.parts import amounts_by_function, by_reward
 from whatfor.history import History
 from whatfor.kernels.relearning import relearn
 from whatfor.learners.named import LEARNERS
 from whatfor.learners.schedules import VisitCount, from_json
 from whatfor.ledger import Ledger
-from whatfor.ledger.ends import with_names
+from whatfor.ledger.ends import last_updates, with_names
 from whatfor.ledger.parts import REST, reward_parts, scaled_reward
+from whatfor.naming import Names
 from whatfor.playing import Origin
 from whatfor.text import amount
 from whatfor.worlds.repricing import RewardTable
@@ -94,6 +95,10 @@ def repriced(
     ledger = run.need_ledger("repriced()")
     if (reward is None) == (factors is None):
         raise ValueError("pass one of reward= (a function of state, action and reward) and factors= (by part)")
+    if isinstance(reward, Mapping):
+        raise TypeError(
+            f"reward is a function of (state, action, reward), all as numbers: for factors by part, pass factors={dict(reward)!r}"
+        )
     if reward is None:
         known = _checked_factors(ledger, factors, parts)
         changed = ", ".join(f"{name!r} × {amount(float(factor))}" for name, factor in (factors or {}).items())
@@ -112,10 +117,40 @@ def repriced(
     return _changed(run, ~ledger.applied, how, premise, Pricing(reprice))
 
 
+def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any) -> Run:
+    """The run with other names, as in ``train(names=...)``; everything is derived again, also how past episodes ended.
+
+    Names may be given as arguments, too. What is not named keeps the name that it has.
+
+    >>> import whatfor as wf
+    >>> run = wf.train(wf.worlds.chain(), episodes=5, seed=0)
+    >>> run.named(actions=("climb", "fall")).labels.actions
+    ('climb', 'fall')
+    """
+    given = Names.of(more).over(Names.of(names))
+    run.playing.actor.check_renaming()
+    if run.origin.repriced and given.endings is not None:
+        raise ValueError(
+            "endings of a run with changed rewards keep the names that the paid ones gave: name the original run, and change that"
+        )
+    labels = given.applied_to(run.labels)
+    reads = [ending for ending in labels.endings if ending.reads_final]
+    if given.endings is not None and reads and run.ledger is not None:
+        last, finals = last_updates(run.ledger)
+        if len(last) and (finals < 0).all():
+            raise ValueError(
+                f"the ending {reads[0].name!r} depends on the state that an episode ends in, and this ledger does not contain it: "
+                "pass final_state= to ledger.record() at the end of each episode"
+            )
+    origin = replace(run.playing.current_origin, names=given.over(run.origin.names))
+    return run.derived(labels=labels, origin=origin)
+
+
 class Counterfactuals:
     """Runs derived from a run; each method is documented as a function."""
 
     as_of = as_of
+    named = named
     without = without
     repriced = repriced
 
@@ -258,7 +293,7 @@ def _checked_episodes(run: Run, episodes: Iterable[int]) -> NDArray[np.int64]:
     last = run.need_ledger("without()").n_episodes - 1
     if last < 0:
         raise ValueError("this run has no episodes that could be left out")
-    chosen = np.unique([whole("the number of an episode", one, 0, last) for one in episodes]).astype(np.int64)
+    chosen = np.unique([episode_number(one, last + 1) for one in episodes]).astype(np.int64)
     if len(chosen) == 0:
         raise ValueError("name at least one episode to leave out")
     return chosen

@@ -249,6 +249,7 @@ class TableDocument(Strict, frozen=True):
     """A table of transitions without its arrays."""
 
     max_steps: Positive | None
+    endings: list[Text] | None = None  # of its codes, in order; None: those of the labels
 
 
 class StatesDocument(Strict, frozen=True):

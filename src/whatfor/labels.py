@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -14,15 +13,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.axes import Axis, Ending, Mark, Milestone, check_distinct
+from whatfor.axes import Axis, Ending, LastStep, Mark, Milestone, check_distinct
+from whatfor.boards import Wall, board_axes
 from whatfor.checks import whole
 from whatfor.codec import example, index_of, indices_of, observation_of
 from whatfor.concepts import Concept, states_in, states_where
+from whatfor.label_parts import check_parts, varying_of, worded_axes
 from whatfor.limits import check_limit
-from whatfor.reading import Reader
+from whatfor.reading import Reader, action_of
 from whatfor.states import DiscoveredStates
 from whatfor.structure import Structure
-from whatfor.text import check_plain, count, joined, shortened
+from whatfor.text import amount, check_plain, count, shortened
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -34,8 +35,6 @@ MAX_AXES = 63
 ENDINGS = ("timed out", "terminated")
 #: The name for going on without an end.
 NEVER_ENDS = "never ends"
-#: The action of an ending that is not recognised by action and reward.
-NO_ACTION = -1
 #: The kinds of observation that ``Labels.observed`` may be.
 OBSERVATION_KINDS = ("index", "tuple", "array", "bins", "nested")
 #: Pictures of discovered states have a cell for every combination of values, if these are at most so many, or so many for each state.
@@ -60,6 +59,9 @@ class Labels:
     verbs: tuple[str, ...] = ()  # a verb phrase for each action: "moves south"; by default "takes" and its name
     milestones: tuple[Milestone, ...] = ()
     marks: tuple[Mark, ...] = ()
+    board: tuple[str, str] | None = None  # the axes that are rows and columns; None: those named so
+    walls: tuple[Wall, ...] = ()  # on the board, counted from 0
+    state_words: tuple[str, ...] = ()  # words for each state instead of the template; they may repeat
     structure: Structure | None = None  # of nested observations, and of the keys of discovered states
     discovered: int = 0  # how many states were discovered; 0: every combination of values is a state
     states: DiscoveredStates | None = None  # the discovered ones; not part of the JSON
@@ -87,18 +89,7 @@ class Labels:
             raise ValueError("bins need edges: give them to each axis, Axis(name, size, edges=(...))")
         if self.verbs and len(self.verbs) != len(self.actions):
             raise ValueError(f"there are {len(self.actions)} actions and {len(self.verbs)} verbs; give one to each")
-        for ending in self.endings:
-            if ending.action is not None and not NO_ACTION <= ending.action < len(self.actions):
-                raise ValueError(
-                    f"ending {ending.name!r} has action {ending.action}; the actions are 0 to {len(self.actions) - 1}"
-                )
-            if ending.state is not None:
-                self.check_state(ending.state)
-        for milestone in self.milestones:
-            if milestone.axis not in names:
-                raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
-        for mark in self.marks:
-            self.check_state(mark.state)
+        check_parts(self)
 
     def __repr__(self) -> str:
         axes = " × ".join(f"{axis.name} ({axis.size:,})" for axis in self.axes)
@@ -108,6 +99,14 @@ class Labels:
     def plain(cls, n_states: int, n_actions: int) -> Labels:
         """Numbered states and actions."""
         return cls((Axis("state", n_states),), tuple(f"action {a}" for a in range(n_actions)))
+
+    @classmethod
+    def of(cls, env: Any, names: Any = None) -> Labels:
+        """Labels for a Gymnasium environment, with the names that it carries itself and those given, as in ``train``."""
+        from whatfor.naming import Names
+        from whatfor.worlds.gymnasium import labels_of
+
+        return Names.of(names).applied_to(labels_of(env))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -132,13 +131,7 @@ class Labels:
     @cached_property
     def varying(self) -> Labels:
         """The same states without the axes on which all discovered states are alike, for pictures."""
-        kept = [i for i, axis in enumerate(self.axes) if axis.size > 1] or [0]
-        if self.states is None or len(kept) == len(self.axes):
-            return self
-        states = DiscoveredStates(self.states.positions[:, kept], [self.states.values[i] for i in kept])
-        axes, names = tuple(self.axes[i] for i in kept), {self.axes[i].name for i in kept}
-        milestones = tuple(one for one in self.milestones if one.axis in names)
-        return replace(self, axes=axes, states=states, structure=None, template="", milestones=milestones)
+        return varying_of(self)
 
     @cached_property
     def grid(self) -> NDArray[np.int64]:
@@ -163,10 +156,7 @@ class Labels:
 
     @cached_property
     def _template(self) -> str:
-        if self.template:
-            return self.template
-        varying = [axis for axis in self.axes if axis.size > 1 or not self.discovered] or self.axes
-        return ", ".join(f"{axis.name} {{{axis.name}}}" for axis in varying)
+        return self.template or ", ".join(f"{axis.name} {{{axis.name}}}" for axis in worded_axes(self))
 
     def values(self, index: int) -> tuple[int, ...]:
         """The position of a state on each axis, counted from 0."""
@@ -174,12 +164,29 @@ class Labels:
             return tuple(self.states.positions[self.check_state(index)].tolist())
         return tuple(int(at) for at in np.unravel_index(self.check_state(index), self.shape))
 
+    @cached_property
+    def positions(self) -> NDArray[np.integer[Any]]:
+        """(S, axes) The position of every state on each axis, counted from 0."""
+        every = np.unravel_index(np.arange(0 if self.states else self.n_states), self.shape)
+        return self.states.positions if self.states else np.stack(every, axis=1)
+
+    @property
+    def board_axes(self) -> tuple[int, int] | None:
+        """The places of the axes that are rows and columns; None: there is no board."""
+        return board_axes(self.axes, self.board)
+
     def last_step(self, state: int, action: int, reward: float) -> str:
-        """A name for an ending that has none: its last step."""
+        """A name for an ending that has none: its last step, or what it pays if others are named after that."""
+        if any(ending.by_pay for ending in self.endings):
+            return f"ended with {amount(reward, signed=True)}"
         return f"{self.actions[action]} in {self.words(state)} ({reward:+g})"
 
     def words(self, index: int) -> str:
         """The state in words."""
+        return self.state_words[self.check_state(index)] if self.state_words else self.values_in_words(index)
+
+    def values_in_words(self, index: int) -> str:
+        """The state by its values on all axes; ``words`` may be the same for several states, these are not."""
         return self._fill(self._template, index)
 
     def _fill(self, text: str, index: int) -> str:
@@ -258,27 +265,17 @@ class Labels:
         """The index of an action given as index or name."""
         if type(action) is int and 0 <= action < len(self.actions):
             return action
-        if isinstance(action, str) and not action.strip().isdecimal():
-            for form in (str.lower, joined):  # "Pick-up", "pick_up" and "pickup" are "pick up"
-                names = [form(name) for name in self.actions]
-                if names.count(form(action.strip())) == 1:
-                    return names.index(form(action.strip()))
-            close = get_close_matches(joined(action), names, n=1)
-            meant = f". Did you mean {self.actions[names.index(close[0])]!r}?" if close else ""
-            raise ValueError(f"there is no action {action!r}; the actions are {', '.join(self.actions)}{meant}")
-        try:
-            index = int(action) if isinstance(action, str) else whole("action", action)
-        except ValueError:
-            choices = ", ".join(repr(name) for name in self.actions)
-            raise ValueError(f"action must be an integer or one of {choices}, not {action!r}") from None
-        if not 0 <= index < self.n_actions:
-            numbered = ", ".join(f"{a} {name}" for a, name in enumerate(self.actions))
-            raise ValueError(f"there is no action {action}; the actions are {numbered}")
-        return index
+        return action_of(self.actions, action)
 
-    def ending(self, action: int, reward: float, final_state: int | None = None) -> str | None:
-        """The name of an episode's ending by its last action and reward and the state it ends in, or None."""
-        return next((ending.name for ending in self.endings if ending.fits(action, reward, final_state)), None)
+    def ending(
+        self, action: int, reward: float, final_state: int | None = None, state: int | None = None
+    ) -> str | None:
+        """The name of an episode's ending by its last action and reward, the state it ends in and the one before, or None."""
+        return next((one.name for one in self.endings_of(LastStep(state, action, reward, final_state))), None)
+
+    def endings_of(self, step: LastStep) -> list[Ending]:
+        """The endings that fit a last step."""
+        return [ending for ending in self.endings if ending.fits(step, self.observation)]
 
     @cached_property
     def ending_names(self) -> tuple[str, ...]:
@@ -328,11 +325,15 @@ class Labels:
         """A hint how to write a state."""
         return example(self)
 
+    def recorded(self, steps: Sequence[LastStep]) -> Labels:
+        """The labels as data: endings that are recognised by functions know only some last steps."""
+        endings = tuple(ending.recorded(steps, self.observation) for ending in self.endings)
+        return replace(self, endings=endings)
+
     def to_json(self) -> dict[str, Any]:
         """The labels as JSON-compatible data, without the discovered states."""
-        data: dict[str, Any] = msgspec.to_builtins(
-            replace(self, states=None), enc_hook=np.generic.item
-        )  # NumPy numbers become Python numbers
+        plain = replace(self.recorded(()), states=None)
+        data: dict[str, Any] = msgspec.to_builtins(plain, enc_hook=np.generic.item)  # NumPy numbers become Python's
         del data["states"]
         return data
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from whatfor.labels import Labels
-from whatfor.layouts.facets import by_axes, facets_here, leads_of
-from whatfor.layouts.map import Map
+from whatfor.layouts.facets import by_axes, facets_here, sheets_of
+from whatfor.layouts.map import Cells, Map
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels
-from whatfor.worlds.adapter import Cells, Places, cells_of
+from whatfor.worlds.adapter import Places
 from whatfor.worlds.known import look_of
 
 #: Worlds with a single axis: how many states a row has, and the most states for which such a grid is drawn.
@@ -56,12 +56,11 @@ def places_of(labels: Labels, state: int) -> Places:
     if look is not None:
         return look.places(labels, state)
     labels = labels.varying
-    leads = leads_of(labels.axes) if labels.is_dense else None
-    if leads is None:
+    sheets = sheets_of(labels, state)
+    if sheets is None:
         return None
-    states = labels.grid
-    grids = tuple(cells_of(states[lead]) for lead in leads)
-    return grids if len(labels.axes) > 2 else grids[0]
+    grids = sheets.places(labels, state)
+    return grids if len(grids) > 1 else grids[0]
 
 
 def picture_of(labels: Labels, state: int) -> tuple[Layout | None, Places]:

@@ -28,7 +28,7 @@ from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.steppers import first_met
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.terms import RewardTerms
-from whatfor.worlds.world import with_endings
+from whatfor.worlds.world import World, with_endings
 
 if TYPE_CHECKING:
     from whatfor.playing import Playing
@@ -52,6 +52,9 @@ class TableActor:
         """(A,) The values of all actions there."""
         row: NDArray[np.float64] = self.values[at.index]
         return row
+
+    def check_renaming(self) -> None:
+        """A table may be renamed."""
 
     def player(self, playing: Playing) -> TablePlay:
         """What plays it."""
@@ -83,15 +86,14 @@ class TablePlay:
 
     def _rollouts(self, env: Any, *, enter: Enter | None = None, **more: Any) -> SimulatedBeliefs:
         """Rollouts of the greedy policy, with the rewards of the environment."""
-        place, labels = self.playing.place(env), self.playing.labels
+        place, labels = self.playing.place(env), self.playing.live_labels(env)
         limit = None if place.max_steps == MAX_EPISODE_STEPS else place.max_steps
         enters = enter is not None and place.env is not None
         world = place.env if place.world is None or enters else with_endings(place.world, labels)
         simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
         if self.playing.ledger is not None and place.world is None:
             simulated.only_final = states_only_final(self.playing.ledger)
-        if labels.endings:  # they may have been renamed after training
-            simulated.labels = replace(simulated.labels, endings=labels.endings)
+        simulated.labels = replace(labels, endings=world.labels.endings) if isinstance(world, World) else labels
         return simulated
 
     def simulated(self, env: Any, **more: Any) -> SimulatedBeliefs:
@@ -114,7 +116,7 @@ class TablePlay:
             return None
         if self.playing.limit_is_terminal and (ledger is None or ledger.timed_out.any()):  # a table has no time limit
             return None
-        world = with_endings(world, self.playing.labels)
+        world = with_endings(world, self.playing.live_labels(env))
         if self.playing.origin.reprice is not None:
             world = world.repriced(self.playing.origin.reprice)
         return ExactBeliefs(world, self.policy, discount=self.playing.discount)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,8 @@ from whatfor.labels import Labels
 from whatfor.learners.protocol import Learner
 from whatfor.ledger import Ledger
 from whatfor.limits import check_limit
+from whatfor.naming import Names
+from whatfor.naming.endings import revived
 from whatfor.players import NetworkPlay, TablePlay
 from whatfor.text import count
 from whatfor.training.places import known_states, pass_env, place_of, remake_env, remake_place
@@ -49,6 +51,7 @@ class Origin:
     reprice: Reprice | None = None  # its rewards, if they are
     factors: Mapping[str, float] | None = None  # on the recorded parts of its rewards
     recorded: Ledger | None = None  # what was recorded, before anything was changed
+    names: Names = field(default_factory=Names)  # given by the user, to be applied again when training goes on
 
     @property
     def repriced(self) -> bool:
@@ -161,6 +164,10 @@ class Playing:
             self._place = place
         return place
 
+    def live_labels(self, env: Any = None) -> Labels:
+        """The labels, with functions that recognise endings if the environment carries them: they are not saved."""
+        return revived(self.labels, self.place(env).labels)
+
     @property
     def current_origin(self) -> Origin:
         """The origin, with the place and environment created since."""
@@ -189,7 +196,7 @@ class Playing:
     def _no_future(self) -> str | None:
         """Why its policy cannot be played without more; None: it can, as far as is known without playing."""
         if self._place is None and "world" not in self.settings:
-            return "needs a ledger, or a world to play in: pass ledger=, or env= and discount=, to Run"
+            return "needs a ledger, or an environment: pass ledger=, or env= and discount=, to Run"
         return None if self.discounts else "needs the discount that its values were learned with: pass discount= to Run"
 
     @cached_property

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.axes import Axis
+from whatfor.checks import whole
 from whatfor.parsing import AxisWords, StateParser, numbers_in
-from whatfor.text import shortened
+from whatfor.text import joined, normalized, shortened
 
 if TYPE_CHECKING:
     from whatfor.labels import Labels
@@ -35,6 +37,15 @@ class Reader:
 
     def state(self, text: str) -> int:
         """The state that a text means: words as ``Labels.words`` writes them, "axis=value" pairs, numbers in brackets, or an index."""
+        same = self._by_words.get(normalized(text), [])
+        if len(same) > 1:
+            listed = ", ".join(repr(self.labels.values_in_words(state)) for state in same[:MAX_CANDIDATES])
+            more = f" and {len(same) - MAX_CANDIDATES:,} more" if len(same) > MAX_CANDIDATES else ""
+            raise ValueError(
+                f"{shortened(text)!r} is ambiguous: these are the words for {listed}{more}. Write one of them"
+            )
+        if same:
+            return same[0]
         numbers = numbers_in(text)
         if numbers:
             if len(numbers) not in (1, len(self.axes)):
@@ -52,8 +63,19 @@ class Reader:
                 )
         return self.labels.at([at[i] for i in range(len(self.axes))])
 
+    @cached_property
+    def _by_words(self) -> dict[str, list[int]]:
+        """The states by the words of a function, which may repeat."""
+        found: dict[str, list[int]] = {}
+        for state, words in enumerate(self.labels.state_words):
+            found.setdefault(normalized(words), []).append(state)
+        return found
+
     def states(self, text: str, endings: Sequence[str]) -> NDArray[np.bool_]:
         """(S,) The states of which a text is true; every word of it must be understood."""
+        same = self._by_words.get(normalized(text))
+        if same is not None:
+            return np.isin(np.arange(self.labels.n_states), same)
         words, rest = self._parser.read(text)
         unread = [piece for piece in re.split(r"[\s,;]+|\band\b", rest) if piece]
         if unread or not words:
@@ -109,3 +131,28 @@ def _choices(axis: Axis) -> str:
     words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
     more = f" and {axis.size - 12} others" if axis.size > 12 else ""
     return f"{axis.name} is one of {', '.join(words)}{more}"
+
+
+def action_of(actions: Sequence[str], given: int | str) -> int:
+    """The index of an action given as index or name.
+
+    >>> action_of(("north", "pick up"), "Pick-up"), action_of(("north", "pick up"), "0")
+    (1, 0)
+    """
+    if isinstance(given, str) and not given.strip().isdecimal():
+        for form in (str.lower, joined):  # "Pick-up", "pick_up" and "pickup" are "pick up"
+            names = [form(name) for name in actions]
+            if names.count(form(given.strip())) == 1:
+                return names.index(form(given.strip()))
+        close = get_close_matches(joined(given), names, n=1)
+        meant = f". Did you mean {actions[names.index(close[0])]!r}?" if close else ""
+        raise ValueError(f"there is no action {given!r}; the actions are {', '.join(actions)}{meant}")
+    try:
+        index = int(given) if isinstance(given, str) else whole("action", given)
+    except ValueError:
+        choices = ", ".join(repr(name) for name in actions)
+        raise ValueError(f"action must be an integer or one of {choices}, not {given!r}") from None
+    if not 0 <= index < len(actions):
+        numbered = ", ".join(f"{a} {name}" for a, name in enumerate(actions))
+        raise ValueError(f"there is no action {given}; the actions are {numbered}")
+    return index

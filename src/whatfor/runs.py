@@ -26,6 +26,7 @@ from whatfor.labels import Labels
 from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
+from whatfor.ledger.paid import with_paid_endings
 from whatfor.players import TableActor
 from whatfor.playing import Origin, Playing, described
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
@@ -68,7 +69,7 @@ class Run(QuestionMethods, Counterfactuals):
         check_tables(tables.shape, "the labels have" if env is None else "the environment has", shape)
         if ledger is not None:
             check_tables(tables.shape, "the ledger has", (ledger.n_states, ledger.n_actions))
-        self.labels: Labels = labels
+        self.labels: Labels = with_paid_endings(None if self.origin.repriced else ledger, labels)
         self.tables = tables.reshape(-1, *shape)  # (tables, S, A)
         self.ledger = ledger
         self.history = self.origin.history or History(np.empty(0), np.empty(0, np.int64))

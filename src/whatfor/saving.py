@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor import document, folder
+from whatfor.axes import Ending
 from whatfor.checks import flag
 from whatfor.counterfactual import Pricing
 from whatfor.folder import Contents, FolderError
@@ -23,7 +24,7 @@ from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.rule import ACTIVE_TABLE, BREAKS, CURSOR, EXPERIENCES, LINES, N_COUNTERS, STORED
 from whatfor.ledger import Ledger
-from whatfor.ledger.ends import with_names
+from whatfor.ledger.ends import recorded_labels
 from whatfor.ledger.parts import REST, reward_parts
 from whatfor.ledger.store import VARYING
 from whatfor.limits import LimitError, check_limit
@@ -106,7 +107,7 @@ def _contents_of(run: Run) -> Contents:
     """The document, arrays and tensors of a run."""
     arrays: Group = {"tables": run.tables, "returns": run.history.returns, "lengths": run.history.lengths}
     data: dict[str, Any] = {
-        "labels": run.labels.to_json(),
+        "labels": recorded_labels(run.ledger, run.labels).to_json(),
         "settings": run.settings,
         "stopped": run.stopped,
         "own_values": run.origin.own_values,
@@ -123,7 +124,7 @@ def _contents_of(run: Run) -> Contents:
     world = run.playing.known_world
     if world is not None and run.settings.get("world", {}).get("kind") == "table":
         arrays |= {f"table_{name}": array for name, array in world.table._asdict().items() if name != "guide"}
-        data["table"] = {"max_steps": world.max_steps}
+        data["table"] = {"max_steps": world.max_steps, "endings": list(world.labels.ending_names)}
     if run.origin.reprice is not None:
         paid = Pricing(factors=run.origin.factors).applied_to(run.origin.recorded or run.need_ledger("this run"))
         rewards = tabulated(run.origin.reprice, paid, run.playing.known_world)
@@ -132,9 +133,8 @@ def _contents_of(run: Run) -> Contents:
     groups = {"arrays": arrays}
     if run.labels.states is not None:
         data["states"], groups["states"] = states_out(run.labels.states)
-    if run.ledger is not None:  # with changed rewards, endings keep the names that the paid ones gave
-        ledger = run.ledger if run.origin.repriced else with_names(run.ledger, run.labels)
-        data["ledger"], groups["ledger"] = _ledger_out(ledger)
+    if run.ledger is not None:
+        data["ledger"], groups["ledger"] = _ledger_out(run.ledger)
     network, tensors = run.beliefs.saved(run)
     try:
         return Contents({"run": document.encode(data | network)}, groups, tensors)
@@ -164,7 +164,7 @@ def _run_of(contents: Contents, state_of: StateOf | None = None) -> tuple[Run, d
         saved = {name.removeprefix("snapshot_"): one for name, one in arrays.items() if name.startswith("snapshot_")}
         snapshot = (_snapshot_in(saved, labels, tables, ledger), plain["snapshot"])
     if stored.table is not None:
-        table = _table_in(arrays, labels, stored.table.max_steps)
+        table = _table_in(arrays, labels, stored.table)
     more: dict[str, Any] = {"own_values": stored.own_values, "premise": stored.premise, "factors": stored.factors}
     for name in stored.factors or {}:
         if ledger is None or name not in (*ledger.parts, REST):
@@ -262,7 +262,7 @@ def _ledger_in(stored: document.LedgerDocument, columns: Group, labels: Labels) 
 
 def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledger: Ledger | None) -> Group:
     pairs, n_states = labels.n_states * labels.n_actions, labels.n_states
-    cells, names = tables.size, len(ENDINGS) + len(labels.ending_names)
+    cells = tables.size
     counters = checked_array(saved, "counters", np.int64, 1, N_COUNTERS)
     stored = len(checked_array(saved, "pair", np.int32, 1))
     lines, breaks = (0, 0) if ledger is None else (len(ledger), len(ledger.breaks))
@@ -274,11 +274,10 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
         or counters[ACTIVE_TABLE] not in (0, 1)
     ):
         raise ValueError("the saved learner does not fit its ledger")
-    if ledger is not None:
-        if tuple(ledger.endings[len(ENDINGS) : names]) != labels.ending_names:
-            raise ValueError("the endings of its ledger are not those of its labels")
-        if ledger.n_tables != len(tables):
-            raise ValueError("its ledger and its learner have different numbers of tables")
+    if ledger is not None and ledger.n_tables != len(tables):
+        raise ValueError("its ledger and its learner have different numbers of tables")
+    # the codes of endings go into the ledger when training goes on
+    lowest = np.iinfo(np.int32).min if ledger is None else ending_place(len(ledger.endings) - 1)
     tries = within("tries", checked_array(saved, "tries", np.int64, 1), 0, 2**62)
     if len(tries) not in (0, cells):
         raise ValueError("the saved learner does not fit its tables")
@@ -292,13 +291,13 @@ def _snapshot_in(saved: Group, labels: Labels, tables: NDArray[np.float64], ledg
         "pair": within("pair", saved["pair"], 0, pairs),
         "next_state": within("next_state", checked_array(saved, "next_state", np.int32, 1, stored), 0, n_states),
         "reward": finite("reward", checked_array(saved, "reward", np.float64, 1, stored)),
-        "ending": within(
-            "ending", checked_array(saved, "ending", np.int32, 1, stored), ending_place(names - 1), NOT_ENDED + 1
-        ),
+        "ending": within("ending", checked_array(saved, "ending", np.int32, 1, stored), lowest, NOT_ENDED + 1),
     }
 
 
-def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
+def _table_in(arrays: Group, labels: Labels, stored: document.TableDocument) -> World:
+    if stored.endings is not None:  # those of the run may have been renamed
+        labels = dataclasses.replace(labels, endings=tuple(map(Ending, stored.endings)))
     pairs = labels.n_states * labels.n_actions
     first = checked_array(arrays, "table_first", np.int64, 1, pairs + 1)
     chance = checked_array(arrays, "table_chance", np.float64, 1)
@@ -321,7 +320,7 @@ def _table_in(arrays: Group, labels: Labels, max_steps: int | None) -> World:
         start,
         guide_to(start),
     )
-    return World(labels, Arrays(TABLE_KIND, table, NO_CART), max_steps, {"kind": "table"})
+    return World(labels, Arrays(TABLE_KIND, table, NO_CART), stored.max_steps, {"kind": "table"})
 
 
 # -- changed rewards -------------------------------------------------------------------------

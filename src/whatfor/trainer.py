@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
@@ -12,18 +12,24 @@ import numpy as np
 
 from whatfor.checks import flag, whole
 from whatfor.history import History
+from whatfor.labels import ENDINGS, Labels
 from whatfor.learners.named import learner_from
 from whatfor.learners.protocol import Learner
 from whatfor.learners.q_learning import QLearning
 from whatfor.learners.replay import Replay
 from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
+from whatfor.ledger import Ledger
+from whatfor.ledger.paid import without_paid_endings
+from whatfor.naming import Names
+from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import count, either, one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
-from whatfor.training.session import Listener, Session
+from whatfor.training.session import Listener, Place, Session
 from whatfor.worlds.discovering import StateOf
+from whatfor.worlds.gymnasium import names_of
 from whatfor.worlds.terms import RewardParts, RewardTerms
 
 TimeLimit = Literal["bootstrap", "terminal"]
@@ -33,7 +39,7 @@ TERMINAL_IN_PYTHON = "Pass time_limit='terminal'"
 class TrainingStopped(RuntimeError):
     """The environment failed during training; ``run`` is the run up to then.
 
-    >>> from whatfor.labels import Labels
+    >>> from whatfor.labels import ENDINGS, Labels
     >>> try:
     ...     raise TrainingStopped("the environment failed in episode 3", Run(labels=Labels.plain(1, 1), values=[[0.5]]))
     ... except TrainingStopped as stopped:
@@ -64,6 +70,7 @@ def train(
     record: bool | None = None,
     reward_parts: RewardParts | None = None,
     env: Any = None,
+    names: Names | Mapping[str, Any] | None = None,
 ) -> Run:
     """Train a tabular agent and record every update.
 
@@ -75,7 +82,8 @@ def train(
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
     environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
     that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;
-    ``"reward_terms/shaping"`` is an entry of a dictionary in ``info``. Ctrl-C ends training early and
+    ``"reward_terms/shaping"`` is an entry of a dictionary in ``info``. ``names``: what axes, actions, endings and so on are
+    called, a ``Names`` or a dictionary with its keys. Ctrl-C ends training early and
     returns the run so far; an error of the environment raises ``TrainingStopped``, whose ``run`` is the run so far.
 
     >>> from whatfor.worlds import chain
@@ -95,7 +103,8 @@ def train(
             raise ValueError(
                 f"{wrong[0]}= was set when this run was started and cannot be changed; leave it out to resume"
             )
-        return _resume(world, learner, env, episodes, listeners, progress)
+        resumed = world if names is None else world.named(names)
+        return _resume(resumed, learner, env, episodes, listeners, progress)
     if env is not None:
         raise ValueError(
             "env= is the environment of a run to resume; to train a new run, pass the environment as the first argument"
@@ -113,6 +122,10 @@ def train(
     )
     if "discovered" in place.recipe and not episodes:
         raise ValueError("states are discovered during training: pass episodes=1 or more")
+    given = Names.of(names)
+    (given.before_discovery if "discovered" in place.recipe else given).applied_to(
+        place.labels
+    )  # errors before training
     if not isinstance(learner, Tabular) and place.engine == "compiled":
         place.engine, place.reason = "python", f"{type(learner).__name__} is not one of the built-in learners"
     seed = secrets.randbits(32) if seed is None else whole("seed", seed)
@@ -136,7 +149,7 @@ def train(
     }
     if terms.keys:
         settings["reward_parts"] = {**terms.keys}
-    return _train(session, settings, None, episodes, listeners, progress)
+    return _train(session, settings, None, given, episodes, listeners, progress)
 
 
 def _resume(
@@ -164,14 +177,40 @@ def _resume(
             place,
             learner,
             run.origin.snapshot,
-            None if run.ledger is None else run.ledger.continued(),
+            None if run.ledger is None else _continued(run.ledger, run.labels, place.labels),
             seed=settings["seed"],
             time_out_ends=settings["time_limit"] == "terminal",
             replay=replay,
         )
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"this run cannot be resumed with its settings: {type(error).__name__} {error}") from error
-    return _train(session, settings, run.history, episodes, listeners, progress)
+    return _train(session, settings, run, run.origin.names, episodes, listeners, progress)
+
+
+def _continued(ledger: Ledger, named: Labels, own: Labels) -> Ledger:
+    """A ledger that goes on, with codes for endings that the run has been named with, and the environment has now."""
+    continued, names = ledger.continued(), list(own.ending_names)
+    known = continued.endings[len(ENDINGS) :]
+    if set(names) <= set(named.ending_names) and names[: len(known)] == known:
+        continued.endings += names[len(known) :]
+    return continued
+
+
+def _labels(place: Place, before: Run | None, names: Names) -> Labels:
+    """The labels of a run: those of its world, or of the run before, with the names given by the user."""
+    own = place.labels
+    if (
+        own.states is not None and place.env is not None
+    ):  # now that they are known, the names that the environment carries fit
+        names = names.over(names_of(place.env))
+    if before is not None and before.labels.n_states == own.n_states:
+        own = revived(without_paid_endings(before.labels), own)
+    elif before is not None and names == Names() and before.labels.axes[0].name != own.axes[0].name:
+        warnings.warn(
+            "training met new states, and the names of the run that was loaded do not cover them: give them again with run.named(...)",
+            stacklevel=4,
+        )
+    return names.applied_to(own)
 
 
 def _check_learner(learner: Any) -> None:
@@ -196,13 +235,14 @@ def _no_snapshot_reason(run: Run) -> str:
 def _train(
     session: Session,
     settings: dict[str, Any],
-    before: History | None,
+    before: Run | None,
+    names: Names,
     episodes: int,
     listeners: Sequence[Listener],
     progress: bool | None,
 ) -> Run:
     """Play the episodes and build the run, also after an error or Ctrl-C."""
-    done = 0 if before is None else len(before)
+    done = 0 if before is None else len(before.history)
     epsilons = explorations(session.learner.exploration, done, episodes)
     cut_before = session.cuts
     played, error = session.play(epsilons, listeners=listeners, progress=progress)
@@ -219,19 +259,24 @@ def _train(
         stopped = f"interrupted {where}" if isinstance(error, KeyboardInterrupt) else f"{where}: {what}"
     if session.ledger is not None:
         session.ledger.freeze()
-    run = Run(
-        labels=session.place.labels,
-        values=session.agent.tables,
-        ledger=session.ledger,
-        settings=settings,
-        origin=Origin(
-            session.place,
-            learner=session.learner,
-            snapshot=session.snapshot(),
-            history=history if before is None else before.followed_by(history),
-            stopped=stopped,
-        ),
+    more: dict[str, Any] = {"values": session.agent.tables, "ledger": session.ledger, "settings": settings}
+    more["origin"] = Origin(
+        session.place,
+        learner=session.learner,
+        snapshot=session.snapshot(),
+        history=history if before is None else before.history.followed_by(history),
+        stopped=stopped,
+        names=names,
     )
+    try:
+        run = Run(labels=_labels(session.place, before, names), **more)
+    except ValueError as wrong:  # names do not fit the discovered states, or a function failed
+        run = Run(labels=without_functions(session.place.labels), **more)
+        raise TrainingStopped(
+            f"training {f'stopped {stopped}' if stopped else 'is done'}, and the names cannot be given: {wrong}. The run without "
+            "them is in the exception's attribute `run`: give them again with run.named(...)",
+            run,
+        ) from wrong
     cut = session.cuts - cut_before
     if cut and session.place.has_default_limit:
         warnings.warn(

@@ -243,6 +243,9 @@ class PerfectAgent(ExactBeliefs):
     def actor(self, table):
         return self
 
+    def check_renaming(self):
+        """It may be renamed."""
+
     def player(self, playing):
         return player_of(self, playing)
 

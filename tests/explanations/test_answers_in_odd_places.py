@@ -54,7 +54,7 @@ def test_another_world_is_used_for_one_comparison_only(tmp_path):
     )
     wf.train(own, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0).save(tmp_path / "run")
     run = wf.load(tmp_path / "run")
-    assert run.comparison(0, env=other).verdict == "altered world"
+    assert run.comparison(0, env=other).verdict == "different environment"
     assert run.comparison(0).verdict == "agrees"
     assert wf.train(run, episodes=200).values[0, 0] == pytest.approx(1.0)
 
@@ -77,7 +77,7 @@ def test_a_custom_training_loop_is_compared_with_the_world_passed():
     comparison = run.comparison(0, env=env)
     assert comparison.verdict in ("agrees", "lag", "initial value")
     assert comparison.measures[0].exact == pytest.approx(0.9**5)
-    assert {measure.name for measure in comparison.measures} == {"value", "terminated"}
+    assert {measure.name for measure in comparison.measures} == {"value", "ended with 0", "ended with +1"}
     with pytest.raises(ValueError, match="pass the environment of the run as env="):
         run.simulation(0)
 

@@ -75,11 +75,11 @@ def test_sentences_compare_the_better_action_with_the_worse_one(taxi):
     assert f"Sum: +{better.gap:.4g}, equal to the difference between the agent's Q-values" in text
 
 
-def test_outcomes_are_named_by_the_world_or_by_the_last_step(taxi, chain):
+def test_outcomes_are_named_by_the_world_or_by_what_they_pay(taxi, chain):
     assert taxi.outcomes(START).chances == {"delivered": pytest.approx(1.0)}
     outcomes = chain.outcomes("the start", "up")
-    assert outcomes.chances == {"up in the upper node (+2)": 1.0}
-    assert "100 %  up in the upper node (+2)" in str(outcomes)
+    assert outcomes.chances == {"ended with +2": 1.0}  # other ends pay something else
+    assert "100 %  ended with +2" in str(outcomes)
 
 
 def test_what_was_never_tried_is_unknown():
@@ -178,5 +178,5 @@ def test_wrong_questions_are_rejected(chain):
     one = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.0]], ledger=wf.Ledger(n_states=1, n_actions=1))
     with pytest.raises(ValueError, match="only one action"):
         one.contrast(0)
-    with pytest.raises(ValueError, match="needs a ledger, or a world to play in"):
+    with pytest.raises(ValueError, match="needs a ledger, or an environment"):
         wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).outcomes(0)

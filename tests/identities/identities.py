@@ -113,7 +113,7 @@ def belief_map_equals_the_audit(case: Case) -> None:
 def kernels_equal_the_oracle(case: Case) -> None:
     """Forwards and backwards kernels against the readable version, weight by weight."""
     run = case.run()
-    lines, ledger = run.ledger.lines, run.ledger
+    lines, ledger = run.audit.ledger.lines, run.audit.ledger
     n_pairs = run.values.size
     visits = oracle.forwards(lines, np.zeros((ledger.n_cells, n_pairs)), lambda k, r: np.eye(n_pairs)[k % n_pairs])
     by_table = visits.reshape(ledger.n_tables, n_pairs, n_pairs).mean(axis=0)
@@ -259,7 +259,7 @@ def arrivals_and_the_unknown_sum_to_one(case: Case) -> None:
 def chance_equals_the_oracle(case: Case) -> None:
     """Against a probability learned forwards: of one concept, and of one before another."""
     run, (x, y) = case.run(), case.concepts()
-    ledger, n_actions = run.ledger, run.labels.n_actions
+    ledger, n_actions = run.audit.ledger, run.labels.n_actions
 
     final_states = ledger.final_states[ledger.episodes_and_steps()[0]]  # of the episode of each line
 
@@ -312,7 +312,7 @@ def larger_concepts_are_likelier(case: Case) -> None:
 def expected_visits_exclude_the_asked_step(case: Case) -> None:
     """Against maps learned forwards: visits without the first step, earnings without those of the first step."""
     run, (x, _) = case.run(), case.concepts()
-    ledger, n_pairs = run.ledger, run.values.size
+    ledger, n_pairs = run.audit.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, 1).reshape(ledger.n_tables, n_pairs, 2, n_pairs)
     visits = maps.mean(axis=0)[:, 1].reshape(n_pairs, *run.values.shape)
     whole, now = (
@@ -422,7 +422,7 @@ def without_episodes_equals_a_fold_and_relearning_an_oracle(case: Case) -> None:
 def timeline_and_remainder_are_the_visits(case: Case) -> None:
     """Slices sum to the visits; each slice equals a map learned forwards for its depth."""
     run, horizon = case.run(), 3
-    ledger, n_pairs = run.ledger, run.values.size
+    ledger, n_pairs = run.audit.ledger, run.values.size
     maps = oracle.by_depth(ledger.lines, ledger.n_cells, n_pairs, horizon)
     maps = maps.reshape(ledger.n_tables, n_pairs, horizon + 1, n_pairs).mean(axis=0)
     for s, a in pairs(run):
@@ -441,7 +441,7 @@ def course_follows_the_likeliest_step(case: Case) -> None:
         found = run.audit.reading(state, action).course
         left = run.audit.account(state, action, discount=discount, method="scan").initial_weights.sum(axis=0).ravel()
         weights = run.audit.weights(state, action, discount=discount)
-        expected = oracle.course(run.ledger, weights, left, state, action)
+        expected = oracle.course(run.audit.ledger, weights, left, state, action)
         if expected is None:
             continue
         assert (list(found.pairs), found.ending, found.comes_back_to) == expected[:3]

@@ -132,6 +132,9 @@ class Actor(Protocol):
     def values_at(self, at: Situation) -> NDArray[np.float64]:
         """(A,) Its own action values there."""
 
+    def check_renaming(self) -> None:
+        """Raise ``ValueError`` if its names are fixed."""
+
     def player(self, playing: Any) -> Any:
         """What plays it, in the world of a run."""
 

@@ -154,6 +154,13 @@ class BeliefNetwork(Beliefs):
         """The agent whose beliefs these are: it acts on observations."""
         return self
 
+    def check_renaming(self) -> None:
+        """Its cells, actions and endings were learned by their names."""
+        raise ValueError(
+            "a network keeps the names of cells, actions and endings that it was trained with: pass cells=, actions= and endings= to "
+            "BeliefCallback or learn_after, or let the environment carry names"
+        )
+
     def player(self, playing: Playing) -> TablePlay | NetworkPlay:
         """What plays it."""
         return player_of(self, playing)

@@ -123,9 +123,15 @@ class Change(Difference):
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
         if before != self.after.action:
             return f"it {doing} {now}; {then}, its choice {'is' if self.another_run else 'was'} {actions[before]!r}"
-        return (
-            f"it {doing} {now} as {then}, {self._reasons() if self.learned else 'and is led to ' + self._futures(then)}"
-        )
+        future = self._reasons(then) if self.learned else f"playing its policy leads to {self._futures(then)}"
+        return f"the best action is {actions[before]!r} {self._both(now, then)}; {future}"
+
+    def _both(self, now: str, then: str) -> str:
+        """Both sides of a choice that is the same: "now and after 10 episodes", "with and without episode 3"."""
+        changed, original = (then, self.after) if self.before.short_premise else (now, self.before)
+        if changed.startswith("without ") and not original.short_premise:
+            return f"with and {changed}"
+        return f"{now} and {then}"
 
     def _values(self, now: str, then: str) -> str:
         """The estimated returns now and before."""
@@ -142,20 +148,18 @@ class Change(Difference):
             return f"the same as {then}"
         return f"partly the same as {then}" if (self.in_common or 0.0) >= 0.5 else f"a different future than {then}"
 
-    def _reasons(self) -> str:
+    def _reasons(self, then: str) -> str:
         """How much the two futures have in common, beside a choice that is the same."""
         if _knows_little(self.one):
-            return "having learned too little to expect much"
+            return "it has learned too little to expect much"
         if _knows_little(self.other):
             return (
-                "which has learned too little to expect much"
-                if self.another_run
-                else "when it had learned too little to expect much"
+                f"{f'{then}, it has' if self.another_run else 'at that time, it had'} learned too little to expect much"
             )
         if not self.different:
-            return "expecting the same future"
+            return "the expected future is the same"
         partly = (self.in_common or 0.0) >= 0.5
-        return f"expecting a {'partly ' * partly}different future"
+        return f"the expected future is {'partly ' * partly}different"
 
     @property
     def in_common(self) -> float | None:

@@ -29,7 +29,9 @@ class Outcomes(Explanation):
     labels: Labels
     state: int
     action: int
-    chances: dict[str, float]  # by name, the likeliest first, with "never ends"; an unnamed one by its last step
+    chances: dict[
+        str, float
+    ]  # by name, the likeliest first, with "never ends"; an unnamed one by what it pays or its last step
     unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|

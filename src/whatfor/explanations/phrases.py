@@ -24,7 +24,8 @@ MIN_ALL_UNKNOWN = 0.995
 MIN_STATED_SHARE = 0.005
 #: A smaller number of updates is called "only" that many.
 FEW_UPDATES = 10
-
+#: How the phrases of endings without one of their own begin.
+END_WITH = "end with "
 
 #: Above this probability, what is unknown outweighs what is expected.
 MOSTLY_UNKNOWN = 0.5
@@ -88,6 +89,8 @@ def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: in
     """What it expects by the chances of endings; nothing if most of them are unknown."""
     if chances and unknown <= MOSTLY_UNKNOWN:
         ways = [f"{labels.ending_phrase(name, last)} ({percent(chance)})" for name, chance in _largest_first(chances)]
+        if all(way.startswith(END_WITH) for way in ways):  # "to end with +50 (90 %) or -30 (10 %)"
+            ways = [ways[0], *(way.removeprefix(END_WITH) for way in ways[1:])]
         rest = f"; {percent(unknown)} unknown" if unknown >= MIN_STATED_SHARE else ""
         return Expectation("to " + _join(ways, "or") + rest)
     return Expectation()
@@ -127,7 +130,7 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
 def experience(
     updated: str, tries: int | None, initial: float, unknown: float, *, discounted: bool = True
 ) -> list[str]:
-    """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
+    """The number of updates behind an expectation, and the weight on its initial value and on those of later pairs."""
     if tries is None:
         return []
     if tries == 0:
@@ -137,8 +140,8 @@ def experience(
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        number, what = f"{unknown - initial:.2g}", "discounted visit" if discounted else "visit"
-        parts.append(f"{counted(number, what)} of later pairs rest{'s' * (number == '1')} on initial values")
+        weight = "discounted weight" if discounted else "weight"
+        parts.append(f"{percent(unknown - initial)} of the {weight} is on initial values of later pairs")
     return ["; ".join(parts) + "."]
 
 
@@ -206,10 +209,16 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
     for n, (step, what, reward) in enumerate(milestones):
         ahead = step - before
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
-        parts.append(f"to {what} {when}" + (f" ({amount(reward, signed=True)})" if reward > 0.0 else ""))
+        parts.append(f"to {what} {when}" + _reward_words(what, reward))
         before = step
-    sure = "" if course.ending_chance >= MIN_CERTAIN else f", along this course ({percent(course.ending_chance)})"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f", with probability {percent(course.ending_chance)}"
     return _join(parts, "and") + sure
+
+
+def _reward_words(what: str, reward: float) -> str:
+    """A positive reward in brackets, unless the phrase says it."""
+    words = amount(reward, signed=True)
+    return f" ({words})" if reward > 0.0 and not what.endswith(words) else ""
 
 
 def _join(parts: list[str], word: str) -> str:

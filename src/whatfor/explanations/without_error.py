@@ -21,7 +21,7 @@ def measures_without_error(believed: Intention, simulated: Simulation, exact: Ex
     named = (*believed.labels.ending_names, ENDINGS[0])
     for name, chance in (believed.chances or {}).items():
         share = simulated.chances.get(name, 0.0)
-        if name == ENDINGS[1]:  # unnamed endings are described by their last step in a simulation
+        if name == ENDINGS[1]:  # unnamed endings are described by what they pay or their last step in a simulation
             share = sum(other for end, other in simulated.chances.items() if end not in named)
         if max(chance, share) >= MIN_SHOWN:
             error = float(np.sqrt(share * (1.0 - share) / simulated.rollouts))

@@ -12,6 +12,9 @@ from whatfor.axes import Axis
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Grid, Mask, Rows, Words
 
+#: The state of every cell of a grid, -1 for none.
+Cells = tuple[tuple[int, ...], ...]
+
 
 @dataclass(frozen=True)
 class Map:
@@ -55,15 +58,24 @@ class Map:
     @property
     def unknown_states(self) -> NDArray[np.bool_] | None:
         """States, by axis, without experience of any action, except those where no action is ever taken."""
+        unknown = self.unknown_by_state
+        return None if unknown is None else self.labels.on_axes(unknown, missing=True)
+
+    @property
+    def unknown_by_state(self) -> NDArray[np.bool_] | None:
+        """(S,) The same for each state."""
         if self.unknown is None:
             return None
-        nowhere: NDArray[np.bool_] = self.labels.on_axes(np.asarray(self.unknown.all(axis=1)), missing=True)
+        nowhere = self.unknown.all(axis=1)
         if nowhere.all():  # there is no experience at all: mark every state
-            return nowhere
-        closed = [mark.state for mark in self.labels.marks if mark.closed]
-        is_open = ~np.isin(np.arange(self.labels.n_states), closed)
-        opened: NDArray[np.bool_] = nowhere & self.labels.on_axes(is_open, missing=True)
-        return opened
+            return np.asarray(nowhere)
+        closed = [mark for mark in self.labels.marks if mark.closed]
+        is_open = ~np.isin(np.arange(self.labels.n_states), [mark.state for mark in closed if mark.state is not None])
+        cells = [mark.cell for mark in closed if mark.cell is not None]
+        if cells and self.labels.board_axes is not None:
+            at = self.labels.positions[:, self.labels.board_axes]
+            is_open &= ~(at[:, None] == np.array(cells)).all(axis=2).any(axis=1)
+        return np.asarray(nowhere & is_open)
 
     def grid(
         self,

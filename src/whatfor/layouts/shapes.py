@@ -123,6 +123,7 @@ class Grid(_Plain):
     unknown: Mask | None = None
     marked: tuple[int, int] | None = None  # (row, column) of the state asked about
     marks: tuple[tuple[str, int, int, str], ...] = ()  # letter, row, column, name
+    walls: tuple[tuple[int, ...], ...] = ()  # two cells, (row, column, row, column), with a wall between them
     beside: Series | None = None  # one more number per row, of another quantity: written beside it, not coloured
 
     def __post_init__(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.axes import Ending, LastStep
 from whatfor.kernels.following import kinds_of_ends
 from whatfor.kernels.recursion import TERMINATED, TIMED_OUT, ending_place
-from whatfor.labels import ENDINGS, Labels
+from whatfor.labels import Labels
 
 if TYPE_CHECKING:
     from whatfor.ledger.ledger import Ledger
@@ -65,47 +67,77 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     """
     if not labels.endings or _fits(ledger, labels):
         return ledger
-    lines = ledger.lines
-    last, finals = last_updates(ledger)
-    terminated = lines.source[last] <= TERMINATED
-    last, finals = last[terminated], finals[terminated]
-    if not any(ending.state is not None for ending in labels.endings):
-        finals = np.full(len(last), -1)
-    paid, reward = np.unique(lines.reward[last], return_inverse=True)
-    # every kind of last step is named once: by action, final state, recorded ending and reward
-    sizes = (ledger.n_actions, ledger.n_states + 1, len(ledger.endings), len(paid))
-    step = lines.cell[last] % ledger.n_actions, finals + 1, TIMED_OUT - lines.source[last], reward
-    kinds, which = np.unique(np.ravel_multi_index(step, sizes) if len(last) else last, return_inverse=True)
-    named = [(*(int(x) for x in np.unravel_index(kind, sizes)),) for kind in kinds]
-    recorded = [ledger.endings[place] for _, _, place, _ in named]
-    names = [
-        _name(labels, before, action, float(paid[r]), final - 1)
-        for (action, final, _, r), before in zip(named, recorded, strict=True)
-    ]
+    last, kinds, which = ends_by_kind(ledger, labels.endings)
+    recorded = [ledger.endings[place] for place, _ in kinds]
+    names = [_name(labels, before, step) for before, (_, step) in zip(recorded, kinds, strict=True)]
     if names == recorded:
         return ledger
-    endings = list(dict.fromkeys([*ENDINGS, *labels.ending_names, *names]))
+    endings = list(dict.fromkeys([*ledger.endings, *labels.ending_names]))  # recorded codes stay as they are
     codes = np.array([ending_place(endings.index(name)) for name in names], np.int32)
-    source = lines.source.copy()
+    source = ledger.lines.source.copy()
     source[last] = codes[which]
     return ledger.with_sources(source, endings)
 
 
 def _fits(ledger: Ledger, labels: Labels) -> bool:
     """Whether few kinds of last steps have the names of these labels already, which is told without sorting them."""
-    if any(ending.state is not None for ending in labels.endings):
+    kinds = few_kinds(ledger)
+    if kinds is None or any(ending.reads_final or ending.reads_step for ending in labels.endings):
         return False
+    return all(before == _name(labels, before, step) for before, step in kinds)
+
+
+def few_kinds(ledger: Ledger) -> list[tuple[str, LastStep]] | None:
+    """The kinds of last steps, by recorded name, action and reward, without sorting them; None: there are more than ``MAX_KINDS``."""
     action, code, reward = np.empty(MAX_KINDS, np.int64), np.empty(MAX_KINDS, np.int64), np.empty(MAX_KINDS)
     found = kinds_of_ends(ledger.lines, ledger.n_actions, action, code, reward)
-    recorded = [ledger.endings[ending_place(int(one))] for one in code[: min(found, MAX_KINDS)]]
+    if found > MAX_KINDS:
+        return None
+    recorded = [ledger.endings[ending_place(int(one))] for one in code[:found]]
     steps = zip(recorded, action.tolist(), reward.tolist(), strict=False)
-    return found <= MAX_KINDS and all(before == _name(labels, before, a, r, -1) for before, a, r in steps)
+    return [(name, LastStep(None, a, r, None)) for name, a, r in steps]
 
 
-def _name(labels: Labels, recorded: str, action: int, reward: float, final_state: int) -> str:
+def ends_by_kind(
+    ledger: Ledger, endings: Sequence[Ending]
+) -> tuple[NDArray[np.int64], list[tuple[int, LastStep]], NDArray[np.int64]]:
+    """The updates that ended an episode, its distinct kinds (place of the ending, last step), and the kind of each update.
+
+    Last steps contain what the given endings depend on: the state and the final state are None where none does.
+    """
+    lines = ledger.lines
+    last, finals = last_updates(ledger)
+    terminated = lines.source[last] <= TERMINATED
+    last, finals = last[terminated], finals[terminated]
+    pairs = lines.cell[last] % (ledger.n_states * ledger.n_actions)
+    reads_step = any(ending.reads_step for ending in endings)
+    if not reads_step:
+        pairs = pairs % ledger.n_actions
+    if not any(ending.reads_final for ending in endings):
+        finals = np.full(len(last), -1)
+    columns = pairs, finals, TIMED_OUT - lines.source[last], lines.reward[last]
+    values, places = zip(*(np.unique(column, return_inverse=True) for column in columns), strict=True)
+    sizes = [max(1, len(one)) for one in values]
+    found, which = np.unique(np.ravel_multi_index(places, sizes), return_inverse=True)
+    kinds = []
+    for kind in found.tolist():
+        pair, final, place, paid = (
+            one[at].item() for one, at in zip(values, np.unravel_index(kind, sizes), strict=True)
+        )
+        state, action = divmod(pair, ledger.n_actions)
+        step = LastStep(state if reads_step else None, action, paid, final if final >= 0 else None)
+        kinds.append((place, step))
+    return last, kinds, which
+
+
+def _name(labels: Labels, recorded: str, step: LastStep) -> str:
     """The name of an ending: the recorded one if it fits, else the first one that fits, else the recorded one."""
-    step = action, reward, final_state
-    fitting = [ending for ending in labels.endings if ending.fits(*step)]
+    fitting = labels.endings_of(step)
     if any(ending.name == recorded for ending in fitting):
         return recorded
     return next((ending.name for ending in fitting if ending.conditional), recorded)
+
+
+def recorded_labels(ledger: Ledger | None, labels: Labels) -> Labels:
+    """The labels as data: endings that are recognised by functions know the recorded ends that these are true of."""
+    return labels.recorded([] if ledger is None else [step for _, step in ends_by_kind(ledger, labels.endings)[1]])

@@ -215,9 +215,9 @@ def _at_the_edges(which: Intention) -> float:
 _STABLE = f"the agent balances the pole for {MIN_BALANCED_STEPS:.0f} of 200 steps"
 
 
-def simulation_claims(figure: str, run_of: Callable[..., Run], unbalanced: str, others: int = 0) -> tuple[Claim, ...]:
+def simulation_claims(figure: str, run_of: Callable[..., Run], unbalanced: str, others: int) -> tuple[Claim, ...]:
     """The claims about belief and simulation, for any agent; ``unbalanced``: the wrong mechanism that lets the pole fall."""
-    of_each = f" on average, and more than each of {others} others" if others else ""
+    of_each = f" on average, and more than each of {others} others"
     return (
         Claim(figure, "The cart rarely drifts away from the middle.", f"most expected visits have the cart in the middle; {_STABLE}", "share of visits in the middle", stays_in_the_middle(run_of), unbalanced),
         Claim(figure, "Belief and forward simulation do not match.", f"their relative distance is above {MIN_MISMATCH:g} and three times that of two simulations of {CARTPOLE_ROLLOUTS:,} rollouts; {_STABLE}", "distance",

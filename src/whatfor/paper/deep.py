@@ -13,7 +13,13 @@ from whatfor.beliefs import ExactBeliefs
 from whatfor.beliefs.distance import distance
 from whatfor.explanations import Trust
 from whatfor.paper.agents import TAXI_ID
-from whatfor.paper.cartpole import CARTPOLE_ROLLOUTS, CARTPOLE_STATE, believed_and_simulated, simulation_claims
+from whatfor.paper.cartpole import (
+    CARTPOLE_ROLLOUTS,
+    CARTPOLE_STATE,
+    OTHER_ROLLOUTS,
+    believed_and_simulated,
+    simulation_claims,
+)
 from whatfor.paper.deep_agents import DeepAgents, Recipe
 from whatfor.paper.deep_wrong import DEEP_WRONG
 from whatfor.paper.evidence import DEEP_LEVEL, Claim, ClaimResult, Seen
@@ -179,7 +185,7 @@ def _consistency(figure: str, run_of: Callable[[DeepAgents], Run]) -> Claim:
 
 
 DEEP_CLAIMS = (
-    *simulation_claims("4D", _cartpole, "choosing the worst action"),
+    *simulation_claims("4D", _cartpole, "choosing the worst action", OTHER_ROLLOUTS),
     _consistency("4D", _cartpole),
     Claim("6", "Outward and return journey are overlaid at first, and separate later.", "at the start it expects some places both without and with the passenger; at the last step only with",
           "places expected both ways", lambda agents: overlaid_at_first(agents.taxi), "beliefs of other states"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs import Beliefs, Situation
 from whatfor.beliefs.protocol import Actor
 from whatfor.beliefs.row import Row
+from whatfor.paper.agents import ANOTHER_SEED
 from whatfor.paper.deep_agents import DeepAgents
 from whatfor.paper.taxi import optimal_values
 from whatfor.runs import Run
@@ -59,8 +60,10 @@ def _of_other_states(run: Run) -> Run:
     return run.believing(BeliefsOfOtherStates(run))
 
 
-def _simulated(rollouts: int) -> Callable[[Run], Run]:
-    return lambda run: run.believing(run.playing.simulated(None, rollouts, 1, None))
+def _simulated(right: DeepAgents, rollouts: int) -> WrongDeepAgents:
+    """Each agent draws a start of its own in the bin."""
+    seed = right.seed + ANOTHER_SEED
+    return WrongDeepAgents(right, lambda run: run.believing(run.playing.simulated(None, rollouts, seed, None)))
 
 
 def _worst(run: Run) -> Run:
@@ -80,8 +83,8 @@ CONTRARY_ROLLOUTS = 100
 #: The wrong mechanisms by name; each takes the right agents.
 DEEP_WRONG: dict[str, Callable[[DeepAgents], WrongDeepAgents]] = {
     "beliefs of other states": lambda right: WrongDeepAgents(right, _of_other_states),
-    "one forward simulation in place of the belief": lambda right: WrongDeepAgents(right, _simulated(1)),
-    "forward simulation in place of the belief": lambda right: WrongDeepAgents(right, _simulated(1_000)),
+    "one forward simulation in place of the belief": lambda right: _simulated(right, 1),
+    "forward simulation in place of the belief": lambda right: _simulated(right, 1_000),
     "choosing the worst action": lambda right: WrongDeepAgents(right, _worst),
     "values with a discount of 0.9": lambda right: WrongDeepAgents(right, _discounted),
 }

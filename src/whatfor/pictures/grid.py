@@ -16,6 +16,7 @@ from whatfor.pictures.walk import Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their number.
 MIN_GRID_CELL = 0.33
+WALL_COLOUR = "#6b6b6b"
 #: Cells narrower than this have no lines between them.
 MIN_LINED_CELL = 0.05
 
@@ -35,9 +36,10 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
                         column, row, short(number, signed=grid.diverging),
                         ha="center", va="center", fontsize=7.5, color=readable_on(colours(norm(number))),
                     )  # fmt: skip
+    _walls(ax, grid, place)
     for letter, row, column, _ in grid.marks:
         if letter == WALL:
-            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#6b6b6b", edgecolor="none"))
+            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=WALL_COLOUR, edgecolor="none"))
             continue
         number, size = grid.numbers[row][column], min(9.0, 36 * wide)
         aside = 0.3 if written and not scale.is_faint(number) else 0.0  # the number is in the middle
@@ -57,6 +59,17 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     if place.alone:
         bar = ax.figure.colorbar(mappable(grid, scale, "blue"), ax=ax, pad=0.02, aspect=28)
         bar.set_label(grid.quantity, fontsize=9, **PLAIN)
+
+
+def _walls(ax: Axes, grid: Grid, place: Position) -> None:
+    """Draw a line where a wall is between two cells."""
+    for row, column, other_row, other_column in grid.walls:
+        if row == other_row:
+            x, y = [max(column, other_column) - 0.5] * 2, [row - 0.5, row + 0.5]
+        else:
+            x, y = [column - 0.5, column + 0.5], [max(row, other_row) - 0.5] * 2
+        width = (3.0, 2.0, 1.4)[place.depth] * place.share
+        ax.plot(x, y, color=WALL_COLOUR, linewidth=width, solid_capstyle="butt")
 
 
 def _beside(ax: Axes, grid: Grid, beside: Series, scale: Scale) -> None:

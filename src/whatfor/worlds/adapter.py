@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis
 from whatfor.labels import Labels
-from whatfor.layouts.map import Map
+from whatfor.layouts.map import Cells, Map
 from whatfor.layouts.shapes import Layout
 from whatfor.worlds.discovering import Discovery
 from whatfor.worlds.world import World
@@ -20,8 +20,7 @@ from whatfor.worlds.world import World
 #: Puts an environment that was just reset into a state. The state is an index or, for an agent that acts on
 #: observations, a situation with ``index`` and ``observation``.
 Enter = Callable[[Any, Any, np.random.Generator], None]
-#: The state of every cell of a grid, -1 for none; for several panels, or the two layers of a board, one grid for each.
-Cells = tuple[tuple[int, ...], ...]
+#: The state of every cell; for several panels, or the two layers of a board, one grid for each.
 Places = Cells | tuple[Cells, ...] | None
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from whatfor.axes import Axis, Ending
 from whatfor.checks import whole
 from whatfor.labels import Labels
-from whatfor.layouts.facets import all_facets
+from whatfor.layouts.facets import all_facets, sheets_of
 from whatfor.layouts.map import Map, named
-from whatfor.layouts.shapes import Panels
+from whatfor.layouts.shapes import Layout, Panels
 from whatfor.limits import check_limit
 from whatfor.worlds.adapter import Adapter, Look, NoTwin, Places, cells_of
 from whatfor.worlds.bins import edges_of, interval_words
@@ -109,11 +109,12 @@ AXIS_TITLES = {"cart": "cart position", "speed": "cart speed", "pole": "pole ang
 MAX_CART_GRIDS = 36
 
 
-def panels(shown: Map) -> Panels:
+def panels(shown: Map) -> Layout:
     """A grid for every cart position (rows) and speed (columns); with many bins, one per action, summed over carts."""
     axes = titled_axes(shown.labels)
-    if math.prod(shown.labels.shape[:2]) <= MAX_CART_GRIDS:
-        return all_facets(shown, axes)
+    sheets = sheets_of(shown.labels, shown.state, MAX_CART_GRIDS)
+    if sheets is not None:
+        return all_facets(shown, axes, sheets)
     unknown, marked = shown.unknown_states, None if shown.at is None else (shown.at[2], shown.at[3])
     grids = [
         shown.grid(

@@ -16,6 +16,7 @@ from gymnasium.wrappers import (
 
 from whatfor.axes import Axis
 from whatfor.labels import MAX_AXES, Labels
+from whatfor.naming import Names
 from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.bins import edges_of, interval_words
 from whatfor.worlds.discovering import Discovering, Discovery, StateOf, not_yet_discovered
@@ -31,10 +32,35 @@ PLAIN_WRAPPERS = (OrderEnforcing, PassiveEnvChecker, TimeLimit)
 NAME_KEEPING = (*PLAIN_WRAPPERS, gym.RewardWrapper, RecordEpisodeStatistics)
 
 
+#: The entry of ``metadata`` with the names that an environment carries itself.
+NAMES_ENTRY = "whatfor"
+
+
 def labels_of(env: gym.Env[Any, Any]) -> Labels:
-    """Labels for an environment's states and actions; generic names for environments that whatfor does not know."""
+    """Labels for an environment's states and actions: its own names, those of its adapter, or generic ones."""
     if isinstance(env, Discovering):
         return env.labels()
+    try:
+        return names_of(env).applied_to(_labels_of(env))
+    except ValueError as error:
+        if names_of(env) == Names():
+            raise
+        raise ValueError(f"metadata[{NAMES_ENTRY!r}] of this environment: {error}") from error
+
+
+def names_of(env: gym.Env[Any, Any]) -> Names:
+    """The names that an environment or a wrapper carries, unless a wrapper outside of it changes states or actions."""
+    for layer in (*layers(env), env.unwrapped):
+        own = vars(layer).get("_metadata") if isinstance(layer, gym.Wrapper) else layer.metadata
+        if own and NAMES_ENTRY in own:
+            return Names.of(own[NAMES_ENTRY])
+        if not isinstance(layer, (*NAME_KEEPING, DiscretizeObservation, Clipped, Discovering)):
+            break
+    return Names()
+
+
+def _labels_of(env: gym.Env[Any, Any]) -> Labels:
+    """Labels without the names that the environment carries."""
     _check_actions(env.action_space)
     core, space, known = env.unwrapped, env.observation_space, adapter_of(env.unwrapped)
     if known is not None and known.labels is not None and keeps_meaning(layers(env)):
@@ -53,7 +79,10 @@ def labels_of(env: gym.Env[Any, Any]) -> Labels:
 def _check_actions(actions: spaces.Space[Any]) -> None:
     """Raise ``ValueError`` unless actions are numbered from 0."""
     if not isinstance(actions, spaces.Discrete):
-        raise ValueError(f"actions must be Discrete; this environment has {actions}: wrap it so that its actions are")
+        raise ValueError(
+            f"actions must be Discrete; this environment has {actions}: number its actions from 0 in a "
+            "gymnasium.ActionWrapper, whose action_space is Discrete(n) and whose action(number) returns the action it stands for"
+        )
     if actions.start != 0:
         raise ValueError(
             f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"

@@ -20,6 +20,7 @@ from whatfor.folder import MANIFEST
 from whatfor.limits import check_limit
 from whatfor.needed import need_minigrid
 from whatfor.text import count, either
+from whatfor.worlds.spaces import unbounded_text
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 #: How the ids of MiniGrid's worlds begin.
@@ -157,14 +158,14 @@ def binned(
                 f"bounds must be a (low, high) pair for each dimension, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
             )
         if len(bounds) != size:
-            raise ValueError(
-                f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}: pass {size} (low, high) pairs"
-            )
+            python = f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}: pass {size} (low, high) pairs"
+            given, needed = 2 * len(bounds), 2 * size
+            shell = f"--bounds has {given} numbers; give {needed}: low high for each of {count(size, 'dimension')}"
+            raise ValueError(either(python, shell))
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
-    endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
-    if endless:
+    if endless := unbounded_text(low, high):
         raise ValueError(
-            f"observation[{endless[0]}] has no finite bounds: {either('pass bounds=[(low, high), ...]', 'add --bounds low high ..., a pair for each dimension')}"
+            f"{endless}: {either('pass bounds=[(low, high), ...]', 'add --bounds low high ...')}, a pair for each dimension"
         )
     if not (low < high).all():
         raise ValueError("in each pair of bounds, low must be less than high")

@@ -135,6 +135,7 @@ class TablePlayer:
         if self.start is None or self.enter is None:
             return state, None
         enter_checked(self.enter, env, self.stepper.labels, state, self.start[0], self.generator)
+        self.stepper.at = self.start[0]
         return self.start
 
     def states(self, observations: Sequence[int]) -> Sequence[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from math import isfinite
 from typing import Any, Protocol
 
@@ -96,12 +96,13 @@ class EnvStepper:
         self.n_actions = labels.n_actions
         self.index = env.index if isinstance(env, Discovering) else _indexer(labels)
         self._seed: int | None = seed  # for the first reset only
+        self.at = 0  # the state now; whoever puts the environment into another one sets it
 
     def reset(self) -> int:
         """Start an episode; returns its first state."""
-        observation, _ = self.env.reset(seed=self._seed)
+        self.at = self.index(observation_of(self.env.reset(seed=self._seed)))
         self._seed = None
-        return self.index(observation)
+        return self.at
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
         """Next state, reward, the code of the ending (0: not ended), and whether it was truncated."""
@@ -124,8 +125,10 @@ class EnvStepper:
                 flag("the environment's terminated", terminated),
                 flag("the environment's truncated", truncated),
             )
-        state = self.index(observation)
-        ending = ending_code(self.labels, self.labels.ending(action, reward, state)) if terminated else NOT_ENDED
+        before, state = self.at, self.index(observation)
+        self.at, ending = state, NOT_ENDED
+        if terminated:
+            ending = ending_code(self.labels, self.labels.ending(action, reward, state, before))
         if self.terms is not None:
             self.parts = self.terms.parts_in(info)
             reward = self.terms.paid(reward, self.parts)
@@ -154,6 +157,21 @@ def first_met(stepper: Stepper, n_states: int) -> int:
             f"{MAX_STARTS} episodes began in states that training never met: train for more episodes, or with a coarser key of states"
         )
     return state
+
+
+def observation_of(begun: Any) -> Any:
+    """The observation that reset() of an environment returned, checked.
+
+    >>> observation_of((3, {}))
+    3
+    >>> observation_of(3)
+    Traceback (most recent call last):
+    ValueError: reset() of the environment must return 2 values (observation, info), not int
+    """
+    if isinstance(begun, tuple | list) and len(begun) == 2 and (begun[1] is None or isinstance(begun[1], Mapping)):
+        return begun[0]
+    returned = len(begun) if isinstance(begun, tuple | list) and len(begun) != 2 else type(begun).__name__
+    raise ValueError(f"reset() of the environment must return 2 values (observation, info), not {returned}")
 
 
 def _reward(given: Any) -> float:

@@ -13,6 +13,7 @@ from whatfor.checks import whole
 from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.kernels.tables import Table, guide_to
 from whatfor.labels import ENDINGS, Labels
+from whatfor.ledger.paid import paid_endings
 from whatfor.limits import check_limit
 from whatfor.worlds.stepping import CARTPOLE, TABLE, Arrays, Cart
 
@@ -155,10 +156,22 @@ def with_endings(world: World, labels: Labels) -> World:
     >>> with_endings(chain(), labels).labels.ending_names
     ('won',)
     """
-    if labels.endings in ((), world.labels.endings) or world.arrays.kind != TABLE:
+    if labels.endings in ((), world.labels.endings):
         return world
+    if world.arrays.kind != TABLE:
+        if len(labels.ending_names) > 1:
+            raise ValueError(
+                f"the compiled CartPole knows one ending, and there are {len(labels.ending_names)} names: name one, or "
+                "train with engine='python' and pass env= here"
+            )
+        return replace(world, labels=replace(world.labels, endings=labels.endings))
     named = replace(world.labels, endings=labels.endings)
-    return replace(world, labels=named, arrays=world.arrays._replace(table=_name_endings(world.table, named)))
+    table = _name_endings(world.table, named)
+    unnamed = np.unique(table.reward[table.ending == TERMINATED]).tolist()
+    if unnamed and any(ending.by_pay for ending in labels.endings):  # the agent has not met these ends
+        named = replace(named, endings=(*named.endings, *paid_endings(unnamed)))
+        table = _name_endings(table, named)
+    return replace(world, labels=named, arrays=world.arrays._replace(table=table))
 
 
 def _name_endings(table: Table, labels: Labels) -> Table:
@@ -169,8 +182,9 @@ def _name_endings(table: Table, labels: Labels) -> Table:
     if labels.endings:
         pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
         for where in terminated.tolist():
-            action, to = int(pairs[where] % labels.n_actions), int(table.next_state[where])
-            ending[where] = ending_code(labels, labels.ending(action, float(table.reward[where]), to))
+            state, action = divmod(int(pairs[where]), labels.n_actions)
+            to = int(table.next_state[where])
+            ending[where] = ending_code(labels, labels.ending(action, float(table.reward[where]), to, state))
     return table._replace(ending=ending)
 
 

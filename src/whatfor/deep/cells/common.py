@@ -44,6 +44,14 @@ class Partition:
     strides: Strides | None = None  # of countable observations
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what clusters are built from, by name in a file
 
+    def __post_init__(self) -> None:
+        step = next((ending for ending in self.labels.endings if ending.reads_step), None)
+        if step is not None:
+            raise ValueError(
+                f"the ending {step.name!r} has a condition on the whole last step; those of deep agents are conditions on "
+                "the last observation: give a function of one argument"
+            )
+
     @property
     def n_pairs(self) -> int:
         """The number of pairs of a cell and an action."""
@@ -59,9 +67,7 @@ class Partition:
         for name, condition in self.endings.items():
             if evaluate_condition(name, condition, observation):
                 return name
-        final_state = (
-            int(self.index(observation[None])[0]) if any(e.state is not None for e in self.labels.endings) else None
-        )
+        final_state = int(self.index(observation[None])[0]) if any(e.reads_final for e in self.labels.endings) else None
         return self.labels.ending(action, reward, final_state)
 
     def ending_index(self, observation: NDArray[Any], action: int, reward: float) -> int:

@@ -14,7 +14,7 @@ from whatfor.axes import Ending
 from whatfor.deep.cells.common import UNNAMED_ENDING, CellKind, Partition, Predicate, names_of_actions
 from whatfor.deep.cells.concepts import Concepts
 from whatfor.deep.cells.states import States
-from whatfor.labels import NO_ACTION
+from whatfor.label_parts import NO_ACTION
 
 
 def make_partition(

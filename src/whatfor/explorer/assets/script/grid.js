@@ -50,6 +50,7 @@ export function drawGrid(layout, options) {
     ),
   );
   group.append(cells);
+  drawGridWalls(group, layout, measures);
   if (layout.marked) {
     const [row, column] = layout.marked;
     const frame = { x: left + column * cell, y: top + row * tall, width: cell, height: tall, fill: "none" };
@@ -109,6 +110,17 @@ function drawGridCell(layout, row, column, { scale, places, select }, { left, to
     makeSelectable(drawn, { row, column, state, words: `${words}; ask about this state`, marked, select });
   }
   return drawn;
+}
+
+/** Lines where a wall is between two cells. @param {SVGElement} group @param {Grid} layout @param {Measures} measures */
+function drawGridWalls(group, layout, { left, top, cell, tall }) {
+  const style = { fill: palette().wall, "pointer-events": "none" };
+  for (const [row, column, otherRow, otherColumn] of layout.walls) {
+    const [x, y] = [left + Math.max(column, otherColumn) * cell, top + Math.max(row, otherRow) * tall];
+    const beside = row === otherRow;
+    const size = { x: beside ? x - 2 : x, y: beside ? y : y - 2, width: beside ? 4 : cell, height: beside ? tall : 4 };
+    group.append(svgElement("rect", { ...size, ...style }));
+  }
 }
 
 /** The words beside rows and below columns. @param {SVGElement} group @param {Grid} layout @param {Measures} measures @param {boolean} small */

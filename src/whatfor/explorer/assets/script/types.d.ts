@@ -39,6 +39,7 @@ export interface Grid extends Titled {
   unknown: boolean[][] | null;
   marked: [number, number] | null;
   marks: Mark[];
+  walls: number[][];
   beside: Series | null;
 }
 export interface Bars extends Titled {

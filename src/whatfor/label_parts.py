@@ -1,0 +1,60 @@
+"""Parts of labels: checks of endings, milestones, marks, the board and words, and the axes that states differ on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whatfor.axes import Axis
+from whatfor.boards import check_board
+from whatfor.states import DiscoveredStates
+from whatfor.text import check_plain
+
+if TYPE_CHECKING:
+    from whatfor.labels import Labels
+
+#: The action of an ending that is not recognised by action and reward.
+NO_ACTION = -1
+
+
+def check_parts(labels: Labels) -> None:
+    """Raise ``ValueError`` unless endings, milestones, marks, walls and words fit the states and actions of labels."""
+    for ending in labels.endings:
+        steps = ending.last_steps or ()
+        for action in (ending.action, *(step.action for step in steps)):
+            if action is not None and not NO_ACTION <= action < len(labels.actions):
+                raise ValueError(
+                    f"ending {ending.name!r} has action {action}; the actions are 0 to {len(labels.actions) - 1}"
+                )
+        for state in (ending.state, *(at for step in steps for at in (step.state, step.final_state))):
+            if state is not None:
+                labels.check_state(state)
+    names = [axis.name for axis in labels.axes]
+    for milestone in labels.milestones:
+        if milestone.axis not in names:
+            raise ValueError(f"a milestone is about {milestone.axis!r}; the axes are {', '.join(names)}")
+    for mark in labels.marks:
+        if mark.state is not None:
+            labels.check_state(mark.state)
+    check_board(labels.axes, labels.board, labels.walls, labels.marks)
+    if labels.state_words and len(labels.state_words) != labels.n_states:
+        raise ValueError(f"there are words for {len(labels.state_words):,} states, and {labels.n_states:,} states")
+    for words in labels.state_words:
+        check_plain("the words for a state", words)
+
+
+def worded_axes(labels: Labels) -> Sequence[Axis]:
+    """The axes that words name: all, or of discovered states those on which they differ."""
+    return [axis for axis in labels.axes if axis.size > 1 or not labels.discovered] or labels.axes
+
+
+def varying_of(labels: Labels) -> Labels:
+    """The same states without the axes on which all discovered states are alike, but for those of the board."""
+    kept = [i for i, axis in enumerate(labels.axes) if axis.size > 1 or i in (labels.board_axes or ())] or [0]
+    if labels.states is None or len(kept) == len(labels.axes):
+        return labels
+    states = DiscoveredStates(labels.states.positions[:, kept], [labels.states.values[i] for i in kept])
+    axes = tuple(labels.axes[i] for i in kept)
+    milestones = tuple(one for one in labels.milestones if one.axis in {axis.name for axis in axes})
+    return replace(labels, axes=axes, states=states, structure=None, template="", milestones=milestones)
