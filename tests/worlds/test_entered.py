@@ -47,7 +47,7 @@ def test_another_state_is_an_error_where_the_environment_tells_its_own():
     with pytest.raises(ValueError, match="into 'row 2, column 0', and it is in 'row 0, column 0'"):
         lake.simulation("row 2, column 0", rollouts=5, enter=lambda env, state, rng: None)
     car = wf.train("MountainCar-v0", wf.QLearning(), episodes=1, seed=0, bins=6, max_steps=50)
-    with pytest.raises(ValueError, match="enter= was to put the environment into .* and it is in"):
+    with pytest.raises(ValueError, match=r"enter= was to put the environment into .* and it is in"):
         car.simulation(0, rollouts=5, enter=lambda env, state, rng: None)
 
 
@@ -72,5 +72,5 @@ def test_a_state_that_only_ends_episodes_is_not_searched_for(lift, monkeypatch):
     monkeypatch.setenv("WHATFOR_MAX_SEARCH", "1")
     with pytest.raises(ValueError, match="episodes end on reaching 'state 4': nothing can be played from there"):
         lift.simulation(4)
-    with pytest.raises(ValueError, match="never reached it in 1 steps, or episodes end there. To go on"):
+    with pytest.raises(ValueError, match=r"never reached it in 1 steps, or episodes end there. To go on"):
         wf.Run(values=np.zeros((5, 2)), env=Lift(), discount=0.9).simulation(4)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.limits import LimitError, limit, variable
 from whatfor.worlds.adapter import Enter
-from whatfor.worlds.entered import enter_checked
 from whatfor.worlds.arriving import Search
+from whatfor.worlds.entered import enter_checked
 from whatfor.worlds.steppers import EnvStepper
 
 
