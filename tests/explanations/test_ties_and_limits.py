@@ -70,7 +70,7 @@ def test_a_change_from_nothing_draws_one_map_of_the_known_side():
 def test_change_without_a_ledger_names_what_works():
     run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=5, record=False, seed=0)
     with pytest.raises(
-        ValueError, match="change since an episode .since=another run works without one. needs the ledger"
+        ValueError, match=r"change since an episode .since=another run works without one. needs the ledger"
     ):
         run.change(0, since=2)
 
