@@ -191,9 +191,8 @@ class Intention(Explanation):
         lines.append(self._compared())
         lines += [] if "without an end" in why.text else self.without_end()
         lines += [] if why.text else self.little_known()
-        lines += experience(
-            self.trust.updated, self.tries, 1.0 - self.now, self.unknown or 0.0, discounted=self.discounted
-        )
+        rest = 1.0 - self.now, self.unknown or 0.0
+        lines += experience(self.trust.updated, self.tries, *rest, discounted=self.discounted)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
         return [*lines, *self._earnings_lines(), *self.faults, *self.trust.sentences()]
