@@ -64,6 +64,11 @@ class Parameter:
     suggestions: Callable[[Run], Sequence[str]] = lambda _: ()
 
     @property
+    def full_help(self) -> str:
+        """The help text of Python and the command line; the page cannot open another run."""
+        return self.help + ", or with the run in another folder" * self.or_run
+
+    @property
     def shell(self) -> str:
         """Its flag, without the dashes."""
         return self.flag or self.name

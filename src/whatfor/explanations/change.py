@@ -195,7 +195,7 @@ def _times(run: Run) -> list[str]:
     parameters=(
         Parameter(
             "since",
-            "compare with the agent after this many episodes, or with the run in another folder",
+            "compare with the agent after this many episodes",
             "number",
             selects=True,
             or_run=True,
