@@ -251,9 +251,7 @@ def why_not(run: Run, one: Question) -> str | None:
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
     able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and why_not(run, one) is None]
-    get = either(
-        "train a table with record=True, or pass ledger= to Run", "train a table with `whatfor train`, which records it"
-    )
+    get = either("train with record=True, or pass ledger= to Run", "train with `whatfor train`, which records it")
     return (
         f"needs the ledger, and this run has none: {get}. "
         f"Without it, this run can answer {', '.join(able) or 'nothing'}"

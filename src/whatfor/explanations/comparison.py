@@ -339,7 +339,7 @@ def ask(
     env: Any = None,
     enter: Enter | None = None,
 ) -> Comparison:
-    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
+    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the transition probabilities are known."""
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     beliefs = run.playing.simulated(env, rollouts, seed, enter, fewest=2)

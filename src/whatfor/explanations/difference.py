@@ -156,7 +156,9 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     expects = "expects" if why.learned else "leads to"
 
     def lay_out(numbers: NDArray[np.float64], *, title: str, unknown: NDArray[np.bool_] | None) -> Layout:
-        return map_of(Map(why.labels, numbers, title, quantity=quantity, unknown=unknown, state=why.state), facets=facets)
+        return map_of(
+            Map(why.labels, numbers, title, quantity=quantity, unknown=unknown, state=why.state), facets=facets
+        )
 
     maps = (
         lay_out(why.one.visits, title=f"{one} {expects}", unknown=of_one),

@@ -242,7 +242,7 @@ def layout(why: Provenance) -> Layout:
         axis="change of the value without it",
     )
     x, gathered = _gathered(why)
-    lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight of the updates up to this episode")
+    lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight of updates so far")
     if not most_influential:
         return replace(lines, title=title, caption=why.labels.words(why.state))
     return Panels(

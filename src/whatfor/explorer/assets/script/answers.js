@@ -204,7 +204,8 @@ function figureOf(question, layout, i) {
   const empty = low === 0 && high === 0 && (first?.layout === "board" || first?.layout === "grid");
   const quantity = quantityOf(layout) + (empty ? ": 0 everywhere" : "");
   const title = [layout.title, named || empty ? quantity : ""].filter(Boolean).join(" – ");
-  const unknown = leaves(layout).some((one) => "unknown" in one && one.unknown?.flat().some(Boolean));
+  const maps = leaves(layout).filter((one) => one.layout === "board" || one.layout === "grid");
+  const unknown = maps.some((one) => one.unknown?.flat().some(Boolean));
   const hatched = unknown ? "hatched: no experience" : "";
   const caption = [title, isFirst ? layout.caption : "", hatched].filter(Boolean).join(" – ");
   if (empty && !isFirst) return html("p", { className: "small" }, caption); // a map without a number
