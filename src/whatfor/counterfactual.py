@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.checks import episode_number, number, whole
+from whatfor.checks import episode_number, number
 from whatfor.explanations.parts import amounts_by_function, by_reward
 from whatfor.history import History
 from whatfor.kernels.relearning import relearn

@@ -176,7 +176,7 @@ def test_wrong_flags_give_one_line_and_leave_no_files(whatfor, tmp_path, words, 
             "--instead and --event select different questions",
         ),
         (["--state", "68", "--before", "row 4"], "--before needs --event"),
-        ([], "--state"),
+        (["--question", "timeline"], "--state"),
     ],
 )
 def test_explain_lists_the_choices_for_wrong_words(whatfor, taxi, words, message):

@@ -583,5 +583,7 @@ def test_questions_with_unknown_names_list_the_choices():
     with pytest.raises(ValueError, match="intention has only one picture: leave out show="):
         layout_of(run.intention(0), show="parts")
     nowhere = wf.Run(labels=run.labels, values=run.values, settings=run.settings | {"learner": {"name": "mine"}})
-    with pytest.raises(ValueError, match="the discount of this run is unknown: pass ledger= to Run, or settings="):
+    with pytest.raises(
+        ValueError, match="simulation needs the discount that its values were learned with: pass discount= to Run"
+    ):
         nowhere.simulation(0)

@@ -62,6 +62,13 @@ class Cause:
         form = amount if self.measure == "value" or self.measure.startswith("visits of") else percent
         return f"{signed(self.effect, form)} in {quoted(self.measure)}"
 
+    def because(self, measure: Measure | None) -> str:
+        """It as the reason of a difference: a part of ``measure``, the difference that it changes most, or a finding beside its parts."""
+        if self.rate is not None:
+            return f"and a test finds {self.called} (by itself {self.effect_text()}, which is not a part of the sums below)"
+        largest = measure is None or abs(self.effect) >= max(abs(term) for term in measure.terms.values())
+        return f"{'most of all' if largest else 'in part'} because of {self.called} ({self.effect_text()})"
+
     def to_json(self) -> dict[str, Any]:
         """All its numbers."""
         return asdict(self)

@@ -11,8 +11,10 @@ from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.findings.differences import compared, flips
 from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.intention import Intention
+from whatfor.explanations.phrases import tied_actions
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
-from whatfor.maps import Facets
+from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import amount, capital, count
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from whatfor.runs import Run
 
 MAX_CHANGES = 5
+#: A time is suggested if the agent had met this share of its states.
+MIN_MET = 0.9
 
 #: The discounts of two runs: one each, or several if one was resumed with another.
 Discounts = tuple[tuple[float, ...], tuple[float, ...]]
@@ -107,6 +111,15 @@ class Change(Difference):
         if not self.after.is_choice:
             expects = "it expects" if self.learned else "playing its policy leads to"
             return f"if it {doing}, {expects} {self._futures(then)}"
+        ties = [tied_actions(self.labels, which.values) for which in (self.before, self.after)]
+        if any(ties):
+            was, is_now = (
+                f"{tied} {'were' if which is self.before and not self.another_run else 'are'} tied (shown is {actions[which.action]!r})"
+                if tied
+                else f"its choice {'was' if which is self.before and not self.another_run else 'is'} {actions[which.action]!r}"
+                for tied, which in zip(ties, (self.before, self.after), strict=True)
+            )
+            return f"{is_now} {now}; {then}, {was}"
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
         if before != self.after.action:
             was = "" if self.another_run else "was "
@@ -174,7 +187,13 @@ def _knows_little(which: Intention) -> bool:
 
 
 def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:
-    """Maps of what it expects now and what it expected before."""
+    """Maps of what it expects now and what it expected before; one map where one of the two has no experience."""
+    if why.before.is_blank or why.after.is_blank:
+        known = why.before if why.after.is_blank else why.after
+        shown = f"{why.labels.actions[known.action]} {'before' if known is why.before else 'now'}"
+        caption = f"{known.caption()}\nnothing to compare: no experience {'now' if known is why.before else 'before'}"
+        unknown = known.no_experience
+        return map_of(Map(why.labels, known.visits, shown, caption, unknown=unknown, state=why.state), facets=facets)
     was, now = (
         f"{why.labels.actions[which.action]} {when}" for which, when in ((why.before, "before"), (why.after, "now"))
     )
@@ -182,9 +201,16 @@ def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Lay
 
 
 def _times(run: Run) -> list[str]:
-    """Some earlier times in training, as numbers of episodes."""
-    episodes = 0 if run.ledger is None or run.beliefs.evidence is None else run.ledger.n_episodes
-    return [str(time) for time in sorted({episodes // 100, episodes // 10, episodes // 2}) if time > 0]
+    """Some earlier times in training with experience in most states, as numbers of episodes."""
+    if run.ledger is None or run.beliefs.evidence is None:
+        return []
+    episodes, met = run.ledger.n_episodes, int(run.ledger.tries().any(axis=1).sum())
+    times = [time for time in sorted({episodes // 100, episodes // 10, episodes // 2}) if time > 0]
+    return [
+        str(time)
+        for time in times
+        if time == times[-1] or int(run.ledger.until(time).tries().any(axis=1).sum()) >= MIN_MET * met
+    ]
 
 
 @question(

@@ -222,7 +222,7 @@ class Comparison(Explanation):
             return f"does not differ from {reality} by more than sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
-            because = f"most of all because of {cause.called} ({cause.effect_text()})"
+            because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
             return f"differs from {reality}, {because}: {cause.text}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))

@@ -19,9 +19,13 @@ def signed(number: float, form: Callable[[float], str] = amount) -> str:
 
     >>> signed(0.25), signed(-0.996, percent)
     ('+0.25', '-100 points')
+    >>> signed(-0.0002, percent)
+    '0 points'
     """
     if form is not percent:
         return amount(number, signed=True)
+    if abs(number) < 0.0005:
+        return "0 points"
     return f"{100.0 * number:+.0f} points" if abs(number) >= 0.0995 else f"{100.0 * number:+.1f} points"
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.checks import episode_number, array_of, whole
+from whatfor.checks import array_of, episode_number, whole
 from whatfor.kernels.following import count_updates
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place

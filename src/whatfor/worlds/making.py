@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -15,6 +16,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
+from whatfor.folder import MANIFEST
 from whatfor.limits import check_limit
 from whatfor.needed import need_minigrid
 from whatfor.text import count, either
@@ -36,9 +38,11 @@ class NoEnvironment(ValueError):
 
     def __init__(self, id: str, error: Exception) -> None:
         self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
-        python = f"Pass an id such as 'FrozenLake-v1', after importing what registers it; resume a saved run with train(load({id!r}), ...)"
-        shell = "Give an id such as FrozenLake-v1, and --module NAME if a module registers it"
-        super().__init__(f"{self.what}. {either(python, shell)}")
+        python = "Pass an id such as 'FrozenLake-v1', after importing what registers it"
+        if (Path(id) / MANIFEST).is_file():
+            python += f"; resume a saved run with train(load({id!r}), ...)"
+        shell = "Give an id such as FrozenLake-v1, or module:Id if a module registers it"
+        super().__init__(f"{self.what}{'' if self.what.endswith(('?', '!')) else '.'} {either(python, shell)}")
 
 
 class Clipped(TransformObservation[Any, Any, Any]):
