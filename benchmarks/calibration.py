@@ -56,7 +56,7 @@ HANDS = (
     "player 14, dealer 10, no usable ace",
     "player 18, dealer 9, usable ace",
 )
-TESTS = ("maximisation bias", "too little data", "altered world")
+TESTS = ("maximisation bias", "too little data", "different environment")
 ROLLOUTS = 100  # the exact future is known: rollouts only name the endings
 #: Small buffers: experiences, episodes of training, states asked for each agent, and the error of a bust that must be recognised.
 BUFFERS, BUFFER_EPISODES, STATES_ASKED, MIN_BUST_ERROR = (200, 500, 1_000, 2_000), 20_000, 5, 0.15
@@ -337,7 +337,7 @@ def change_found(name: str, seed: int) -> tuple[bool, bool, str]:
         run = wf.train(before(seed), learner, episodes=episodes, seed=seed, max_steps=100)
         more = {"enter": enter, "rollouts": 1_000} if name.startswith("a walk") else {"rollouts": ROLLOUTS}
         changed, same = (run.comparison(state, env=world(seed), **more) for world in (after, before))
-    return "altered world" in held(changed), "altered world" in held(same), changed.verdict
+    return "different environment" in held(changed), "different environment" in held(same), changed.verdict
 
 
 def study_changes(pool: ProcessPoolExecutor) -> dict[str, object]:

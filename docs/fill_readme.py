@@ -103,7 +103,7 @@ def table(file: Path) -> str:
 def calibration(file: Path) -> str:
     """How often a comparison called a belief wrong, and how often each tested cause was named: wrongly, and rightly."""
     result = json.loads(file.read_text())
-    tests = ("maximisation bias", "too little data", "altered world")
+    tests = ("maximisation bias", "too little data", "different environment")
     lines = [
         f"| well-trained agents | judged | called different | 95 % interval | {' | '.join(tests)} | not judged: tried seldom | their value is off by |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -151,8 +151,8 @@ def _power(result: Any) -> list[str]:
             where = f"Blackjack, fixed buffers: {called} right within two standard errors of play{judged}"
             rows += [(test, where, row) for test, row in right.items() if row["of"] >= MIN_STATES]
     for name, row in result["changes"].items():
-        rows.append(("altered world", name, row["recognised"]))
-        rows.append(("altered world", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))
+        rows.append(("different environment", name, row["recognised"]))
+        rows.append(("different environment", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))
     lines = ["| test | where | named | of | rate | 95 % interval |", "| --- | --- | --- | --- | --- | --- |"]
     for test, where, row in rows:
         low, high = row["interval"]

@@ -162,9 +162,10 @@ def test_relearning_is_refused_where_the_rule_is_unknown(lake):
     [
         (lambda run: run.without(3), r"pass \[3\]"),
         (lambda run: run.without([]), "at least one episode"),
-        (lambda run: run.without([1_000]), "from 0 to 999"),
+        (lambda run: run.without([1_000]), "episode 1,000 does not exist; episodes are 0 to 999"),
         (lambda run: run.without([0], how="forget"), "'replay' or 'relearn'"),
         (lambda run: run.repriced(), "pass one of reward= "),
+        (lambda run: run.repriced({"reward +1": 0}), r"pass factors=\{'reward \+1': 0\}"),
         (lambda run: run.repriced(factors={"reward +2": 0.0}), r"the parts are 'reward \+1'"),
         (lambda run: run.repriced(factors={}), "factors is a dictionary"),
         (lambda run: run.repriced(5), r"a function of \(state, action, reward\)"),

@@ -98,7 +98,7 @@ def test_a_run_of_a_custom_loop_answers_what_it_can():
         run.evaluate()
     with pytest.raises(ValueError, match="cannot be resumed"):
         wf.train(run, episodes=1)
-    with pytest.raises(ValueError, match="needs a ledger, or a world to play in"):
+    with pytest.raises(ValueError, match="needs a ledger, or an environment"):
         wf.Run(labels=run.labels, values=run.values).intention(0)
     for values, what in (([[1j]], "complex128 values"), ([["1"]], "text"), ([[None]], "Python objects")):
         with pytest.raises(ValueError, match=f"values holds {what}; it must hold numbers"):

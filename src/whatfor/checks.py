@@ -31,6 +31,22 @@ def whole(what: str, value: Any, low: int | None = None, high: int | None = None
     raise ValueError(f"{what} is {value!r}; it must be a whole number{_between(low, high)}")
 
 
+def episode_number(value: Any, n_episodes: int) -> int:
+    """Validate the number of an episode.
+
+    >>> episode_number(3, 4)
+    3
+    >>> episode_number(999, 200)
+    Traceback (most recent call last):
+    ValueError: episode 999 does not exist; episodes are 0 to 199
+    """
+    one = whole("the number of an episode", value)
+    if 0 <= one < n_episodes:
+        return one
+    exist = f"episodes are 0 to {n_episodes - 1:,}" if n_episodes else "nothing was recorded"
+    raise ValueError(f"episode {one:,} does not exist; {exist}")
+
+
 def number(what: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
     """Validate a finite number from ``low`` to ``high``.
 

@@ -72,7 +72,7 @@ def train(
         lambda_: λ, only with --learner lambda-returns.
         bins: For continuous observations: the number of bins of each dimension, or one number for all.
         bounds: The range of the bins: low and high of each dimension in turn.
-        max_steps: The maximum number of steps in an episode.
+        max_steps: The maximum number of steps in an episode; 10,000 by default where the environment has no time limit.
         time_limit: Bootstrap through a time limit, or treat it as an end.
         engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
@@ -84,11 +84,13 @@ def train(
 
     import whatfor as wf
     from whatfor.checks import number
-    from whatfor.folder import check_folder
+    from whatfor.folder import MANIFEST, check_folder
     from whatfor.pictures.files import check_writable
     from whatfor.training.places import module_of
     from whatfor.worlds.known import OWN_WORLDS
 
+    if (Path(env) / MANIFEST).is_file():
+        raise ValueError(f"{env} is a saved run; resume it in Python: wf.train(wf.load({env!r}), episodes={episodes})")
     check_folder(Path(out), replace=replace)  # before training
     check_writable(out)
 

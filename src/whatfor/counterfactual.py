@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.checks import number, whole
+from whatfor.checks import episode_number, number
 from whatfor.explanations.parts import amounts_by_function, by_reward
 from whatfor.history import History
 from whatfor.kernels.relearning import relearn
@@ -95,6 +95,10 @@ def repriced(
     ledger = run.need_ledger("repriced()")
     if (reward is None) == (factors is None):
         raise ValueError("pass one of reward= (a function of state, action and reward) and factors= (by part)")
+    if isinstance(reward, Mapping):
+        raise TypeError(
+            f"reward is a function of (state, action, reward), all as numbers: for factors by part, pass factors={dict(reward)!r}"
+        )
     if reward is None:
         known = _checked_factors(ledger, factors, parts)
         changed = ", ".join(f"{name!r} × {amount(float(factor))}" for name, factor in (factors or {}).items())
@@ -289,7 +293,7 @@ def _checked_episodes(run: Run, episodes: Iterable[int]) -> NDArray[np.int64]:
     last = run.need_ledger("without()").n_episodes - 1
     if last < 0:
         raise ValueError("this run has no episodes that could be left out")
-    chosen = np.unique([whole("the number of an episode", one, 0, last) for one in episodes]).astype(np.int64)
+    chosen = np.unique([episode_number(one, last + 1) for one in episodes]).astype(np.int64)
     if len(chosen) == 0:
         raise ValueError("name at least one episode to leave out")
     return chosen

@@ -7,6 +7,7 @@ are deleted. Readers take no lock: if the manifest changes while they read, they
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -75,8 +76,9 @@ def write(path: str | os.PathLike[str], contents: Contents, *, replace: bool = T
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
         earlier = "; the run saved there before is untouched" if os.path.exists(folder / MANIFEST) else ""
         why = getattr(error, "strerror", None) or error
+        full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         raise FolderError(
-            f"could not save to {folder}: {why}{earlier}. Free some space or choose another folder, and save again"
+            f"could not save to {folder}: {why}{earlier}. {'Free some space or choose' if full else 'Choose'} another folder, and save again"
         ) from error
     return folder
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.policy import greedy_policy
 from whatfor.beliefs.protocol import ObservationAgent
 from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
@@ -32,18 +33,6 @@ if TYPE_CHECKING:
     from whatfor.playing import Playing
 
 Best = Callable[[Situation], int]  # the action to take in a situation
-
-
-def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S, A) Action probabilities of the greedy policy; ties are shared equally.
-
-    >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
-    [[0.5, 0.5], [0.0, 1.0]]
-    """
-    values = np.where(np.isnan(values), -np.inf, values)  # a network may have diverged
-    best = values == values.max(axis=1, keepdims=True)
-    chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
-    return chances
 
 
 @dataclass(frozen=True)

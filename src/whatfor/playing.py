@@ -196,7 +196,7 @@ class Playing:
     def _no_future(self) -> str | None:
         """Why its policy cannot be played without more; None: it can, as far as is known without playing."""
         if self._place is None and "world" not in self.settings:
-            return "needs a ledger, or a world to play in: pass ledger=, or env= and discount=, to Run"
+            return "needs a ledger, or an environment: pass ledger=, or env= and discount=, to Run"
         return None if self.discounts else "needs the discount that its values were learned with: pass discount= to Run"
 
     @cached_property

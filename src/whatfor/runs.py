@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.policy import greedy_policy
 from whatfor.beliefs.protocol import Actor, Beliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import Quality
@@ -26,7 +27,7 @@ from whatfor.learners.named import learner_names
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import with_names
 from whatfor.ledger.paid import with_paid_endings
-from whatfor.players import TableActor, greedy_policy
+from whatfor.players import TableActor
 from whatfor.playing import Origin, Playing, described
 from whatfor.question import QUESTIONS, Action, State, no_ledger_reason
 from whatfor.text import count

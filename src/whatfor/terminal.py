@@ -36,15 +36,18 @@ def in_flags(text: str, arguments: Iterable[str]) -> str:
 
     >>> in_flags("max_steps is 0; an episode has at least one step", ["--max-steps", "0"])
     '--max-steps is 0; an episode has at least one step'
+    >>> in_flags("resume it in Python: train(run, bins=3)", ["--bins=9"])
+    'resume it in Python: train(run, bins=3)'
     >>> in_flags("bins= is too many, e.g. bins=3", ["--bins=9"])
     '--bins is too many, e.g. --bins 3'
     """
+    text, python, example = text.partition("in Python")
     for flag in {argument.partition("=")[0] for argument in arguments if re.match("--[a-z]", argument)}:
         name, plain = re.escape(flag[2:].replace("-", "_")), flag.replace("\\", "")
         text = re.sub(rf"^(the )?{name}_?(?= (is|has|must|needs|takes|lies)\b)", plain, text)
         text = re.sub(rf"(?<![\w-]){name}_?=(?=\S)", f"{plain} ", text)
         text = re.sub(rf"(?<![\w-]){name}_?=", plain, text)
-    return text
+    return text + python + example
 
 
 @contextmanager

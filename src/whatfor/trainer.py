@@ -25,7 +25,7 @@ from whatfor.naming import Names
 from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
 from whatfor.runs import Run
-from whatfor.text import either, one_line
+from whatfor.text import count, either, one_line
 from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
 from whatfor.training.session import Listener, Place, Session
 from whatfor.worlds.discovering import StateOf
@@ -77,7 +77,8 @@ def train(
     ``world``: the id of an environment, a ``gymnasium.Env`` with countable observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
-    are met: a number, text, or a tuple of these. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
+    are met: a number, text, or a tuple of these. ``max_steps``: the longest an episode may get, 10,000 by default where the
+    environment has no time limit. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
     environment if it has one. ``record=False``: without a ledger; most questions need it. ``reward_parts``: terms of the reward
     that the environment reports in ``info``, recorded with every update: a list of keys, or a dictionary from names to keys;
@@ -276,6 +277,13 @@ def _train(
             "them is in the exception's attribute `run`: give them again with run.named(...)",
             run,
         ) from wrong
+    cut = session.cuts - cut_before
+    if cut and session.place.has_default_limit:
+        warnings.warn(
+            f"{cut:,} of {count(played.episodes, 'episode')} {'was' if cut == 1 else 'were'} cut at {either('max_steps=', '--max-steps ')}{session.place.max_steps:,}, "
+            "the default where an environment has no time limit: check that it returns terminated=True, or set another limit",
+            stacklevel=3,
+        )
     if session.cuts > cut_before == 0 and session.learner.discount == 1.0 and not session.time_out_ends:
         warnings.warn(
             "episodes were truncated by a time limit and bootstrapped without a discount, so values may grow without bound. "

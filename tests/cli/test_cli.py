@@ -135,6 +135,10 @@ def test_flags_are_passed_to_train(whatfor, tmp_path, flags, world, learner, set
             "CartPole-v1 --bins 3 --bounds 1 2 3",
             "--bounds takes a low and a high for each dimension; 3 numbers were given",
         ),
+        (
+            "CartPole-v1 --bins 6 --bounds -2 2",
+            "--bounds has 2 numbers; give 8: low high for each of 4 dimensions",
+        ),
         ("Taxi-v4 --discount 2", "discount is 2.0"),
         ("Taxi-v4 --lambda 0.5", "--lambda is for --learner lambda-returns, not for q-learning"),
         ("Taxi-v4 --learner lambda-returns --lambda 3", "--lambda is 3.0; it must lie in [0, 1]"),
@@ -172,7 +176,7 @@ def test_wrong_flags_give_one_line_and_leave_no_files(whatfor, tmp_path, words, 
             "--instead and --event select different questions",
         ),
         (["--state", "68", "--before", "row 4"], "--before needs --event"),
-        ([], "--state"),
+        (["--question", "timeline"], "--state"),
     ],
 )
 def test_explain_lists_the_choices_for_wrong_words(whatfor, taxi, words, message):

@@ -1,9 +1,11 @@
 """Files and folders that cannot be read or written give one line, and existing files are not lost (attack 18)."""
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,23 @@ def test_a_read_only_folder_is_noticed_before_the_work(whatfor, saved, tmp_path,
     is_one_line(code, out, err)
     assert f"{tmp_path} is not writable" in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_that_takes_no_folders_is_noticed_before_training(whatfor, tmp_path, monkeypatch):
+    def refuse(*_arguments, **_more):
+        raise OSError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(wf, "train", lambda *_arguments, **_more: pytest.fail("training started"))
+    code, out, err = whatfor("train", "FrozenLake-v1", "--out", tmp_path / "out")
+    is_one_line(code, out, err)
+    assert f"{tmp_path} is not writable; choose another folder" in err
+
+
+def test_a_saved_run_is_no_environment(whatfor, saved, tmp_path):
+    code, out, err = whatfor("train", saved, "--episodes", 50, "--out", tmp_path / "out")
+    is_one_line(code, out, err)
+    assert f"{saved} is a saved run; resume it in Python: wf.train(wf.load('{saved}'), episodes=50)" in err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")

@@ -194,7 +194,7 @@ def test_an_environment_whose_state_cannot_be_set_is_played_until_it_is_in_the_s
     _, callback = train_agent(gym.wrappers.RescaleObservation(gym.make("MountainCar-v0"), np.float32(-1), np.float32(1)), {"left": lambda obs: obs[0] < 0}, steps=200)  # fmt: skip
     assert callback.run.simulation(np.zeros(2, np.float32), rollouts=2).length > 0.0
     monkeypatch.setenv("WHATFOR_MAX_SEARCH", "10")
-    with pytest.raises(ValueError, match=r"reached it never in 10 steps.*def enter\(env, state, rng\)"):
+    with pytest.raises(ValueError, match=r"never reached it in 10 steps.*def enter\(env, state, rng\)"):
         callback.run.simulation(np.zeros(2, np.float32), rollouts=3)
 
 

@@ -54,7 +54,7 @@ def test_another_world_is_used_for_one_comparison_only(tmp_path):
     )
     wf.train(own, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0).save(tmp_path / "run")
     run = wf.load(tmp_path / "run")
-    assert run.comparison(0, env=other).verdict == "altered world"
+    assert run.comparison(0, env=other).verdict == "different environment"
     assert run.comparison(0).verdict == "agrees"
     assert wf.train(run, episodes=200).values[0, 0] == pytest.approx(1.0)
 

@@ -143,9 +143,9 @@ def test_a_changed_world_whose_table_is_unknown_is_recognised_by_play():
     run = wf.train(Walk(0.1), learner, episodes=400, seed=0)
     changed, same = (run.comparison(4, env=Walk(wind), enter=enter, rollouts=300) for wind in (0.5, 0.1))
     assert changed.exact is None
-    assert changed.verdict == "altered world"
-    assert "altered world" not in [cause.name for cause in same.found]
-    assert "do not fit the world that it is compared with" in str(changed)
+    assert changed.verdict == "different environment"
+    assert "different environment" not in [cause.name for cause in same.found]
+    assert "its recorded transitions do not match this one" in str(changed)
 
 
 def test_a_step_that_a_table_cannot_make_is_evidence_enough():
@@ -213,7 +213,7 @@ def test_a_rarely_tried_action_is_called_too_low_only_if_it_is():
 
 def test_parts_of_a_difference_have_one_form():
     measure = Measure("won", 0.2, 1.0, 0.01, 1.0, 0.02, noise=-0.004, lag=0.2, initial=-0.996, tolerance=0.1)
-    assert measure.terms_text(percent) == "lag +20 points, initial value -100 points"
+    assert measure.terms_text(percent) == "lag +20 points, weight on initial values -100 points"
     estimated = replace(measure, exact=None, lag=-0.05, noise=0.03, initial=0.0)
     assert estimated.terms_text(percent) == "estimated: lag -5.0 points, rest +3.0 points"
 

@@ -72,7 +72,7 @@ def test_untried_is_unknown_and_an_unknown_share_is_reported():
     little = wf.train(world, wf.QLearning(step_size=0.1, discount=1.0), episodes=5, seed=0).chance(0, event="state 1")
     assert (little.probability, little.unknown) == (pytest.approx(1 - 0.9**5), pytest.approx(0.9**5))
     assert "41 % to 100 % (tried 5 times)" in str(little)
-    assert "59 %  unknown: still resting on initial values" in str(little)
+    assert "59 %  unknown: it still rests on initial values" in str(little)
 
 
 def test_both_at_once_is_neither_before_the_other():

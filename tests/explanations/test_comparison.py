@@ -90,10 +90,10 @@ def test_a_wrong_belief_is_found_and_reported():
     other = wf.worlds.table(next_state=[[0]], reward=[[-1.0]], terminated=True, labels=labels)
     run = wf.train(learned, wf.QLearning(step_size=0.1, discount=1.0), episodes=500, seed=0)
     comparison = run.comparison(0, env=other)
-    assert comparison.verdict == "altered world"
+    assert comparison.verdict == "different environment"
     assert comparison.measures[0].difference == pytest.approx(2.0)
     assert comparison.found[0].effect == pytest.approx(2.0)
-    assert "most of all because of an altered world (+2 in 'value')" in str(comparison)
+    assert "most of all because of a different environment (+2 in 'value')" in str(comparison)
     assert "Also" not in str(comparison), "what rests on initial values is tiny"
     assert "agree" not in str(comparison)
     assert run.comparison(0).verdict == "agrees", "without env=, it is compared with its own world"
@@ -115,7 +115,7 @@ def test_a_rarely_tried_action_is_reported_and_not_judged():
     assert comparison.rare
     assert comparison.verdict == "rarely tried"
     assert (
-        f"is not judged against the exact future of its policy: it rarely tried this ({comparison.tries:,} times)"
+        f"was not tested against the exact future of its policy: it rarely tried this ({comparison.tries:,} times)"
         in str(comparison)
     )
     assert "sampling error" not in str(comparison), "no test is reported"

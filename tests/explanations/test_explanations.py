@@ -178,5 +178,5 @@ def test_wrong_questions_are_rejected(chain):
     one = wf.Run(labels=wf.Labels.plain(1, 1), values=[[0.0]], ledger=wf.Ledger(n_states=1, n_actions=1))
     with pytest.raises(ValueError, match="only one action"):
         one.contrast(0)
-    with pytest.raises(ValueError, match="needs a ledger, or a world to play in"):
+    with pytest.raises(ValueError, match="needs a ledger, or an environment"):
         wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).outcomes(0)

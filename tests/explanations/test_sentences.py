@@ -112,7 +112,7 @@ def test_what_it_has_not_learned_is_called_unknown():
     run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
     text = str(run.intention(0, 0))
     assert "only once; 50 % of the weight is still on the initial value" in text
-    assert "0.45 discounted visits of later pairs rest on initial values" in text
+    assert "45 % of the weight (discounted) is on initial values of later pairs" in text
     assert "because" not in text
     assert "'action 1', the second best by value, was never tried" in text
     assert "never tried 'action 1'" in str(run.intention(0, 1))
@@ -170,7 +170,7 @@ def test_how_it_changed(taxi):
     late = taxi.change(START, since=4_900)
     assert late.after.action == late.before.action
     assert late.in_common > 0.99
-    assert "it moves south now as after 4,900 episodes, expecting the same future." in str(late)
+    assert "the best action is 'south' now and after 4,900 episodes; the expected future is the same." in str(late)
     assert "expects more visits of" not in str(late)
     assert taxi.change(START, since=10).sentences()[0].endswith("there is nothing to compare.")
 
@@ -188,7 +188,9 @@ def test_the_same_action_for_other_reasons():
     assert change.after.action == change.before.action
     assert change.different
     assert change.in_common == pytest.approx(1 / 1.9)
-    assert "it takes 'action 0' here as in the other run, expecting a partly different future." in str(change)
+    assert "the best action is 'action 0' here and in the other run; the expected future is partly different." in str(
+        change
+    )
     assert "before" not in str(change)
     assert change.gap == 0.0
     assert change.residual == 0.0
@@ -202,7 +204,7 @@ def test_replayed_episodes_are_what_happened(taxi):
     updates = taxi.ledger.episode(episode)
     assert [update.step for update in updates] == list(range(taxi.history.lengths[episode]))
     assert sum(update.reward for update in updates) == taxi.history.returns[episode]
-    with pytest.raises(ValueError, match="episodes 0 to 4999"):
+    with pytest.raises(ValueError, match="episodes are 0 to 4,999"):
         taxi.ledger.episode(5_000)
 
 

@@ -315,6 +315,11 @@ def test_a_network_has_a_page(opened: Any, tmp_path: Path) -> None:
     assert "Estimated by a belief network" in page.locator("#about").inner_text()
 
 
+def test_states_are_a_list(taxi: wf.Run, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"states is a list of states: pass \[0\]"):
+        taxi.report(tmp_path / "q.html", states=0)  # type: ignore[arg-type]
+
+
 def test_beliefs_alone_have_a_page_of_given_states(opened: Any, tmp_path: Path) -> None:
     world = wf.worlds.chain()
     policy = np.zeros(world.labels.n_states, int)
@@ -406,7 +411,7 @@ def test_a_network_is_shown_where_its_environment_begins(opened: Any, tmp_path: 
     assert np.array_equal(played.steps[0][0], ThirdParty().reset(seed=0)[0])
     assert page.locator("#step").inner_text().startswith(f"step 1 of {len(played.steps)}")
     assert values(page) == as_text(run.values_at(played.steps[0][0]), page)
-    assert "is not judged against 20 rollouts" in page.locator("#answer-comparison").inner_text()
+    assert "was not tested against 20 rollouts" in page.locator("#answer-comparison").inner_text()
 
 
 def test_enter_makes_comparisons_possible_in_a_third_party_environment(tmp_path: Path) -> None:
@@ -487,7 +492,7 @@ def test_few_episodes_have_times_to_look_back_to() -> None:
 
 
 def test_a_run_that_expects_nothing_is_refused_at_once() -> None:
-    with pytest.raises(ValueError, match="needs a ledger, or a world to play in"):
+    with pytest.raises(ValueError, match="needs a ledger, or an environment"):
         Desk(wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]))
 
 

@@ -67,7 +67,11 @@ def test_answers_are_the_runs_own(client: httpx.Client, taxi: Run) -> None:
         ("api/answer", {"state": "9999"}, "out of range"),
         ("api/answer", {"state": "0", "action": "fly"}, "there is no action 'fly'"),
         ("api/answer", {"state": "0", "action": "99"}, "there is no action 99"),
-        ("api/answer", {"state": "0", "instead": "1"}, "instead= is for question=contrast, not for intention"),
+        (
+            "api/answer",
+            {"state": "0", "instead": "1"},
+            "instead= is for question=contrast or question=parts, not for intention",
+        ),
         ("api/answer", {"state": "0", "as_of": "-1"}, "as_of is a whole number, not '-1': write as_of=100"),
         ("api/answer", {"state": "0", "as_of": "999999999999"}, "the run has 2,000 episodes"),
         (

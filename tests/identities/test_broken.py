@@ -171,8 +171,8 @@ BROKEN = {
     ),
     "the error is measured after the update": (
         "kernels/forwards.py",
-        "errors[i] = previous[0] - before",
-        "errors[i] = previous[0] - tables[k, 0]",
+        "errors[i] = last - before",
+        "errors[i] = last - tables[k, 0]",
         ["deletion_of_an_update_is_its_effect", "deletion_of_an_episode_is_its_effect"],
     ),
     "the weight that a target carries is taken for that of the cell": (

@@ -108,7 +108,7 @@ def test_schedules():
     [
         0.3,
         wf.linear(1.0, 0.1, episodes=20),
-        wf.linear(1.0, 0.1, episodes=0),
+        wf.linear(1.0, 0.1, episodes=1),
         wf.exponential(1.0, 0.05, decay=0.9),
         wf.exponential(0.5, 0.5, decay=0.9),
         wf.exponential(1.0, 0.0, decay=0.9),

@@ -1,5 +1,6 @@
 """Ends of episodes that were recorded wrongly are found, although the residual is 0."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -79,8 +80,67 @@ def test_ends_that_are_not_recorded_show_as_jumps():
         ledger.record(3, 0, 0.0, 4, 0, step_size=0.1, discount=0.9)
         ledger.record(4, 0, 0.0, 3, 0, step_size=0.1, discount=0.9)
     (fault,) = find_faults(ledger)
-    assert fault.startswith("4 ends of episodes are not recorded")
+    assert fault.startswith("At least 4 ends of episodes are not recorded")
     assert "ledger.new_episode()" in fault
+
+
+def cut_lake_loop(unrecorded, *, cuts=True):
+    """A loop on FrozenLake that records every end, and not the updates that ``unrecorded(action, rng)`` names; and the cuts."""
+    env, rng, n_cuts = gym.make("FrozenLake-v1", is_slippery=False, max_episode_steps=12), np.random.default_rng(0), 0
+    ledger = wf.Ledger(n_states=16, n_actions=4)
+    for episode in range(300):
+        state, _ = env.reset(seed=episode)
+        done = False
+        while not done:
+            action = int(rng.integers(4))
+            to, reward, terminated, truncated, _ = env.step(action)
+            if terminated or not unrecorded(action, rng):
+                ledger.record(state, action, reward, None if terminated else to, 0, step_size=0.1, discount=0.9)
+            state, done = to, terminated or truncated
+            if truncated and not terminated:
+                n_cuts += 1
+                if cuts:
+                    ledger.new_episode()
+    return ledger, n_cuts
+
+
+@pytest.mark.parametrize(
+    "unrecorded", [lambda action, _: action == 1, lambda _, rng: rng.random() < 0.3], ids=["an action", "at random"]
+)
+def test_updates_that_are_not_recorded_are_not_called_ends(unrecorded):
+    (fault,) = find_faults(cut_lake_loop(unrecorded)[0])
+    assert "an update was not recorded, or an episode ended without next_state=None or new_episode()" in fault
+    assert " times the next recorded update starts in a state other than the previous next_state (first at" in fault
+    assert "not recorded:" not in fault
+
+
+def test_cuts_that_are_not_recorded_are_counted_from_below():
+    """A cut in the state that the next episode starts in does not show."""
+    ledger, cuts = cut_lake_loop(lambda *_: False, cuts=False)
+    (fault,) = find_faults(ledger)
+    counted = int(fault.split()[2])
+    assert fault.startswith(f"At least {counted} ends of episodes are not recorded")
+    assert 0.5 * cuts < counted < cuts
+    assert find_faults(cut_lake_loop(lambda *_: False)[0]) == ()
+
+
+def test_one_episode_that_was_cut_is_no_fault_of_the_loop():
+    """``wf.train`` records its cuts: no advice about ``ledger.record``."""
+
+    class Endless(gym.Env):
+        observation_space, action_space = gym.spaces.Discrete(5), gym.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            return 0, {}
+
+        def step(self, action):
+            return 0, 1.0, False, False, {}
+
+    run = wf.train(Endless(), wf.QLearning(discount=0.9), episodes=1, max_steps=1_000, seed=0)
+    (fault,) = find_faults(run.ledger)
+    assert "cut after 1,000 updates" in fault
+    assert "returns terminated=True, or set max_steps=" in fault
+    assert "record" not in fault.replace("is recorded", "")
 
 
 def with_a_wrong_end(run, which, new_episode=False):
@@ -122,7 +182,7 @@ def test_one_wrong_end_of_thousands_is_found(world, learner, replay):
     places = [(-1, False), (1_000, False), *([(1_000, True)] if replay is None else [])]
     for which, new_episode in places:
         (fault,) = find_faults(with_a_wrong_end(run, which, new_episode))
-        assert fault.startswith("1 end of an episode is not recorded"), (which, new_episode)
+        assert "1 end of an episode is not recorded" in fault, (which, new_episode)
         assert "ledger.record(state, action, reward, None if terminated else next_state, ...)" in fault
 
 
@@ -151,7 +211,7 @@ def test_experiences_with_large_numbers_are_counted_anew():
     ledger.new_episode(0)
     for origin in (0, 1, 2**31 - 2):
         ledger.record(0, 0, 0.0, 1, 0, step_size=0.5, discount=0.9, origin=origin)
-    assert find_faults(ledger)[0].startswith("1 end of an episode is not recorded") or find_faults(ledger) == ()
+    assert find_faults(ledger) == () or find_faults(ledger)[0].startswith("1 time the next recorded update")
 
 
 def test_updates_in_another_order_are_no_ends():

@@ -55,7 +55,10 @@ def test_a_full_disk_is_reported_and_leaves_nothing_behind(tmp_path, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr(os, step, full)
-        with pytest.raises(wf.FolderError, match=r"could not save to .*: No space left on device.*save again"):
+        with pytest.raises(
+            wf.FolderError,
+            match=r"could not save to .*: No space left on device.*Free some space or choose another folder, and save again",
+        ):
             later.save(folder)
     assert {file.name for file in folder.iterdir()} == before | {".lock"}
     if earlier:
@@ -201,3 +204,12 @@ def test_a_folder_where_another_process_saves_its_first_run_can_be_saved_to(tmp_
         patch.setattr(Path, "iterdir", listed)
         one.save(folder)
     assert_same(wf.load(folder), one)
+
+
+def test_space_is_only_named_where_it_is_the_cause(run, tmp_path, monkeypatch):
+    def refuse(*_arguments, **_more):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(wf.FolderError, match=r"Read-only file system\. Choose another folder, and save again"):
+        run.save(tmp_path / "new")

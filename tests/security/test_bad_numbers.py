@@ -360,19 +360,30 @@ def test_an_action_that_does_not_exist_never_reaches_the_world(world, action):
         (None, {"replay": wf.Replay(batch=1.5)}, "batch is 1.5; it must be a whole number"),
         (None, {"replay": wf.Replay(batch=10**9)}, "batch is 1000000000; it must be a whole number from 1 to 10000"),
         (None, {"replay": wf.Replay(warmup=1.5)}, "warmup is 1.5; it must be a whole number"),
-        (wf.QLearning(exploration=math.nan), {}, "exploration is nan"),
         (wf.QLearning(exploration=lambda episode: "0.1"), {}, "exploration is '0.1' in episode 0"),
-        (wf.QLearning(step_size=math.nan), {}, "step_size is nan"),
-        (wf.QLearning(step_size="0.1"), {}, "step_size must be a number in .*, not '0.1'"),
-        (wf.QLearning(discount=True), {}, "discount is True"),
-        (wf.QLearning(initial="0"), {}, "initial holds text; it must hold finite numbers"),
-        (wf.QLearning(initial=10**400), {}, "initial holds Python objects; it must hold finite numbers"),
-        (wf.QLearning(step_size=wf.visit_count("1")), {}, "power of visit_count.. is '1'"),
     ],
 )
 def test_settings_of_wrong_types_are_rejected(learner, settings, message):
     with pytest.raises(ValueError, match=message):
         wf.train("FrozenLake-v1", learner, **{"episodes": 3, "seed": 0, **settings})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"exploration": math.nan}, "exploration is nan"),
+        ({"exploration": "0.1"}, "exploration is '0.1'; it is a probability"),
+        ({"step_size": math.nan}, "step_size is nan"),
+        ({"step_size": "0.1"}, "step_size must be a number in .*, not '0.1'"),
+        ({"discount": True}, "discount is True"),
+        ({"initial": "0"}, "initial is '0'; it must be a finite number"),
+        ({"initial": 10**400}, "it must be a finite number"),
+        ({"step_size": wf.visit_count("1")}, "power of visit_count.. is '1'"),
+    ],
+)
+def test_a_learner_rejects_parameters_of_wrong_types(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        wf.QLearning(**parameters)
 
 
 def test_a_schedules_episodes_are_a_whole_number():

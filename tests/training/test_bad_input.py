@@ -188,6 +188,18 @@ def test_a_second_ctrl_c_raises_at_once():
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.parametrize(
+    ("begun", "returned"),
+    [(0, "int"), ((0, {}, 0), "3"), (np.zeros(2), "ndarray"), ((0, 1), "tuple")],
+)
+def test_a_reset_that_does_not_return_observation_and_info(monkeypatch, begun, returned):
+    monkeypatch.setattr(Moody, "reset", lambda self, *, seed=None, options=None: begun)
+    with pytest.raises(
+        wf.TrainingStopped, match=rf"reset\(\) .*must return 2 values \(observation, info\), not {returned}\."
+    ):
+        wf.train(Moody(), episodes=1, seed=0)
+
+
 # -- settings --------------------------------------------------------------------------------
 
 
@@ -196,28 +208,38 @@ def test_a_second_ctrl_c_raises_at_once():
 @pytest.mark.parametrize("name", ["step_size", "discount"])
 def test_step_size_and_discount_lie_between_0_and_1(learner, name, number):
     with pytest.raises(ValueError, match=rf"{name} is {number}; it must lie in \[0, 1\]"):
-        wf.train("FrozenLake-v1", learner(**{name: number}), episodes=1, seed=0)
+        learner(**{name: number})
+
+
+@pytest.mark.parametrize(
+    ("learner", "parameters", "message"),
+    [
+        (wf.LambdaReturns, {"lambda_": 1.5}, r"lambda_ is 1.5; it must lie in \[0, 1\]"),
+        (wf.QLearning, {"exploration": 1.5}, r"exploration is 1.5; it is a probability and must lie in \[0, 1\]"),
+        (wf.Sarsa, {"initial": math.nan}, "initial is nan; it must be a finite number"),
+        (wf.QLearning, {"step_size": wf.visit_count(2.0)}, r"power=2.0.*\(0, 1\]"),
+        (
+            wf.QLearning,
+            {"step_size": wf.linear(1, 0, episodes=9)},
+            r"a number in \[0, 1\] or visit_count\(\), not Linear",
+        ),
+        (wf.MonteCarlo, {"step_size": "visit-count"}, "step_size must be a number .* not 'visit-count'"),
+        (wf.DoubleQLearning, {"draw": "day"}, "draw is 'episode' or 'step', not 'day'"),
+    ],
+)
+def test_a_learner_checks_its_parameters_when_it_is_made(learner, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        learner(**parameters)
 
 
 @pytest.mark.parametrize(
     ("learner", "settings", "message"),
     [
-        (wf.LambdaReturns(lambda_=1.5), {}, r"lambda_ is 1.5; it must lie in \[0, 1\]"),
-        (wf.QLearning(exploration=1.5), {}, r"exploration is 1.5; it is a probability and must lie in \[0, 1\]"),
         (
             wf.QLearning(exploration=wf.linear(1, -1, episodes=10)),
             {"episodes": 20},
             r"exploration is -0\.\d+ in episode 6",
         ),
-        (wf.QLearning(initial=math.nan), {}, "initial .*must be finite"),
-        (wf.QLearning(step_size=wf.visit_count(2.0)), {}, r"power=2.0.*\(0, 1\]"),
-        (
-            wf.QLearning(step_size=wf.linear(1, 0, episodes=9)),
-            {},
-            r"a number in \[0, 1\] or visit_count\(\), not Linear",
-        ),
-        (wf.QLearning(step_size="visit-count"), {}, "step_size must be a number .* not 'visit-count'"),
-        (wf.DoubleQLearning(draw="day"), {}, "draw is 'episode' or 'step', not 'day'"),
         (wf.Sarsa(), {"replay": wf.Replay()}, "Sarsa is on-policy and does not support experience replay"),
         (wf.QLearning(), {"replay": wf.Replay(keep="first")}, "needs a capacity"),
         (wf.QLearning(), {"replay": wf.Replay(capacity=0)}, "capacity is 0"),
@@ -240,13 +262,18 @@ def test_invalid_settings_are_refused(learner, settings, message):
 @pytest.mark.parametrize(
     ("world", "settings", "message"),
     [
-        (lambda: "CartPole-v1", {}, r"observations are continuous .*bins=10.*bounds=\[\(low, high\), ...\]"),
+        (
+            lambda: "CartPole-v1",
+            {},
+            r"observations are continuous .*bins=10, and bounds=.*: dimensions 1 and 3 .* are unbounded; or pass state_of=",
+        ),
+        (lambda: "MountainCar-v0", {}, r"observations are continuous .*bins=10; or pass state_of="),
         (
             lambda: "CartPole-v1",
             {"bins": (4, 4)},
             "bins has length 2, but observations have 4 dimensions: pass 4 numbers, or one for all",
         ),
-        (lambda: "CartPole-v1", {"bins": 3}, r"observation\[1\] has no finite bounds.*bounds="),
+        (lambda: "CartPole-v1", {"bins": 3}, r"dimensions 1 and 3 \(counted from 0\) are unbounded: pass bounds="),
         (lambda: "MountainCar-v0", {"bins": (3, 3, 3)}, "bins has length 3, but observations have 2 dimensions"),
         (lambda: "MountainCar-v0", {"bins": 0}, "bins"),
         (lambda: "MountainCar-v0", {"bins": (3, -1)}, "bins"),
@@ -263,7 +290,11 @@ def test_invalid_settings_are_refused(learner, settings, message):
         ),
         (lambda: Moody(observations=spaces.Box(0, 255, (7, 7, 3), np.uint8)), {}, "147 whole numbers.*pass state_of="),
         (lambda: Moody(observations=spaces.Text(3)), {}, "observations must be Discrete, MultiDiscrete"),
-        (lambda: Moody(actions=spaces.Box(-1, 1)), {}, "actions must be Discrete"),
+        (
+            lambda: Moody(actions=spaces.Box(-1, 1)),
+            {},
+            "actions must be Discrete.*in a gymnasium.ActionWrapper, whose action_space is Discrete",
+        ),
         (lambda: Moody(actions=spaces.MultiDiscrete([2, 2])), {}, "actions must be Discrete"),
         (
             lambda: Moody(actions=spaces.Discrete(2, start=1)),
@@ -552,5 +583,7 @@ def test_questions_with_unknown_names_list_the_choices():
     with pytest.raises(ValueError, match="intention has only one picture: leave out show="):
         layout_of(run.intention(0), show="parts")
     nowhere = wf.Run(labels=run.labels, values=run.values, settings=run.settings | {"learner": {"name": "mine"}})
-    with pytest.raises(ValueError, match="the discount of this run is unknown: pass ledger= to Run, or settings="):
+    with pytest.raises(
+        ValueError, match="simulation needs the discount that its values were learned with: pass discount= to Run"
+    ):
         nowhere.simulation(0)

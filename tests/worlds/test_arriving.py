@@ -100,5 +100,5 @@ def test_a_budget_that_is_used_up_shows_how_to_go_on(monkeypatch):
     with pytest.raises(ValueError, match=message):
         run.simulation(4, rollouts=1_000)
     never = wf.train(Ferry(), wf.QLearning(discount=0.9), episodes=5, seed=0)
-    with pytest.raises(ValueError, match="reached it never in 100 steps"):
+    with pytest.raises(ValueError, match="never reached it in 100 steps"):
         never.simulation(6, rollouts=10)

@@ -16,6 +16,7 @@ from whatfor.beliefs.deletion import Deletion, deletion, episode_deletions
 from whatfor.beliefs.experience import ExperiencedWorld
 from whatfor.beliefs.loops import LoopReader
 from whatfor.beliefs.noise import sampling_error
+from whatfor.beliefs.policy import greedy_policy
 from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
@@ -262,15 +263,13 @@ class Audit(Beliefs):
 
     def never_exploiting(self, at: Situation | int, action: int) -> float:
         """The probability to go on without an end by the best actions alone, if what it learned includes exploration."""
-        return self._loops.without_exploring(self._cells(at, action), self._best)
+        return self._loops.without_exploring(self._cells(at, action), self._greedy_policy)
 
     @cached_property
-    def _best(self) -> NDArray[np.int64]:
-        """(cells,) The cell of the best action in the state of each, in the same table."""
-        tables, n_actions = self.recomputed if self.values is None else self.values, self.ledger.n_actions
-        values = tables if tables.ndim == 2 else tables.mean(axis=0)
-        best = np.repeat(np.arange(len(values)) * n_actions + values.argmax(axis=1), n_actions)
-        return np.concatenate([best + table * len(best) for table in range(self.ledger.n_tables)])
+    def _greedy_policy(self) -> NDArray[np.float64]:
+        """(S, A) The greedy policy of the learner's table, or of the recomputed one."""
+        tables = self.recomputed if self.values is None else self.values
+        return greedy_policy(tables if tables.ndim == 2 else tables.mean(axis=0))
 
     def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
         """Endings without a name, described by the state, action and reward of the last step."""

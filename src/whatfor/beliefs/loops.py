@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.account import Account, AccountReader
 from whatfor.beliefs.exact import reaching
+from whatfor.beliefs.experience import experiences_of
 from whatfor.kernels.backwards import scan
 from whatfor.kernels.following import NEW, count_explored, find_ways_out, link_updates
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines
@@ -35,6 +36,8 @@ MIN_LONG_FUTURE, MIN_UNKNOWN = 5.0, 5e-4
 MAX_UNKNOWN = 0.5
 #: A learner that follows other than its best actions less often than this does not explore in what it learns.
 MIN_EXPLORED = 1e-3
+#: Transitions that were recorded less often than this do not settle where a pair leads, unless the world looks deterministic.
+MIN_TRIES = 20
 #: Other discounts are clipped to these: a future is looked at for some 10 to 100 steps at least.
 MIN_DISCOUNT, MAX_DISCOUNT = 0.9, 0.99
 
@@ -82,14 +85,21 @@ class LoopReader:
         rest = max(0.0, never - unknown)  # the weight that went round and arrived at an end from long ago
         return Ends(endings * (1.0 - rest / max(1.0 - unknown, rest, 1e-300)), never, max(0.0, unknown - never))
 
-    def without_exploring(self, cells: NDArray[np.int64], best: NDArray[np.int64]) -> float:
-        """The probability to go on without an end by the best actions alone, where exploration is part of what was learned.
+    def without_exploring(self, cells: NDArray[np.int64], policy: NDArray[np.float64]) -> float:
+        """The probability to go on without an end by the greedy policy, where exploration is part of what was learned.
 
-        SARSA, Monte Carlo and λ-returns learn about a future with exploration, which leads out of a loop that the best
-        actions never leave. ``best``: (cells,) the cell of the best action in the state of each.
+        SARSA, Monte Carlo and λ-returns learn about a future with exploration, which leads out of a loop that the greedy
+        policy never leaves. ``policy``: (S, A) the greedy policy; a pair whose recorded transitions do not settle where it
+        leads is a way out.
         """
         ledger = self.reader.ledger
-        if len(ledger) == 0 or self._have_ways_out(cells, None, best) or not self._explores:
+        if len(ledger) == 0:
+            return 0.0
+        best, shared = _greedy_cells(policy, ledger.n_tables)
+        tied = bool(
+            ((policy > 0.0).sum(axis=1) > 1)[ledger.tries().any(axis=1)].any()
+        )  # then one action tells too little
+        if (not tied and self._have_ways_out(cells, None, best)) or not self._explores:
             return 0.0
         if self._greedily is None:
             lines = ledger.lines
@@ -97,8 +107,21 @@ class LoopReader:
             trails = np.flatnonzero((lines.source == NO_BOOTSTRAP) & (np.arange(len(source)) > 0))
             source[trails] = best[lines.cell[trails - 1]]
             followed = lines._replace(source=source.astype(np.int32), lambda_=np.zeros(1))
-            self._greedily = endless_from(followed, ledger.n_cells)
+            self._greedily = endless_from(followed, ledger.n_cells, shared)
+            if self._greedily.any():
+                self._greedily = endless_from(followed, ledger.n_cells, shared, self._unsettled)
         return float(self._greedily[cells].mean())
+
+    @cached_property
+    def _unsettled(self) -> NDArray[np.bool_]:
+        """(cells,) Whether too few transitions of a pair are recorded to say where it leads."""
+        ledger, seen = self.reader.ledger, experiences_of(self.reader.ledger)
+        tries = np.bincount(seen.pair, weights=seen.times, minlength=ledger.n_states * ledger.n_actions)
+        followed = np.where(seen.ending == NOT_ENDED, seen.next_state, seen.ending)
+        outcomes = len(np.unique(np.stack([seen.pair, followed]), axis=1).T)
+        tried = np.count_nonzero(tries)
+        deterministic = outcomes == tried and tries.sum() - tried >= MIN_TRIES  # no repetition led elsewhere
+        return np.tile(tries < (1 if deterministic else MIN_TRIES), ledger.n_tables)
 
     @cached_property
     def _explores(self) -> bool:
@@ -152,10 +175,27 @@ class LoopReader:
         return endless_from(self.reader.ledger.lines, self.reader.ledger.n_cells)
 
 
-def endless_from(lines: LedgerLines, n_cells: int) -> NDArray[np.float64]:
+def _greedy_cells(policy: NDArray[np.float64], n_tables: int) -> tuple[NDArray[np.int64], Any]:
+    """(cells,) A cell of a best action in the state of each, in its table; (cells, cells) the shares of tied actions in its place."""
+    from scipy import sparse
+
+    n_states, n_actions = policy.shape
+    first = np.arange(n_states) * n_actions + policy.argmax(axis=1)
+    state, action = np.nonzero(policy)
+    shares = (policy[state, action], (first[state], state * n_actions + action))
+    table = sparse.csr_array(shares, shape=(policy.size, policy.size))
+    best = np.repeat(first, n_actions)
+    offsets = np.arange(n_tables) * policy.size
+    return (offsets[:, None] + best).ravel(), sparse.block_diag([table] * n_tables, format="csr")
+
+
+def endless_from(
+    lines: LedgerLines, n_cells: int, shared: Any = None, unsettled: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """(cells,) The probability to go on without an end from each cell, by the latest updates of all cells.
 
-    A cell with much weight on its own initial value is a way out: where it leads is unknown.
+    A cell with much weight on its own initial value is a way out: where it leads is unknown. So are ``unsettled`` cells.
+    ``shared``: (cells, cells) the cells that share the steps to a cell in its place.
 
     >>> one = np.zeros(20, np.int32)  # 20 updates of cell 0, each bootstrapped from itself
     >>> endless_from(LedgerLines(one, one, np.zeros(20), np.full(1, 0.5), np.ones(1), np.zeros(1)), 1).tolist()
@@ -165,13 +205,17 @@ def endless_from(lines: LedgerLines, n_cells: int) -> NDArray[np.float64]:
         return np.zeros(n_cells)
     chain = _latest_chain(lines, n_cells)
     leaves = 1.0 - np.asarray(chain.sum(axis=1)).ravel() > MIN_STEP  # by an ending, or to an initial value
+    if unsettled is not None:
+        leaves |= unsettled
+    if shared is not None:
+        chain = chain @ shared
     steps = chain.copy()
     steps.data[steps.data < MIN_STEP] = 0.0
     steps.eliminate_zeros()
     closed = ~reaching(steps, leaves)
     if closed.any():  # a way out that was only rare may be forgotten
         rare, out = _rare_steps(lines, n_cells, closed)
-        closed = ~reaching(steps + rare, leaves | out)
+        closed = ~reaching(steps + (rare if shared is None else rare @ shared), leaves | out)
     endless = closed.astype(np.float64)
     for _ in range(MAX_STEPS if closed.any() else 0):
         before, endless = endless, chain @ endless

@@ -1,13 +1,28 @@
-"""Beliefs of a table without a ledger: what playing its greedy policy leads to."""
+"""The greedy policy of a table, and beliefs of a table without a ledger: what playing that policy leads to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from whatfor.beliefs.protocol import Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+
+
+def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(S, A) Action probabilities of the greedy policy; ties are shared equally.
+
+    >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    values = np.where(np.isnan(values), -np.inf, values)  # a network may have diverged
+    best = values == values.max(axis=1, keepdims=True)
+    chances: NDArray[np.float64] = best / best.sum(axis=1, keepdims=True)
+    return chances
 
 
 class PolicyBeliefs(Beliefs):

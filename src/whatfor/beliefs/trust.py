@@ -31,6 +31,9 @@ class Quality:
     updated: str = "It has updated this value"
     rest: str = "it still rests on initial values"  # why something is unknown
 
+    def __repr__(self) -> str:
+        return "computed, not estimated"
+
     def is_blank(self, tries: int | None) -> bool:
         """Whether nothing is expected of an action with so many updates; None: not counted."""
         return tries == 0

@@ -24,7 +24,7 @@ MIN_BIAS = 0.25
 #: More standard errors than this are not for want of data: something else is wrong with the experiences.
 MAX_DATA_ERRORS = 4.0
 
-CauseName = Literal["lag", "initial value", "maximisation bias", "too little data", "altered world"]
+CauseName = Literal["lag", "initial value", "maximisation bias", "too little data", "different environment"]
 
 
 @dataclass(frozen=True)
@@ -38,24 +38,36 @@ class Cause:
     effect: float  # by how much it changes that one
     size: float  # the effect relative to the smallest one that is named
     rate: float | None  # the stated rate of false alarms; None: a part of the difference, and no test
-    evidence: float | None  # z (maximisation bias), standard errors (too little data), log e-value (altered world)
+    evidence: (
+        float | None
+    )  # z (maximisation bias), standard errors (too little data), log e-value (different environment)
     text: str  # what was found, in words
 
     def order(self) -> tuple[bool, bool, bool, float]:
-        """Sorts causes: those that hold, an altered world (the others presuppose the same one), those of the value, the largest."""
-        return not self.holds, self.name != "altered world", self.measure != "value", -self.size
+        """Sorts causes: those that hold, a different environment (the others presuppose the same one), those of the value, the largest."""
+        return not self.holds, self.name != "different environment", self.measure != "value", -self.size
 
     @property
     def called(self) -> str:
         """Its name in a sentence."""
-        return {"lag": "its lag", "initial value": "initial values", "altered world": "an altered world"}.get(
-            self.name, self.name
-        )
+        names = {
+            "lag": "its lag",
+            "initial value": "weight on initial values",
+            "different environment": "a different environment",
+        }
+        return names.get(self.name, self.name)
 
     def effect_text(self) -> str:
         """The effect in words: of a value or visits as a number, of a chance as a percentage."""
         form = amount if self.measure == "value" or self.measure.startswith("visits of") else percent
         return f"{signed(self.effect, form)} in {quoted(self.measure)}"
+
+    def because(self, measure: Measure | None) -> str:
+        """It as the reason of a difference: a part of ``measure``, the difference that it changes most, or a finding beside its parts."""
+        if self.rate is not None:
+            return f"and a test finds {self.called} (by itself {self.effect_text()}, which is not a part of the sums below)"
+        largest = measure is None or abs(self.effect) >= max(abs(term) for term in measure.terms.values())
+        return f"{'most of all' if largest else 'in part'} because of {self.called} ({self.effect_text()})"
 
     def to_json(self) -> dict[str, Any]:
         """All its numbers."""
@@ -74,7 +86,7 @@ def parts_of(measures: Sequence[Measure]) -> list[Cause]:
     causes = []
     terms: tuple[tuple[CauseName, float, str], ...] = (
         ("lag", worst.lag, "its targets follow actions that its greedy policy does not take"),
-        ("initial value", worst.initial, "it still rests on initial values"),
+        ("initial value", worst.initial, "its updates have not outweighed them yet"),
     )
     for name, effect, text in terms:
         holds = bool(differing and effect * worst.difference > 0.0)
@@ -86,14 +98,14 @@ def parts_of(measures: Sequence[Measure]) -> list[Cause]:
 def tests_of(
     builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None, *, observed: str
 ) -> list[Cause]:
-    """Maximisation bias, too little data and an altered world, each tested; what cannot be tested is left out.
+    """Maximisation bias, too little data and a different environment, each tested; what cannot be tested is left out.
 
-    The first two compare experiences with the world of now, so they are not tested in an altered one.
+    The first two compare experiences with the environment of now, so they are not tested in a different one.
     """
     if observed == "bins":  # a bin merges observations: what follows depends on how it was entered
         return []
     with_data = [measure for measure in measures if measure.data is not None]
-    altered = altered_world(builder, with_data or measures, played)
+    altered = different_environment(builder, with_data or measures, played)
     if altered is not None and altered.holds:
         return [altered]
     bias = maximisation_bias(builder, measures[0])
@@ -148,15 +160,17 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
     form = amount if worst.name == "value" else percent
     text = (
         f"it has {few} distinct experiences of each state and action that follow, "
-        f"and they imply {form(worst.actual + data)} by themselves"
+        f"and the empirical model of these transitions gives {form(worst.actual + data)}"
     )
     evidence, names = data / error if error > 0.0 else None, tuple(measure.name for measure in held)
     size = abs(data) / _notable(worst)
     return Cause("too little data", bool(held), names, worst.name, data, size, RATE, evidence, text)
 
 
-def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None) -> Cause | None:
-    """Test whether the recorded steps come from the world that it is compared with."""
+def different_environment(
+    builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None
+) -> Cause | None:
+    """Test whether the recorded steps come from the environment that it is compared with."""
     recorded = builder.audit.experienced.experiences
     if builder.exact is not None:
         evidence = evidence_against_table(recorded, builder.exact.table)
@@ -171,10 +185,10 @@ def altered_world(builder: MeasureBuilder, measures: Sequence[Measure], played: 
     notable = [measure for measure in measures if abs(effect(measure)) > measure.notable]
     worst = _first(notable or measures, lambda measure: abs(effect(measure)) / _notable(measure))
     size = abs(effect(worst)) / _notable(worst)
-    text = "the steps that it recorded do not fit the world that it is compared with"
+    text = "its recorded transitions do not match this one"
     holds = bool(notable and evidence > math.log(1.0 / RATE))
     names = tuple(measure.name for measure in notable) if holds else ()
-    return Cause("altered world", holds, names, worst.name, effect(worst), size, RATE, evidence, text)
+    return Cause("different environment", holds, names, worst.name, effect(worst), size, RATE, evidence, text)
 
 
 def _first(measures: Sequence[Measure], size: Callable[[Measure], float]) -> Measure:

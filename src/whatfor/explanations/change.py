@@ -11,8 +11,10 @@ from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.findings.differences import compared, flips
 from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.intention import Intention
+from whatfor.explanations.phrases import tied_actions
+from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
-from whatfor.maps import Facets
+from whatfor.maps import Facets, map_of
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import amount, capital, count
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from whatfor.runs import Run
 
 MAX_CHANGES = 5
+#: A time is suggested if the agent had met this share of its states.
+MIN_MET = 0.9
 
 #: The discounts of two runs: one each, or several if one was resumed with another.
 Discounts = tuple[tuple[float, ...], tuple[float, ...]]
@@ -107,12 +111,27 @@ class Change(Difference):
         if not self.after.is_choice:
             expects = "it expects" if self.learned else "playing its policy leads to"
             return f"if it {doing}, {expects} {self._futures(then)}"
+        ties = [tied_actions(self.labels, which.values) for which in (self.before, self.after)]
+        if any(ties):
+            was, is_now = (
+                f"{tied} {'were' if which is self.before and not self.another_run else 'are'} tied (shown is {actions[which.action]!r})"
+                if tied
+                else f"its choice {'was' if which is self.before and not self.another_run else 'is'} {actions[which.action]!r}"
+                for tied, which in zip(ties, (self.before, self.after), strict=True)
+            )
+            return f"{is_now} {now}; {then}, {was}"
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
         if before != self.after.action:
             return f"it {doing} {now}; {then}, its choice {'is' if self.another_run else 'was'} {actions[before]!r}"
-        return (
-            f"it {doing} {now} as {then}, {self._reasons() if self.learned else 'and is led to ' + self._futures(then)}"
-        )
+        future = self._reasons(then) if self.learned else f"playing its policy leads to {self._futures(then)}"
+        return f"the best action is {actions[before]!r} {self._both(now, then)}; {future}"
+
+    def _both(self, now: str, then: str) -> str:
+        """Both sides of a choice that is the same: "now and after 10 episodes", "with and without episode 3"."""
+        changed, original = (then, self.after) if self.before.short_premise else (now, self.before)
+        if changed.startswith("without ") and not original.short_premise:
+            return f"with and {changed}"
+        return f"{now} and {then}"
 
     def _values(self, now: str, then: str) -> str:
         """The estimated returns now and before."""
@@ -129,20 +148,18 @@ class Change(Difference):
             return f"the same as {then}"
         return f"partly the same as {then}" if (self.in_common or 0.0) >= 0.5 else f"a different future than {then}"
 
-    def _reasons(self) -> str:
+    def _reasons(self, then: str) -> str:
         """How much the two futures have in common, beside a choice that is the same."""
         if _knows_little(self.one):
-            return "having learned too little to expect much"
+            return "it has learned too little to expect much"
         if _knows_little(self.other):
             return (
-                "which has learned too little to expect much"
-                if self.another_run
-                else "when it had learned too little to expect much"
+                f"{f'{then}, it has' if self.another_run else 'at that time, it had'} learned too little to expect much"
             )
         if not self.different:
-            return "expecting the same future"
+            return "the expected future is the same"
         partly = (self.in_common or 0.0) >= 0.5
-        return f"expecting a {'partly ' * partly}different future"
+        return f"the expected future is {'partly ' * partly}different"
 
     @property
     def in_common(self) -> float | None:
@@ -169,7 +186,13 @@ def _knows_little(which: Intention) -> bool:
 
 
 def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:
-    """Maps of what it expects now and what it expected before."""
+    """Maps of what it expects now and what it expected before; one map where one of the two has no experience."""
+    if why.before.is_blank or why.after.is_blank:
+        known = why.before if why.after.is_blank else why.after
+        shown = f"{why.labels.actions[known.action]} {'before' if known is why.before else 'now'}"
+        caption = f"{known.caption()}\nnothing to compare: no experience {'now' if known is why.before else 'before'}"
+        unknown = known.no_experience
+        return map_of(Map(why.labels, known.visits, shown, caption, unknown=unknown, state=why.state), facets=facets)
     was, now = (
         f"{why.labels.actions[which.action]} {when}" for which, when in ((why.before, "before"), (why.after, "now"))
     )
@@ -177,9 +200,16 @@ def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Lay
 
 
 def _times(run: Run) -> list[str]:
-    """Some earlier times in training, as numbers of episodes."""
-    episodes = 0 if run.ledger is None or run.beliefs.evidence is None else run.ledger.n_episodes
-    return [str(time) for time in sorted({episodes // 100, episodes // 10, episodes // 2}) if time > 0]
+    """Some earlier times in training with experience in most states, as numbers of episodes."""
+    if run.ledger is None or run.beliefs.evidence is None:
+        return []
+    episodes, met = run.ledger.n_episodes, int(run.ledger.tries().any(axis=1).sum())
+    times = [time for time in sorted({episodes // 100, episodes // 10, episodes // 2}) if time > 0]
+    return [
+        str(time)
+        for time in times
+        if time == times[-1] or int(run.ledger.until(time).tries().any(axis=1).sum()) >= MIN_MET * met
+    ]
 
 
 @question(

@@ -54,7 +54,7 @@ class Comparison(Explanation):
     ``measures`` are the value and the chance of every ending; ``places`` are the pairs whose visits differ most.
     A difference is the sum of noise, lag (what bootstraps from actions the agent would no longer take) and what still
     rests on initial values. ``causes`` are these parts, where the difference is more than sampling error, and three tests:
-    maximisation bias, too little data, and an altered world. The verdict names the largest
+    maximisation bias, too little data, and a different environment. The verdict names the largest
     cause that holds: of the difference in value, or where the value agrees, in what differs most.
     """
 
@@ -90,7 +90,7 @@ class Comparison(Explanation):
     ) -> Comparison:
         """Compare; ``audit`` gives the sampling error and, with ``policy``, the causes for a belief that was read off a ledger.
 
-        ``played``: the steps of the rollouts, to test whether the world was altered where its table is not known.
+        ``played``: the steps of the rollouts, to test whether the environment is a different one where its table is not known.
         """
         state, action = believed.state, believed.action
         known = None if exact is None else exact.visits(state, action)
@@ -222,14 +222,15 @@ class Comparison(Explanation):
             return f"does not differ from {reality} by more than sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
-            because = f"most of all because of {cause.called} ({cause.effect_text()})"
+            because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
             return f"differs from {reality}, {because}: {cause.text}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
-            known = ", lag and initial values explain" if self.exact is not None else " and lag explain"
+            lag = "lag (targets from actions that its policy does not take)"
+            known = f", {lag} and initial values explain" if self.exact is not None else f" and {lag} explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
             return f"differs from {reality}, most of all in {quoted(worst.name)}, {beyond}."
-        not_judged = f"is not judged against {reality}"
+        not_judged = f"was not tested against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
         if verdict == "unjudged":

@@ -161,7 +161,9 @@ class Contrast(Difference):
         name, back = self.labels.actions[which.action], self.back_after(which)
         if (which.chances or {}).get(NEVER_ENDS, 0.0) >= LIKELY:
             return [f"After {name!r}, it expects to go on without an end."]
-        exploiting = [f"After {name!r}, without exploration, it goes on without an end."] * bool(which.without_end())
+        exploiting = [f"After {name!r}, in its recorded transitions, its greedy policy cycles forever."] * bool(
+            which.without_end()
+        )
         if back == 1:
             return [f"After {name!r}, it expects to stay where it is.", *exploiting]
         if back is not None:

@@ -21,6 +21,7 @@ from whatfor.explanations.phrases import (
     experience,
     little_known,
     signed_lines,
+    tied_actions,
     without_end,
 )
 from whatfor.labels import NEVER_ENDS, Labels
@@ -181,15 +182,18 @@ class Intention(Explanation):
             return [f"In {here!r}, {untried}, and {amount(self.value)} is the initial value."]
         why = self.expectation()
         future = why._replace(text=self._with_length(why.text))
-        if self.is_choice:
+        tied = self.is_choice and tied_actions(self.labels, self.values)
+        if self.is_choice and not tied:
             lines = [f"In {here!r}, it {doing}{expectation_clause(future, self.trust.hedge())}."]
         else:
             expects = f"{self.trust.hedge()}it expects {future.text}" if future.text else "no single future is likely"
-            lines = [f"In {here!r}, if it {doing}, {expects}."]
+            lines = [f"In {here!r}, {f'{tied} are tied; ' if tied else ''}if it {doing}, {expects}."]
         lines.append(self._compared())
         lines += [] if "without an end" in why.text else self.without_end()
         lines += [] if why.text else self.little_known()
-        lines += experience(self.trust.updated, self.tries, 1.0 - self.now, self.unknown or 0.0)
+        lines += experience(
+            self.trust.updated, self.tries, 1.0 - self.now, self.unknown or 0.0, discounted=self.discounted
+        )
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
         return [*lines, *self._earnings_lines(), *self.faults, *self.trust.sentences()]
@@ -215,12 +219,9 @@ class Intention(Explanation):
         doing = self.labels.actions[self.action]
         lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
         earned = signed_lines(self._largest_earnings())
-        note = " (discounted)" if self.discounted else ""
-        lines += (
-            [*self._most_expected(), f"The rewards on the way{note}:", *earned] if earned else self._most_expected()
-        )
+        lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
         error = "" if self.error is None else f", with a standard error of {amount(self.error)} over its rollouts"
-        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{note}{error}."]
+        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}."]
 
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""

@@ -19,9 +19,13 @@ def signed(number: float, form: Callable[[float], str] = amount) -> str:
 
     >>> signed(0.25), signed(-0.996, percent)
     ('+0.25', '-100 points')
+    >>> signed(-0.0002, percent)
+    '0 points'
     """
     if form is not percent:
         return amount(number, signed=True)
+    if abs(number) < 0.0005:
+        return "0 points"
     return f"{100.0 * number:+.0f} points" if abs(number) >= 0.0995 else f"{100.0 * number:+.1f} points"
 
 
@@ -101,12 +105,11 @@ class Measure:
 
     def terms_text(self, form: Callable[[float], str] = amount) -> str:
         """The parts of the difference in words, without tiny ones; estimates where there is no exact number."""
+        names = {"noise": "noise" if self.exact is not None else "rest", "initial value": "weight on initial values"}
         largest = max(map(abs, self.terms.values()))
         shown = {name: term for name, term in self.terms.items() if abs(term) >= MIN_TERM_SHARE * largest > 0.0}
-        if self.exact is not None:
-            return ", ".join(f"{name} {signed(term, form)}" for name, term in shown.items())
-        parts = [f"{'rest' if name == 'noise' else name} {signed(term, form)}" for name, term in shown.items()]
-        return f"estimated: {', '.join(reversed(parts))}"
+        parts = [f"{names.get(name, name)} {signed(term, form)}" for name, term in shown.items()]
+        return ", ".join(parts) if self.exact is not None else f"estimated: {', '.join(reversed(parts))}"
 
     def direction(self, *, taken: bool) -> str:
         """Which way the value of a rarely tried action is off and why, as far as it is known; ``taken``: by the agent."""

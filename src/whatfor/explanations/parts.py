@@ -166,7 +166,8 @@ class Parts(Explanation):
         rows = [(share, name) for name, share in self._rows(self._shares()).items()]
         total = amount(sum(self._shares().values()))
         added = self._sum_text(total, self.scale, COMPUTED.off_text)
-        return [*lines, *signed_lines(rows), f"{added}.", *self._notes()]
+        listed = signed_lines(rows) or ["  no rewards"]
+        return [*lines, *listed, f"{added}.", *self._notes()]
 
     def _compared(self, foil: Parts) -> list[str]:
         """The gap between two actions, by part."""
@@ -188,7 +189,8 @@ class Parts(Explanation):
         adds_up = self._sum_text(
             amount(total, signed=True), self.scale, COMPUTED.off_text, "the difference between the agent's Q-values"
         )
-        return [*lines, *signed_lines(rows), f"{adds_up}.", *self._notes(foil)]
+        listed = signed_lines(rows) or ["  no rewards"]
+        return [*lines, *listed, f"{adds_up}.", *self._notes(foil)]
 
     def _notes(self, foil: Parts | None = None) -> list[str]:
         """Loops, and what seems to be wrong with the ledger."""

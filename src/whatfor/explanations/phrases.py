@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from whatfor.beliefs.course import Course
 from whatfor.explanation import MIN_SHOWN
 from whatfor.labels import NEVER_ENDS, Labels
@@ -71,16 +74,14 @@ def without_end(never: float, exploiting: float = 0.0) -> list[str]:
     >>> without_end(0.5), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
     >>> without_end(0.0, exploiting=1.0)
-    ['Without exploration, the episode goes on without an end: its best actions lead round in a loop.']
+    ['In its recorded transitions, its greedy policy cycles forever.']
     """
     if never >= LIKELY:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
         return [f"By what it has learned, the episode goes on without an end{chance}."]
     if exploiting >= LIKELY:
         chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
-        return [
-            f"Without exploration, the episode goes on without an end{chance}: its best actions lead round in a loop."
-        ]
+        return [f"In its recorded transitions, its greedy policy cycles forever{chance}."]
     return []
 
 
@@ -126,8 +127,10 @@ def action_sequence(labels: Labels, course: Course | None) -> str:
     return sequence + (", and again" if course.comes_back_to is not None else ", then unknown")
 
 
-def experience(updated: str, tries: int | None, initial: float, unknown: float) -> list[str]:
-    """The number of updates behind an expectation, the weight on the initial value, and the visits that rest on initial values."""
+def experience(
+    updated: str, tries: int | None, initial: float, unknown: float, *, discounted: bool = True
+) -> list[str]:
+    """The number of updates behind an expectation, and the weight on its initial value and on those of later pairs."""
     if tries is None:
         return []
     if tries == 0:
@@ -137,8 +140,19 @@ def experience(updated: str, tries: int | None, initial: float, unknown: float) 
     if initial >= MIN_STATED_SHARE:
         parts.append(f"{percent(initial)} of the weight is still on the initial value")
     if unknown - initial >= MIN_STATED_SHARE:
-        parts.append(f"{unknown - initial:.2g} discounted visits of later pairs rest on initial values")
+        weight = "discounted weight" if discounted else "weight"
+        parts.append(f"{percent(unknown - initial)} of the {weight} is on initial values of later pairs")
     return ["; ".join(parts) + "."]
+
+
+def tied_actions(labels: Labels, values: NDArray[np.float64]) -> str:
+    """The names of equally good actions, which share the probability in play; empty if one is the best.
+
+    >>> tied_actions(Labels.plain(1, 3), np.array([0.5, 0.5, 0.0])), tied_actions(Labels.plain(1, 2), np.array([1.0, 0.0]))
+    ("'action 0' and 'action 1'", '')
+    """
+    names = [repr(labels.actions[action]) for action in np.flatnonzero(values == values.max())]
+    return _join(names, "and") if len(names) > 1 else ""
 
 
 def not_significant(gap: float, noise: float | None) -> str:
@@ -197,7 +211,7 @@ def _in_order(milestones: list[tuple[int, str, float]], course: Course) -> str:
         when = "at once" if step == 0 else f"in {count(ahead, 'step')}" if n == 0 else f"{count(ahead, 'step')} later"
         parts.append(f"to {what} {when}" + _reward_words(what, reward))
         before = step
-    sure = "" if course.ending_chance >= MIN_CERTAIN else f", along this course ({percent(course.ending_chance)})"
+    sure = "" if course.ending_chance >= MIN_CERTAIN else f", with probability {percent(course.ending_chance)}"
     return _join(parts, "and") + sure
 
 

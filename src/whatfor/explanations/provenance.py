@@ -145,11 +145,11 @@ class Provenance(Explanation):
         largest = abs(most_influential[0][1])
         if largest < MIN_SHOWN * max(1.0, self.magnitude):
             return [f"No single episode stands out: deleting any one would change the value by at most {largest:.1g}."]
-        lead = "Deleting one episode and replaying the rest changes the value most for these (what each adds to it):"
+        lead = "Deleting one episode and replaying the rest changes the value most for these (change in value):"
         return [
             lead,
             *signed_lines(
-                (taken, f"episode {episode:,} (without it: {amount(self.value - taken)})")
+                (-taken, f"episode {episode:,} (without it: {amount(self.value - taken)})")
                 for episode, taken in most_influential
             ),
         ]
@@ -170,7 +170,7 @@ class Provenance(Explanation):
         if abs(self.luck) <= self._rounding:
             return ""
         within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
-        return f"rewards above or below the mean of their pair contribute {amount(self.luck, signed=True)}{within}"
+        return f"reward noise contributes {amount(self.luck, signed=True)}{within} (rewards above or below the mean of their pair)"
 
     @property
     def magnitude(self) -> float:

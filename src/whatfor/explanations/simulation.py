@@ -119,7 +119,7 @@ class Simulation(Explanation):
                 f"Within the time limit of {count(self.limit or 0, 'step')}, the return is {amount(self.undiscounted)} without a discount, "
                 f"in {counted(amount(self.within_length), 'step')} on average. How the episodes ended within it:",
                 *self._endings(self.within),
-                f"Its values look beyond that limit, so the policy was played on, for up to {count(self.max_steps, 'step')}:",
+                f"Its values bootstrap through the time limit, so rollouts continue past it, for up to {count(self.max_steps, 'step')}:",
             ]
         else:
             lines.append("How the episodes ended:")
@@ -137,7 +137,7 @@ class Simulation(Explanation):
     def start_text(self) -> list[str]:
         """A sentence about where the rollouts start, if the state could not be entered."""
         how = "Each rollout starts where a fresh episode, played by its policy and with random actions where needed, reached this state"
-        return [f"{how}: right if what follows depends on the state alone."] if self.arrived else []
+        return [f"{how}: valid if the environment is Markov in this state."] if self.arrived else []
 
     def _returns(self) -> str:
         """The mean return, discounted and not."""

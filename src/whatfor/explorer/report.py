@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +76,9 @@ def build_payload(
     enter: Enter | None = None,
 ) -> str:
     """The data of a report: answers by request, and what it contains and leaves out in sentences, packed."""
-    if isinstance(states, str):
-        raise TypeError(f"states is a list of states: pass [{states!r}]")
+    given: Any = states
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"states is a list of states: pass [{given!r}]")
     if episodes < 1:
         raise ValueError(f"episodes is {episodes}; a report shows at least one")
     if not budget > 0:

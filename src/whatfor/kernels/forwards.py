@@ -34,17 +34,15 @@ def fold(
         if width == 1:  # in registers
             last = target(cumulant, g, lambda_, tables[j, 0] if j >= 0 else 0.0, last)
             tables[k, 0] = moved(before, last, a)
-            peak = max(peak, abs(last))
-            if len(errors) > 0:
-                errors[i] = last - before
-            continue
-        for x in range(width):
-            added = cumulant if x == own else 0.0
-            bootstrap = tables[j, x] if j >= 0 else 0.0
-            previous[x] = target(added, g, lambda_, bootstrap, previous[x])
-            tables[k, x] = moved(tables[k, x], previous[x], a)
-        peak = max(peak, abs(previous[0]))
+        else:
+            for x in range(width):
+                added = cumulant if x == own else 0.0
+                bootstrap = tables[j, x] if j >= 0 else 0.0
+                previous[x] = target(added, g, lambda_, bootstrap, previous[x])
+                tables[k, x] = moved(tables[k, x], previous[x], a)
+            last = previous[0]
+        peak = max(peak, abs(last))
         if len(errors) > 0:
-            errors[i] = previous[0] - before
-    previous[0] = last if width == 1 else previous[0]
+            errors[i] = last - before
+    previous[0] = last
     return peak

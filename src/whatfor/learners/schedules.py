@@ -24,11 +24,11 @@ class Linear:
     episodes: int
 
     def __post_init__(self) -> None:
-        whole("episodes", self.episodes, 0)
+        whole("episodes", self.episodes, 1)
 
     def __call__(self, episode: int) -> float:
         """The number in an episode, counted from 0."""
-        share = min(episode / self.episodes, 1.0) if self.episodes else 1.0
+        share = min(episode / self.episodes, 1.0)
         return (1.0 - share) * self.start + share * self.end
 
     @property
@@ -72,12 +72,14 @@ class VisitCount:
 Schedule = Callable[[int], float]
 
 
-def linear(start: float, end: float, *, episodes: int) -> Linear:
+def linear(start: float, end: float, *more: float, episodes: int | None = None) -> Linear:
     """Exploration that decreases linearly over the first episodes.
 
     >>> linear(1.0, 0.1, episodes=250)(125)
     0.55
     """
+    if more or episodes is None:
+        raise TypeError(f"write linear({start}, {end}, episodes={next(iter(more), 250)})")
     return Linear(start, end, episodes)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from whatfor.checks import number, whole
 from whatfor.learners.replay import Replay
 from whatfor.learners.rule import Rule
-from whatfor.learners.schedules import Schedule, VisitCount, to_json
+from whatfor.learners.schedules import Schedule, VisitCount, explorations, to_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Tabular:
-    """Parameters of a tabular learner, stored as given."""
+    """Parameters of a tabular learner, stored as given and checked when it is made."""
 
     step_size: float | VisitCount = 0.1
     discount: float = 0.99
@@ -33,6 +33,25 @@ class Tabular:
     supports_replay: ClassVar[bool] = False
     bootstraps_greedily: ClassVar[bool] = True  # False: its targets depend on no choice of its own
     no_replay_reason: ClassVar[str] = "learns from whole episodes"
+
+    def __post_init__(self) -> None:
+        """Check the parameters; a schedule is checked when it is trained with."""
+        step_size = self.step_size
+        if isinstance(step_size, VisitCount):
+            if not 0.0 < number("the power of visit_count()", step_size.power) <= 1.0:
+                raise ValueError(f"visit_count(power={step_size.power}): the power must lie in (0, 1]")
+        elif not isinstance(step_size, Real):
+            raise ValueError(f"step_size must be a number in [0, 1] or visit_count(), not {step_size!r}")
+        else:
+            number("step_size", step_size, 0, 1)
+        number("discount", self.discount, 0, 1)
+        number("lambda_", getattr(self, "lambda_", 0.0), 0, 1)
+        if not callable(self.exploration):
+            explorations(self.exploration, 0, 1)
+        number("initial", self.initial)
+        draw = getattr(self, "draw", "episode")
+        if draw not in ("episode", "step"):
+            raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
 
     def start(
         self,
@@ -50,21 +69,9 @@ class Tabular:
         return TabularAgent(rule, ledger, generator, self.initial)
 
     def rule(self, n_states: int, n_actions: int, replay: Replay | None, *, recording: bool) -> Rule:
-        """The parameters as numbers, checked."""
-        by_count = isinstance(self.step_size, VisitCount)
-        if not isinstance(self.step_size, VisitCount | Real):
-            raise ValueError(f"step_size must be a number in [0, 1] or visit_count(), not {self.step_size!r}")
+        """The parameters as numbers."""
         step_size = 0.0 if isinstance(self.step_size, VisitCount) else self.step_size
         power = self.step_size.power if isinstance(self.step_size, VisitCount) else 0.0
-        lambda_ = getattr(self, "lambda_", 0.0)
-        for name, share in (("step_size", step_size), ("discount", self.discount), ("lambda_", lambda_)):
-            number(name, share, 0, 1)
-        if by_count and not 0.0 < number("the power of visit_count()", power) <= 1.0:
-            raise ValueError(f"visit_count(power={power}): the power must lie in (0, 1]")
-        number("initial", self.initial)
-        draw = getattr(self, "draw", "episode")
-        if draw not in ("episode", "step"):
-            raise ValueError(f"draw is 'episode' or 'step', not {draw!r}")
         if replay is not None:
             if not self.supports_replay:
                 raise ValueError(
@@ -79,8 +86,8 @@ class Tabular:
             step_size=float(step_size),
             power=float(power),
             discount=float(self.discount),
-            lambda_=float(lambda_),
-            table_per_step=draw == "step",
+            lambda_=float(getattr(self, "lambda_", 0.0)),
+            table_per_step=getattr(self, "draw", "episode") == "step",
             batch=int(replay.batch) if replay else 0,
             warmup=int(replay.warmup_size) if replay else 0,
             capacity=int(replay.capacity or 0) if replay else 0,

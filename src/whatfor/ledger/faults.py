@@ -73,13 +73,14 @@ def find_faults(ledger: Ledger) -> tuple[str, ...]:
             "from several environments, create the ledger with order='replayed'.",
         )
     if jumps:
-        at = "" if ledger.order == "replayed" else f" (first at update {first:,})"
-        return (
-            f"{_ends(jumps)} not recorded: the next update starts in another "
-            f"state than the one bootstrapped from{at}: {TERMINATION}; {TRUNCATION}.",
-        )
+        return (_jumps_text(ledger, steps, jumps, first),)
     enough = max(MIN_UPDATES, MIN_UPDATES_OF_PAIR * ledger.n_states * ledger.n_actions)
     if len(ledger) >= enough and ledger.n_episodes == 1 and not ended:
+        if len(ledger.breaks):  # its cut is recorded: no update is wrong
+            return (
+                f"Its one episode was cut after {count(len(ledger), 'update')}, and no end is recorded: check that the environment "
+                "returns terminated=True, or set max_steps=.",
+            )
         return (
             f"No end of an episode is recorded in {count(len(ledger), 'update')}. If episodes of this task end: {TERMINATION}; {TRUNCATION}.",
         )
@@ -117,6 +118,49 @@ def _stops(steps: StepsInOrder) -> NDArray[np.int64]:
     return bootstrapping
 
 
+def _episodes(steps: StepsInOrder) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first line of each recorded episode, and the line after its last."""
+    ended = np.flatnonzero(steps.source <= TIMED_OUT)
+    starts = np.union1d(np.append(steps.starts, 0), ended + (not steps.backwards))
+    starts = starts[starts < len(steps.cell)]
+    return starts, np.append(starts[1:], len(steps.cell))
+
+
+def _jumps_text(ledger: Ledger, steps: StepsInOrder, jumps: int, first: int) -> str:
+    """Updates that do not continue where the one before led: ends that are not recorded, where that can be told from updates that are not.
+
+    It is told where all go on in states in which recorded episodes start, which few states are, and where a single
+    step that was not recorded does not explain all of them.
+    """
+    state, (begins, after) = _states(ledger), _episodes(steps)
+    opening = steps.cell[after - 1 if steps.backwards else begins]
+    starts = np.unique(state[opening[opening >= 0]])
+    known = np.unique(state[steps.cell[steps.cell >= 0]])
+    lines = np.arange(1, len(steps.cell))  # each with the line before it
+    before, behind = (lines, lines - 1) if steps.backwards else (lines - 1, lines)
+    apart = (steps.source[before] >= 0) & (steps.cell[behind] >= 0)
+    apart &= state[np.maximum(steps.source[before], 0)] != state[np.maximum(steps.cell[behind], 0)]
+    apart &= ~np.isin(lines, steps.starts)
+    led, there = state[steps.source[before[apart]]], state[steps.cell[behind[apart]]]
+    at = "" if ledger.order == "replayed" else f" (first at update {first:,})"
+    elsewhere = np.setdiff1d(there, starts)
+    if len(elsewhere) == 0 and 2 * len(starts) <= len(known):
+        made = (steps.cell >= 0) & (steps.source >= 0)
+        steps_made = state[steps.cell[made]].astype(np.int64) * ledger.n_states + state[steps.source[made]]
+        if not np.isin(led.astype(np.int64) * ledger.n_states + there, steps_made).all():
+            return (
+                f"At least {_ends(jumps)} not recorded: the next update starts in another "
+                f"state than the one bootstrapped from{at}: {TERMINATION}; {TRUNCATION}."
+            )
+    hint = ""
+    if len(elsewhere) and 2 * len(starts) <= len(known):
+        hint = f" No recorded episode starts in state {int(elsewhere[0])}, where it goes on."
+    return (
+        f"{count(jumps, 'time')} the next recorded update starts in a state other than the previous next_state{at}: "
+        f"an update was not recorded, or an episode ended without next_state=None or new_episode().{hint}"
+    )
+
+
 def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, stops: NDArray[np.int64]) -> tuple[str, ...]:
     """Episodes that stop in a new state before any time limit, after a pair that ended others; if that is no chance.
 
@@ -124,11 +168,8 @@ def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, stops: NDArray[np.int64
     """
     if len(stops) == 0:
         return ()
-    state, n, known = _states(ledger), len(steps.cell), steps.cell >= 0
-    ended = np.flatnonzero(steps.source <= TIMED_OUT)
-    starts = np.union1d(np.append(steps.starts, 0), ended + (not steps.backwards))
-    starts = starts[starts < n]
-    after = np.append(starts[1:], n)
+    state, known = _states(ledger), steps.cell >= 0
+    starts, after = _episodes(steps)
     final = starts if steps.backwards else after - 1
     cut = known[final] & (steps.source[final] > TIMED_OUT)
     lengths, times = np.unique((after - starts)[cut], return_counts=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.checks import array_of, whole
+from whatfor.checks import array_of, episode_number, whole
 from whatfor.kernels.following import count_updates
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TIMED_OUT, LedgerLines, ending_place
@@ -152,9 +152,7 @@ class Columns:
 
     def episode(self, number: int) -> list[Update]:
         """The experiences of one episode in order, each as the first update that learned from it."""
-        number = whole("the number of an episode", number)
-        if not 0 <= number < self.n_episodes:
-            raise ValueError(f"this ledger has episodes 0 to {self.n_episodes - 1}, not {number}")
+        number = episode_number(number, self.n_episodes)
         if self.order == "replayed":
             own = np.flatnonzero(self.episodes_and_steps()[0] == number)
         else:

@@ -36,7 +36,9 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
     from whatfor.pictures.sizes import figure_size, place_on
 
     if not isinstance(answer, Explanation | Layout):
-        raise TypeError(f"draw() takes an explanation, e.g. run.intention(state), or a layout, not {answer!r}")
+        raise TypeError(
+            f"draw() takes an explanation, e.g. run.intention(state), or one of whatfor.layouts, not {answer!r}"
+        )
     if options and not isinstance(answer, Explanation):
         raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
     layout = layout_of(answer, **options) if isinstance(answer, Explanation) else answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,8 +39,17 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     there = next(one for one in (path, *path.parents) if os.path.lexists(one))
     if not there.is_dir():
         raise ValueError(f"{folder} cannot be a folder: {there} is a file; choose another folder")
-    if not os.access(there, os.W_OK | os.X_OK):
+    if not os.access(there, os.W_OK | os.X_OK) or (there != path and not _takes_folders(there)):
         raise ValueError(f"{there} is not writable; choose another folder, or change its permissions")
+
+
+def _takes_folders(folder: Path) -> bool:
+    """Whether a folder can be created in another one: some file systems let nobody, whatever the permissions say."""
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".whatfor-", dir=folder))
+    except OSError:
+        return False
+    return True
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

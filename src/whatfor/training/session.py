@@ -16,10 +16,12 @@ from whatfor.learners.replay import Replay
 from whatfor.learners.rule import BREAKS, EXPERIENCES, LAMBDA_RETURNS, LINES, STORED, Rule
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
+from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.text import count
 from whatfor.training.loop import Plan, Progress, play_compiled, play_python
 from whatfor.training.watch import Interrupted, Watch
 from whatfor.worlds.discovering import Discovering
+from whatfor.worlds.gymnasium import time_limit
 from whatfor.worlds.steppers import EnvStepper, Stepper, WorldStepper
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World
@@ -42,6 +44,12 @@ class Place:
     recipe: dict[str, Any]
     max_steps: int
     terms: RewardTerms = field(default_factory=RewardTerms)  # of the reward, that training records
+
+    @property
+    def has_default_limit(self) -> bool:
+        """Whether episodes are cut where no time limit applies."""
+        own = self.world.max_steps if self.world is not None else None if self.env is None else time_limit(self.env)
+        return own is None and self.max_steps == MAX_EPISODE_STEPS
 
     def stepper(self, seed: int) -> Stepper:
         """A new stepper with this seed."""

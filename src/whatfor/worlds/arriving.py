@@ -51,10 +51,11 @@ class Search:
         self.steps[exploration] += 1
         if sum(self.steps.values()) > (budget := limit("search")):
             found = sum(self.arrivals.values())
-            name, reached = self.labels.words(self.state), "never" if found == 0 else f"only {count(found, 'time')}"
+            name = self.labels.words(self.state)
+            reached = "never reached it" if found == 0 else f"reached it only {count(found, 'time')}"
             fewer = f"play fewer rollouts (rollouts={found}), " * (1 < found < self.rollouts)
             raise ValueError(
-                f"{count(self.rollouts, 'rollout')} from {name!r} cannot be played: fresh episodes, by its policy and with random actions, reached it "
+                f"{count(self.rollouts, 'rollout')} from {name!r} cannot be played: fresh episodes, by its policy and with random actions, "
                 f"{reached} in {budget:,} steps. To go on, {fewer}set {variable('search')}={10 * budget}, or say how to enter a state: {how_to_enter()}"
             )
 

@@ -99,7 +99,8 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
         self.kinds = [next((type(one) for one in column if one is not None), None) for column in self.columns]
         rows = zip(*self.columns, strict=True)
         self.numbers = {self.structure.build(row): state for state, row in enumerate(rows)}
-        self.known = replace(known, states=states)
+        # endings are recorded as the environment tells them, also if a run has other names for them
+        self.known = replace(known, states=states, endings=self.discovery.before.endings)
 
     def __len__(self) -> int:
         return len(self.numbers)

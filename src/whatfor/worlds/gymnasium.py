@@ -79,7 +79,10 @@ def _labels_of(env: gym.Env[Any, Any]) -> Labels:
 def _check_actions(actions: spaces.Space[Any]) -> None:
     """Raise ``ValueError`` unless actions are numbered from 0."""
     if not isinstance(actions, spaces.Discrete):
-        raise ValueError(f"actions must be Discrete; this environment has {actions}: wrap it so that its actions are")
+        raise ValueError(
+            f"actions must be Discrete; this environment has {actions}: number its actions from 0 in a "
+            "gymnasium.ActionWrapper, whose action_space is Discrete(n) and whose action(number) returns the action it stands for"
+        )
     if actions.start != 0:
         raise ValueError(
             f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"

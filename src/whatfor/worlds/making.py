@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -15,9 +16,11 @@ from gymnasium import spaces
 from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
+from whatfor.folder import MANIFEST
 from whatfor.limits import check_limit
 from whatfor.needed import need_minigrid
 from whatfor.text import count, either
+from whatfor.worlds.spaces import unbounded_text
 
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 #: How the ids of MiniGrid's worlds begin.
@@ -35,9 +38,11 @@ class NoEnvironment(ValueError):
 
     def __init__(self, id: str, error: Exception) -> None:
         self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
-        python = f"Pass an id such as 'FrozenLake-v1', after importing what registers it; resume a saved run with train(load({id!r}), ...)"
-        shell = "Give an id such as FrozenLake-v1, and --module NAME if a module registers it"
-        super().__init__(f"{self.what}. {either(python, shell)}")
+        python = "Pass an id such as 'FrozenLake-v1', after importing what registers it"
+        if (Path(id) / MANIFEST).is_file():
+            python += f"; resume a saved run with train(load({id!r}), ...)"
+        shell = "Give an id such as FrozenLake-v1, or module:Id if a module registers it"
+        super().__init__(f"{self.what}{'' if self.what.endswith(('?', '!')) else '.'} {either(python, shell)}")
 
 
 class Clipped(TransformObservation[Any, Any, Any]):
@@ -153,14 +158,14 @@ def binned(
                 f"bounds must be a (low, high) pair for each dimension, e.g. [(-1, 1), (0, 5)], not {bounds!r}"
             )
         if len(bounds) != size:
-            raise ValueError(
-                f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}: pass {size} (low, high) pairs"
-            )
+            python = f"bounds has length {len(bounds)}, but observations have {count(size, 'dimension')}: pass {size} (low, high) pairs"
+            given, needed = 2 * len(bounds), 2 * size
+            shell = f"--bounds has {given} numbers; give {needed}: low high for each of {count(size, 'dimension')}"
+            raise ValueError(either(python, shell))
         low, high = (np.array(side, dtype=space.dtype) for side in zip(*bounds, strict=True))
-    endless = [i for i in range(size) if not (np.isfinite(low[i]) and np.isfinite(high[i]))]
-    if endless:
+    if endless := unbounded_text(low, high):
         raise ValueError(
-            f"observation[{endless[0]}] has no finite bounds: {either('pass bounds=[(low, high), ...]', 'add --bounds low high ..., a pair for each dimension')}"
+            f"{endless}: {either('pass bounds=[(low, high), ...]', 'add --bounds low high ...')}, a pair for each dimension"
         )
     if not (low < high).all():
         raise ValueError("in each pair of bounds, low must be less than high")

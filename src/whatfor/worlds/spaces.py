@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from whatfor.axes import Axis
 from whatfor.labels import MAX_AXES, Labels
 from whatfor.limits import limit
 from whatfor.structure import Structure
 from whatfor.text import either, is_plain, normalized
+
+#: More dimensions than this are counted and not listed.
+MAX_LISTED = 8
 
 Range = tuple[int, int]  # the smallest value, and how many there are
 
@@ -65,18 +69,36 @@ def countable(space: spaces.Space[Any]) -> list[Range]:
             "state_of=, a function from an observation to what identifies its state, e.g. state_of=lambda seen: seen.tobytes()"
         )
     if isinstance(space, spaces.Box):
-        raise ValueError(f"observations are continuous ({_shown(space)}): {either(BINS_IN_PYTHON, BINS_IN_SHELL)}")
+        endless = unbounded_text(space.low.ravel(), space.high.ravel())
+        python = f", and bounds=[(low, high), ...], a pair for each dimension: {endless}" if endless else ""
+        python = f"pass the number of bins, e.g. bins=10{python}; or pass state_of=, a function from an observation to the key of its state"
+        shell = f", and --bounds low high ..., a pair for each dimension: {endless}" if endless else ""
+        raise ValueError(
+            f"observations are continuous ({_shown(space)}): {either(python, f'add the number of bins, e.g. --bins 10{shell}')}"
+        )
     raise ValueError(
         f"observations must be Discrete, MultiDiscrete, MultiBinary, a Dict or Tuple of these, or Box with {either('bins=', '--bins')}; this environment has "
         f"{_shown(space)}: {either('', 'in Python, ')}pass state_of=, a function from an observation to the key of its state: whole numbers, text, or a tuple of these"
     )
 
 
-BINS_IN_PYTHON = (
-    "pass the number of bins, e.g. bins=10, and bounds=[(low, high), ...] if the space is unbounded, "
-    "or state_of=, a function from an observation to the key of its state"
-)
-BINS_IN_SHELL = "add the number of bins, e.g. --bins 10, and --bounds low high ... if the space is unbounded"
+def unbounded_text(low: NDArray[Any], high: NDArray[Any]) -> str:
+    """The dimensions without finite bounds, in words; empty if there are none.
+
+    >>> unbounded_text(np.array([0.0, -np.inf, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, np.inf]))
+    'dimensions 1 and 3 (counted from 0) are unbounded'
+    >>> unbounded_text(np.array([-np.inf]), np.array([np.inf])), unbounded_text(np.zeros(2), np.ones(2))
+    ('dimension 0 (counted from 0) is unbounded', '')
+    """
+    endless = [str(at) for at in np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))]
+    if len(endless) == 0:
+        return ""
+    if len(endless) > MAX_LISTED:
+        return f"{len(endless)} of {len(low)} dimensions are unbounded"
+    named = f"{', '.join(endless[:-1])} and {endless[-1]}" if len(endless) > 1 else endless[0]
+    return (
+        f"dimension{'s' * (len(endless) > 1)} {named} (counted from 0) {'are' if len(endless) > 1 else 'is'} unbounded"
+    )
 
 
 def _shown(space: spaces.Space[Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from math import isfinite
 from typing import Any, Protocol
 
@@ -100,9 +100,8 @@ class EnvStepper:
 
     def reset(self) -> int:
         """Start an episode; returns its first state."""
-        observation, _ = self.env.reset(seed=self._seed)
+        self.at = self.index(observation_of(self.env.reset(seed=self._seed)))
         self._seed = None
-        self.at = self.index(observation)
         return self.at
 
     def step(self, action: int) -> tuple[int, float, int, bool]:
@@ -158,6 +157,21 @@ def first_met(stepper: Stepper, n_states: int) -> int:
             f"{MAX_STARTS} episodes began in states that training never met: train for more episodes, or with a coarser key of states"
         )
     return state
+
+
+def observation_of(begun: Any) -> Any:
+    """The observation that reset() of an environment returned, checked.
+
+    >>> observation_of((3, {}))
+    3
+    >>> observation_of(3)
+    Traceback (most recent call last):
+    ValueError: reset() of the environment must return 2 values (observation, info), not int
+    """
+    if isinstance(begun, tuple | list) and len(begun) == 2 and (begun[1] is None or isinstance(begun[1], Mapping)):
+        return begun[0]
+    returned = len(begun) if isinstance(begun, tuple | list) and len(begun) != 2 else type(begun).__name__
+    raise ValueError(f"reset() of the environment must return 2 values (observation, info), not {returned}")
 
 
 def _reward(given: Any) -> float:

@@ -46,6 +46,7 @@ def compared(run: Run, since: int | Run) -> tuple[Run, Run]:
             raise ValueError(
                 f"since is {time:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
             )
+        run.need_ledger("change since an episode (since=another run works without one)")
         other = run.as_of(time)
     run, other = aligned(run, other)
     if (other.labels.axes, other.labels.actions) != (run.labels.axes, run.labels.actions):
