@@ -112,7 +112,7 @@ def test_what_it_has_not_learned_is_called_unknown():
     run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
     text = str(run.intention(0, 0))
     assert "only once; 50 % of the weight is still on the initial value" in text
-    assert "45 % of the weight (discounted) is on initial values of later pairs" in text
+    assert "45 % of the discounted weight is on initial values of later pairs" in text
     assert "because" not in text
     assert "'action 1', the second best by value, was never tried" in text
     assert "never tried 'action 1'" in str(run.intention(0, 1))
