@@ -165,7 +165,7 @@ def test_how_it_changed(taxi):
     """Another action is reported; for the same action, whether the reasons are the same."""
     early = taxi.change(START, since=300)
     assert early.after.action != early.before.action
-    assert "it moves south now; after 300 episodes, its choice was 'east'." in str(early)
+    assert "the best action is 'south' now and was 'east' after 300 episodes." in str(early)
     assert "expecting" not in str(early)
     late = taxi.change(START, since=4_900)
     assert late.after.action == late.before.action
