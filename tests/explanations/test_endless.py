@@ -316,7 +316,7 @@ def test_policies_are_said_to_go_round_where_they_do_and_nowhere_else(learner):
 
 def test_what_ends_by_exploration_alone_is_said_to():
     run = wf.train(CIRCLE, wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.2), episodes=300, seed=0)
-    for question, more in (("intention", {}), ("outcomes", {}), ("contrast", {}), ("change", {"since": 5})):
+    for question, more in (("intention", {}), ("outcomes", {}), ("contrast", {}), ("change", {"since": 20})):
         assert "ith the exploration it learned from, it expects" in str(run.ask(question, 0, **more)), question
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
-from whatfor.beliefs.course import Course, course
+from whatfor.beliefs.course import Course, by_last_step, course
 from whatfor.beliefs.deletion import Deletion, deletion, episode_deletions
 from whatfor.beliefs.experience import ExperiencedWorld
 from whatfor.beliefs.loops import LoopReader
