@@ -305,7 +305,10 @@ def test_time_limits_that_change_and_rare_states_are_no_faults():
 
 
 def test_a_fault_says_where_the_order_of_its_ledger_needs_new_episode():
-    for order, words in (("forwards", "after an episode that was cut"), ("backwards", "before the updates of an episode that was cut")):
+    for order, words in (
+        ("forwards", "after an episode that was cut"),
+        ("backwards", "before the updates of an episode that was cut"),
+    ):
         ledger = wf.Ledger(3, 1, order=order)
         for _ in range(1_001):
             ledger.record(0, 0, 0.0, 0, 0, step_size=0.1, discount=0.9)

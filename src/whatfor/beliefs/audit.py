@@ -28,6 +28,7 @@ from whatfor.kernels.recursion import TERMINATED, LedgerLines, ending_place
 from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.ledger import Ledger
 from whatfor.ledger.faults import find_faults
+from whatfor.ledger.paid import last_steps_named
 from whatfor.limits import check_limit
 
 #: Weights below this are dropped by the indexed walk; each account bounds the effect.
@@ -277,10 +278,8 @@ class Audit(Beliefs):
         last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
         pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
         chances: dict[str, float] = {}
-        steps = zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True)
-        for pair, reward, weight in steps:
-            last_state, last_action = divmod(pair, labels.n_actions)
-            name = labels.last_step(last_state, last_action, reward)
+        names = last_steps_named(labels, pairs.tolist(), lines.reward[last].tolist())
+        for name, weight in zip(names, weights[last].tolist(), strict=True):
             chances[name] = chances.get(name, 0.0) + weight
         return chances
 
