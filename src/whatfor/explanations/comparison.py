@@ -153,16 +153,11 @@ class Comparison(Explanation):
             return "rarely tried"
         if self.episodes < MIN_EPISODES:
             return "too few"
-        if self._unexplained:
+        if any(measure.unexplained for measure in self.all_measures):
             return "differs"
         if found:
             return found[0].name
         return "differs" if any(measure.differs for measure in self.all_measures) else "agrees"
-
-    @property
-    def _unexplained(self) -> bool:
-        """Whether lag and initial values leave a difference beyond sampling error."""
-        return any(measure.unexplained for measure in self.all_measures)
 
     @property
     def slight(self) -> bool:
@@ -234,7 +229,11 @@ class Comparison(Explanation):
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            rest = "" if cause.rate is not None or self._unexplained else "; the rest is within sampling error"
+            rest = (
+                ""
+                if any(one.rate is not None for one in self.found)
+                else "; what lag and initial values leave is within sampling error"
+            )
             return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
