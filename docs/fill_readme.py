@@ -302,7 +302,7 @@ def question(name: Path) -> str:
     lines += [" ".join([says, *more.replace("``", "`").split()]), ""]
     if one.parameters:
         lines += ["| parameter | in the shell | |", "| --- | --- | --- |"]
-        lines += [f"| `{p.name}` | `--{p.shell}` | {p.help}{'; required' * p.needed} |" for p in one.parameters]
+        lines += [f"| `{p.name}` | `--{p.shell}` | {p.full_help}{'; required' * p.needed} |" for p in one.parameters]
         lines += [""]
     if one.shows:
         shows = ", ".join(f"`{what}`" for what in one.shows)

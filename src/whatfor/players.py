@@ -18,6 +18,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.history import CUT, Episode, Evaluation
 from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
+from whatfor.ledger.ends import states_only_final
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.adapter import Enter, check_enter
 from whatfor.worlds.arriving import how_to_enter
@@ -90,6 +91,8 @@ class TablePlay:
         enters = enter is not None and place.env is not None
         world = place.env if place.world is None or enters else with_endings(place.world, labels)
         simulated = SimulatedBeliefs(world, self.policy, max_steps=limit, enter=enter, **more)
+        if self.playing.ledger is not None and place.world is None:
+            simulated.only_final = states_only_final(self.playing.ledger)
         simulated.labels = replace(labels, endings=world.labels.endings) if isinstance(world, World) else labels
         return simulated
 

@@ -83,7 +83,7 @@ def test_a_small_buffer_is_recognised_as_too_little_data(small_buffer):
             assert "bust" not in few.measures
         if comparison.verdict == "too little data":
             assert comparison.found[0].name == "too little data"
-            assert "most of all because of too little data" in str(comparison)
+            assert "a test finds too little data (by itself" in str(comparison)
             assert comparison.experiences < 30
             assert comparison.badge().kind == "off"
             assert "(too little data)" in wf.question.layout_of(comparison).title

@@ -100,5 +100,7 @@ def test_a_budget_that_is_used_up_shows_how_to_go_on(monkeypatch):
     with pytest.raises(ValueError, match=message):
         run.simulation(4, rollouts=1_000)
     never = wf.train(Ferry(), wf.QLearning(discount=0.9), episodes=5, seed=0)
-    with pytest.raises(ValueError, match="never reached it in 100 steps"):
+    with pytest.raises(ValueError, match="episodes end on reaching 'state 6'"):
         never.simulation(6, rollouts=10)
+    with pytest.raises(ValueError, match="never reached it in 100 steps, or episodes end there"):
+        wf.Run(values=never.values, env=Ferry(), discount=0.9).simulation(6, rollouts=10)

@@ -58,6 +58,7 @@ class SimulatedBeliefs(Beliefs):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
     learned: ClassVar[bool] = False
+    only_final: frozenset[int] = frozenset()  # states that only ended episodes of training
 
     def __init__(
         self,
@@ -90,8 +91,7 @@ class SimulatedBeliefs(Beliefs):
         self.shape = (self.labels.n_states, self.labels.n_actions)
         own = time_limit(self._env) if self._world is None else self._world.max_steps
         self.limit = max_steps or own  # None: episodes have no time limit
-        self.discount = discount
-        self.beyond_limit = beyond_limit
+        self.discount, self.beyond_limit = discount, beyond_limit
         self.max_steps = self._longest(self.limit or MAX_EPISODE_STEPS)
         self.n = int(rollouts)
         self.seed = whole("seed", seed, 0)
@@ -256,7 +256,7 @@ class SimulatedBeliefs(Beliefs):
             return roll_out(self._world, self.policy, pair, **limits, generator=generator)
         limits["limit"], search = time_limit(self._env), None
         if start is not None and self._enter is None:
-            search = Search(self.labels, start[0].index, start[1], self.n, generator)
+            search = Search(self.labels, start[0].index, start[1], self.n, generator, only_final=self.only_final)
         if self._agent is not None:
             at = None if start is None else (self._agent.situation(start[0]), start[1])
             return AgentPlayer(self._agent, generator, at, self._enter, search).roll_out(self._env, **limits)

@@ -290,14 +290,15 @@ def layout(
         return map_of(Map(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state), facets=facets)  # fmt: skip
     if show == "endings":
         return _endings(why, title, caption)
+    quantity = "visits, discounted" if why.believed.discounted else "visits"
     maps = {"believed": why.believed.visits, "actual": actual}
     masks = (why.believed.no_experience, None)
     panels = [
-        map_of(Map(why.labels, numbers, title=name, unknown=unknown, state=why.state), facets=facets)
+        map_of(Map(why.labels, numbers, title=name, quantity=quantity, unknown=unknown, state=why.state), facets=facets)
         for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
     ]
     if isinstance(panels[0], Bars):
-        return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
+        return side_by_side(why.labels, maps, title=title, caption=caption, quantity=quantity, state=why.state)
     caption = "\n".join(line for line in (caption, panels[0].caption) if line)
     return Panels(title, caption, tuple(replace(one, caption="") for one in panels), columns=2)
 
@@ -338,7 +339,7 @@ def ask(
     env: Any = None,
     enter: Enter | None = None,
 ) -> Comparison:
-    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
+    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the transition probabilities are known."""
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     beliefs = run.playing.simulated(env, rollouts, seed, enter, fewest=2)

@@ -238,6 +238,11 @@ class Intention(Explanation):
         """The note beside a discounted number."""
         return " (discounted)" if self.discounted else ""
 
+    @property
+    def visits_quantity(self) -> str:
+        """What the numbers of its maps are."""
+        return "expected visits, discounted" if self.discounted else "expected visits"
+
     def expectation(self) -> Expectation:
         """What it expects to reach, if that is likely: "to pick up the passenger at Y in 8 steps and ..."."""
         chances = {name: chance for name, chance in (self.chances or {}).items() if chance >= self.trust.least_chance}
@@ -330,6 +335,7 @@ def layout(why: Intention, *, facets: Facets = "all") -> Layout:
             title=f"{why.labels.actions[why.action]}: {'estimated return' if why.learned else 'return'} {amount(why.value)}",
             caption=why.caption(),
             unknown=why.no_experience,
+            quantity=why.visits_quantity,
             state=why.state,
         ),
         facets=facets,

@@ -129,7 +129,7 @@ def layout(why: Outcomes) -> Bars:
     )
 
 
-@question("outcomes", "how it expects to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
+@question("outcomes", "how it expects the episode to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
 def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
     """How the agent expects the episode to end; by default, after its best action."""
     at, chosen = run.resolve(state, action)

@@ -163,7 +163,7 @@ class Simulation(Explanation):
     def without_end(self) -> list[str]:
         """A sentence if playing the policy goes on without an end; empty if not."""
         if (self.never or 0.0) >= LIKELY:
-            return ["Playing its policy goes on without an end, by the transitions of this world."]
+            return ["Playing its policy goes on without an end, by the transitions of this environment."]
         if self.still_going >= LIKELY:
             return [
                 f"Playing its policy goes on: {percent(self.still_going)} still going after {count(self.max_steps, 'step')}."

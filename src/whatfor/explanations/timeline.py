@@ -121,6 +121,7 @@ def layout(why: Timeline) -> Grid:
         caption=why.labels.words(why.state),
         rows=names,
         columns=tuple(str(step) for step in range(steps)),
+        quantity=why._probability(),
         row_axis="",
         column_axis="steps ahead",
         numbers=rows_of(np.array(rows)[:, :steps]),

@@ -39,6 +39,20 @@ def last_updates(ledger: Ledger) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return last, np.where(finals[at, 0] == keys, finals[at, 1], -1)
 
 
+def states_only_final(ledger: Ledger) -> frozenset[int]:
+    """States in which episodes terminated and that were never updated.
+
+    >>> from whatfor.ledger import Ledger
+    >>> ledger = Ledger(n_states=3, n_actions=1)
+    >>> ledger.record(1, 0, 1.0, None, step_size=0.5, discount=0.9, final_state=2)
+    >>> states_only_final(ledger)
+    frozenset({2})
+    """
+    last, finals = last_updates(ledger)
+    ended = finals[(ledger.lines.source[last] <= TERMINATED) & (finals >= 0)]
+    return frozenset(np.setdiff1d(ended, np.flatnonzero(ledger.tries().any(axis=1))).tolist())
+
+
 def with_names(ledger: Ledger, labels: Labels) -> Ledger:
     """The ledger with the names of its endings as these labels give them; itself if they are the recorded ones.
 

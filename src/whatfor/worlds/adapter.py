@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,15 @@ def check_enter(enter: Any) -> Enter | None:
         raise ValueError(
             f"enter must be a function (env, state, rng) that puts the environment into a state, not {enter!r}"
         )
+    try:
+        signature = None if enter is None else inspect.signature(enter)
+    except (TypeError, ValueError):  # a builtin
+        signature = None
+    try:
+        if signature is not None:
+            signature.bind(None, None, None)
+    except TypeError:
+        raise ValueError(f"enter takes (env, state, rng), and this function takes {signature}") from None
     return enter  # type: ignore[no-any-return]
 
 

@@ -28,7 +28,14 @@ class Search:
     rollouts: int
     generator: np.random.Generator
     steps: dict[float, int] = field(default_factory=lambda: dict.fromkeys(EXPLORATIONS, 0))
+    only_final: frozenset[int] = frozenset()  # states that ended episodes of training, and that it never acted in
     arrivals: dict[float, int] = field(default_factory=lambda: dict.fromkeys(EXPLORATIONS, 0))
+
+    def __post_init__(self) -> None:
+        if self.state in self.only_final:
+            raise ValueError(
+                f"episodes end on reaching {self.labels.words(self.state)!r}: nothing can be played from there"
+            )
 
     def exploration(self) -> float:
         """The share of random actions for the next episode."""
@@ -56,7 +63,7 @@ class Search:
             fewer = f"play fewer rollouts (rollouts={found}), " * (1 < found < self.rollouts)
             raise ValueError(
                 f"{count(self.rollouts, 'rollout')} from {name!r} cannot be played: fresh episodes, by its policy and with random actions, "
-                f"{reached} in {budget:,} steps. To go on, {fewer}set {variable('search')}={10 * budget}, or say how to enter a state: {how_to_enter()}"
+                f"{reached} in {budget:,} steps{', or episodes end there' * (found == 0)}. To go on, {fewer}set {variable('search')}={10 * budget}, or say how to enter a state: {how_to_enter()}"
             )
 
 

@@ -13,6 +13,7 @@ from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.limits import LimitError, limit, variable
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.arriving import Search
+from whatfor.worlds.entered import enter_checked
 from whatfor.worlds.steppers import EnvStepper
 
 
@@ -133,7 +134,7 @@ class TablePlayer:
         state = self.stepper.reset()
         if self.start is None or self.enter is None:
             return state, None
-        self.enter(env, self.start[0], self.generator)
+        enter_checked(self.enter, env, self.stepper.labels, state, self.start[0], self.generator)
         self.stepper.at = self.start[0]
         return self.start
 

@@ -1,0 +1,108 @@
+"""Ties, default limits and comparisons with nothing are said as they are."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import whatfor as wf
+from whatfor.explanations.change import _times
+from whatfor.explanations.measures import signed
+from whatfor.layouts.shapes import Panels
+from whatfor.question import layout_of
+from whatfor.text import percent, speaking_shell
+
+
+@pytest.fixture(scope="module")
+def tied():
+    ledger = wf.Ledger(n_states=2, n_actions=3)
+    for action in range(3):
+        ledger.record(0, action, 1.0, None, step_size=0.5, discount=0.9)
+    return wf.Run(labels=wf.Labels.plain(2, 3), values=[[0.5] * 3, [0.0] * 3], ledger=ledger)
+
+
+def test_tied_actions_are_named_and_none_is_called_the_choice(tied):
+    text = str(tied.intention(0))
+    assert "'action 0', 'action 1' and 'action 2' are tied; if it takes " in text
+    assert "In 'state 0', it takes" not in text
+    text = str(tied.change(0, since=1))
+    shown = tied.labels.actions[tied.best(0)]
+    assert (
+        f"'action 0', 'action 1' and 'action 2' are tied (shown is {shown!r}) now; after 1 episode, its choice was"
+        in text
+    )
+
+
+class Endless(gym.Env):
+    observation_space, action_space = gym.spaces.Discrete(5), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return 0, {}
+
+    def step(self, action):
+        return 0, 1.0, False, False, {}
+
+
+def test_training_warns_where_the_default_limit_cut_episodes(recwarn):
+    learner = wf.QLearning(discount=0.9)
+    with pytest.warns(UserWarning, match="3 of 3 episodes were cut at max_steps=10,000, the default where"):
+        wf.train(Endless(), learner, episodes=3, seed=0)
+    recwarn.clear()
+    wf.train(Endless(), learner, episodes=3, seed=0, max_steps=50)
+    wf.train("FrozenLake-v1", learner, episodes=3, seed=0)
+    assert not recwarn.list
+
+
+def test_a_change_from_nothing_draws_one_map_of_the_known_side():
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.95), episodes=500, seed=0)
+    first = run.as_of(1).ledger.tries().any(axis=1)
+    state = int(np.flatnonzero(run.ledger.tries().any(axis=1) & ~first)[-1])
+    change = run.change(state, since=1)
+    assert "no experience after 1 episode" in str(change)
+    drawn = layout_of(change)
+    assert not isinstance(drawn, Panels) or len(drawn.panels) != 5
+    assert run.labels.actions[run.best(state)] in drawn.title
+    assert "nothing to compare: no experience before" in drawn.caption
+    met = run.ledger.tries().any(axis=1).sum()
+    for time in _times(run)[:-1]:
+        assert run.as_of(int(time)).ledger.tries().any(axis=1).sum() >= 0.9 * met
+
+
+def test_change_without_a_ledger_names_what_works():
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=5, record=False, seed=0)
+    with pytest.raises(
+        ValueError, match=r"change since an episode .since=another run works without one. needs the ledger"
+    ):
+        run.change(0, since=2)
+
+
+def test_small_sentences(tied):
+    assert "computed, not estimated" in repr(tied.trust)
+    assert signed(-0.0002, percent) == "0 points"
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=2, seed=0)
+    state, action = (int(x) for x in np.argwhere(run.ledger.tries())[0])
+    assert "consists of:\n  no rewards\nSum: 0" in str(run.parts(state, action))
+    whole = wf.train("FrozenLake-v1", wf.QLearning(discount=1.0), episodes=300, seed=0)
+    assert "discounted" not in str(whole.intention(0))
+
+
+def test_linear_says_how_to_write_it():
+    with pytest.raises(TypeError, match=r"write linear\(1, 0.1, episodes=250\)"):
+        wf.linear(1, 0.1, 250)
+    with pytest.raises(ValueError, match="episodes is 0; it must be a whole number of at least 1"):
+        wf.linear(1.0, 0.1, episodes=0)
+
+
+def test_an_unknown_id_names_what_applies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="Pass an id such as") as unknown:
+        wf.train("Lift-v0", episodes=1)
+    assert "resume" not in str(unknown.value)
+    (tmp_path / "Lift-v0").mkdir()
+    (tmp_path / "Lift-v0" / "manifest.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"resume a saved run with train\(load\('Lift-v0'\)"):
+        wf.train("Lift-v0", episodes=1)
+    with speaking_shell(), pytest.raises(ValueError, match="or module:Id if a module registers it") as unknown:
+        wf.train("Taxi-v9", episodes=1)
+    assert "--module" not in str(unknown.value)
+    with pytest.raises(ValueError, match=r"package for ALE\? Pass"):
+        wf.train("ALE/Pong-v5", episodes=1)
