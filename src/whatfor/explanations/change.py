@@ -69,7 +69,8 @@ class Change(Difference):
             before, after = ("it expects" if self.another_run else "it expected"), "it expects"
             if not self.learned:
                 before = after = "playing its policy leads it"
-            lines += [f"{capital(then)}, {before} {texts[0]}.", f"{capital(now)}, {after} {texts[1]}."]
+            was, is_now = self.before.learned_from, self.after.learned_from
+            lines += [f"{capital(then)}, {was}{before} {texts[0]}.", f"{capital(now)}, {is_now}{after} {texts[1]}."]
         lines += [self._values(now, then), *self.after.without_end()]
         if self.different:
             for lead, numbers in (

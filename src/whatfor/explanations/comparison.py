@@ -74,6 +74,7 @@ class Comparison(Explanation):
     rare: bool  # too rarely tried to be judged: an agent stops trying an action that looks bad
     residual: float | None  # of the belief
     causes: tuple[Cause, ...] = ()  # by ``Cause.order``: the one that the verdict names first
+    cut: str = ""  # why rollouts cannot test what it expects; empty: they can
     experiences: float | None = None  # distinct experiences of each pair that follows, on average; None: not counted
 
     @classmethod
@@ -99,6 +100,7 @@ class Comparison(Explanation):
         most = np.argsort(-apart, axis=None, kind="stable")[:MAX_PLACES]
         pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
         causes: list[Cause] = []
+        cut = simulated.cut_text() if exact is None else ""
         if audit is None:
             measures = measures_without_error(believed, simulated, exact)
             places = [place_without_error(believed, simulated, known, s, a) for s, a in pairs]
@@ -113,7 +115,7 @@ class Comparison(Explanation):
             parts = parts_of([*measures, *(measure for *_, measure in places)])
             causes = [part for part in parts if not rare or part.name == "initial value"]
             causes += tests_of(builder, measures, played, observed=believed.labels.observed)
-            causes.sort(key=Cause.order)
+            causes = [] if cut else sorted(causes, key=Cause.order)
         return cls(
             labels=believed.labels,
             state=state,
@@ -131,6 +133,7 @@ class Comparison(Explanation):
             rare=_rare(audit, state, action, greedy),
             residual=believed.residual,
             causes=tuple(causes),
+            cut=cut,
             experiences=None if audit is None else builder.implied.experiences,
         )
 
@@ -144,7 +147,7 @@ class Comparison(Explanation):
         """The largest cause, "agrees", "differs" without a known cause; not judged: "unknown", "unjudged", "rarely tried", "too few"."""
         if self.believed.is_blank:
             return "unknown"
-        if self.episodes is None:
+        if self.episodes is None or self.cut:
             return "unjudged"
         found = self.found
         if any(cause.rate is not None for cause in found):
@@ -201,7 +204,7 @@ class Comparison(Explanation):
     @property
     def _conclusive(self) -> bool:
         """Whether sampling error can be told from a difference."""
-        return self.episodes is not None and not self.rare and self.episodes >= MIN_EPISODES
+        return self.episodes is not None and not self.cut and not self.rare and self.episodes >= MIN_EPISODES
 
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
@@ -234,7 +237,7 @@ class Comparison(Explanation):
         if verdict == "too few":
             return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
-            return f"{not_judged}: the sampling error of this belief is unknown."
+            return f"{not_judged}: {self.cut or 'the sampling error of this belief is unknown'}."
         return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
 
     def numbers(self) -> dict[str, Any]:
@@ -309,9 +312,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     if why.verdict == "unknown":
         return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
-    known_error = all(
-        math.isfinite(measure.tolerance) for measure in ends
-    )  # the sampling error of a network is unknown
+    known_error = all(math.isfinite(one.tolerance) for one in ends)  # that of a network is unknown
     low = tuple(max(0.0, measure.believed - measure.tolerance) for measure in ends) if known_error else None
     high = tuple(min(1.0, measure.believed + measure.tolerance) for measure in ends) if known_error else None
     axis = "chance; whiskers: sampling error" if known_error else "chance"

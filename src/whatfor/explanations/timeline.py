@@ -40,7 +40,7 @@ class Timeline(Explanation):
     discount: float | None = None  # of the visits; None: as learned
     discounted: bool = True  # whether that discount is below 1
     never: float = 0.0  # the probability to go on without an end
-    never_exploiting: float = 0.0  # the same by the best actions alone, if it explores
+    never_exploiting: float = 0.0  # the same by the best actions alone
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     residual: None = None  # there is no value of the agent to compare with
 
