@@ -86,7 +86,6 @@ class Comparison(Explanation):
         exact: ExactBeliefs | None,
         policy: NDArray[np.float64] | None = None,
         *,
-        greedy: bool,
         played: StepCounts | None = None,
     ) -> Comparison:
         """Compare; ``audit`` gives the sampling error and, with ``policy``, the causes for a belief that was read off a ledger.
@@ -111,7 +110,7 @@ class Comparison(Explanation):
             measures = [builder.value(rate), *builder.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
             places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
-            rare = _rare(audit, state, action, greedy) or builder.episodes < MIN_EPISODES
+            rare = _rare(audit, state, action, believed.is_best) or builder.episodes < MIN_EPISODES
             parts = parts_of([*measures, *(measure for *_, measure in places)])
             causes = [part for part in parts if not rare or part.name == "initial value"]
             causes += tests_of(builder, measures, played, observed=believed.labels.observed)
@@ -129,8 +128,8 @@ class Comparison(Explanation):
             tries=believed.tries,
             episodes=None if audit is None else builder.episodes,
             unknown=None if audit is None else believed.endings_unknown,
-            greedy=greedy,
-            rare=_rare(audit, state, action, greedy),
+            greedy=believed.is_best,
+            rare=_rare(audit, state, action, believed.is_best),
             residual=believed.residual,
             causes=tuple(causes),
             cut=cut,
@@ -312,7 +311,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     if why.verdict == "unknown":
         return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
-    known_error = all(math.isfinite(one.tolerance) for one in ends)  # that of a network is unknown
+    known_error = all(math.isfinite(one.tolerance) for one in ends)  # not of a network
     low = tuple(max(0.0, measure.believed - measure.tolerance) for measure in ends) if known_error else None
     high = tuple(min(1.0, measure.believed + measure.tolerance) for measure in ends) if known_error else None
     axis = "chance; whiskers: sampling error" if known_error else "chance"
@@ -345,7 +344,7 @@ def ask(
     believed = run.expects(at, chosen)
     beliefs = run.playing.simulated(env, rollouts, seed, enter, fewest=2)
     simulated, exact = Simulation.of(beliefs, at, chosen), run.playing.player.exact(env, at.index, chosen)
-    audit, played = run.beliefs.evidence, None
-    if exact is None and audit is not None:
-        played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions)
-    return Comparison.of(audit, believed, simulated, exact, run.policy, greedy=believed.is_best, played=played)
+    audit = run.beliefs.evidence
+    unknown = exact is None and audit is not None
+    played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions) if unknown else None
+    return Comparison.of(audit, believed, simulated, exact, run.policy, played=played)

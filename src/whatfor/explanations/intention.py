@@ -236,14 +236,14 @@ class Intention(Explanation):
         leads = self.expectation().text
         doing = self.labels.actions[self.action]
         lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
-        earned = signed_lines(self._largest_earnings())
+        earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
         error = "" if self.error is None else f", with a standard error of {amount(self.error)} over its rollouts"
         return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}."]
 
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""
-        earned = signed_lines(self._largest_earnings())
+        earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines = [f"It expects these rewards{self.note}:", *earned] if earned else ["It expects no rewards."]
         total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
         text = self._sum_text(total, scale, self.trust.off_text)
@@ -326,10 +326,6 @@ class Intention(Explanation):
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
         }
-
-    def _largest_earnings(self) -> list[tuple[float, str]]:
-        """The largest earnings by pair, and the sum of the rest."""
-        return largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair)
 
 
 def layout(why: Intention, *, facets: Facets = "all") -> Layout:
