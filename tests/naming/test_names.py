@@ -192,7 +192,7 @@ def test_a_custom_loop_has_the_same_names():
         ({"board": ("row", "column")}, "the board has the axes 'row' and 'column'; name two of the axes x0, x1, x2"),
         ({"board": "row"}, "board is a list of texts"),
         ({"walls": [(1, 1)]}, "walls and marks need a board"),
-        ({**NAMES, "walls": [(4, 1)]}, r"at \(4, 1\); the board has row 0 to 3 and column 0 to 3"),
+        ({**NAMES, "walls": [(4, 1)]}, "at row 4 and column 1; the board has row 0 to 3 and column 0 to 3"),
         ({**NAMES, "walls": [((0, 0), (2, 0))]}, "not beside each other"),
         ({**NAMES, "walls": 3}, "walls is a list of cells"),
         ({**NAMES, "marks": {"lava": 3}}, "the mark 'lava' is a list of cells"),
