@@ -21,9 +21,9 @@ from whatfor.concepts import Concept, states_in, states_where
 from whatfor.label_parts import check_parts, varying_of, worded_axes
 from whatfor.limits import check_limit
 from whatfor.reading import Reader, action_of
-from whatfor.states import DiscoveredStates
+from whatfor.states import DiscoveredStates, not_met
 from whatfor.structure import Structure
-from whatfor.text import amount, check_plain, count, shortened
+from whatfor.text import amount, check_plain, shortened
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -248,9 +248,7 @@ class Labels:
         state = self.states.at(positions)
         if state is None:
             words = ", ".join(f"{axis.name} {axis.word(at)}" for axis, at in zip(self.axes, positions, strict=True))
-            raise ValueError(
-                f"training met no state with {words}; it met {count(self.n_states, 'state')}. {self.example()}"
-            )
+            raise ValueError(not_met(self.n_states, f"with {words}", self.example()))
         return state
 
     def indices(self, observations: NDArray[Any]) -> NDArray[np.int64]:
