@@ -54,7 +54,10 @@ def check_board(
             given, sizes = (
                 " and ".join(texts)
                 for texts in zip(
-                    *((f"{one.name} {i + one.start}", f"{one.name} {one.start} to {one.start + one.size - 1}") for one, i in ways),
+                    *(
+                        (f"{one.name} {i + one.start}", f"{one.name} {one.start} to {one.start + one.size - 1}")
+                        for one, i in ways
+                    ),
                     strict=True,
                 )
             )

@@ -102,11 +102,12 @@ class Labels:
 
     @classmethod
     def of(cls, env: Any, names: Any = None) -> Labels:
-        """Labels for a Gymnasium environment, with the names that it carries itself and those given, as in ``train``."""
+        """Labels for a Gymnasium environment or its id, with the names that it carries itself and those given, as in ``train``."""
         from whatfor.naming import Names
         from whatfor.worlds.gymnasium import labels_of
+        from whatfor.worlds.making import make_env
 
-        return Names.of(names).applied_to(labels_of(env))
+        return Names.of(names).applied_to(labels_of(make_env(env) if isinstance(env, str) else env))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

@@ -150,7 +150,9 @@ def test_a_wall_in_which_the_agent_acted_is_reported(recwarn):
     names = {**NAMES, "axes": {"y": 4, "x": 4, "key": 2}, "milestones": {}}
     run = trained(names=names, episodes=50)
     assert not recwarn
-    with pytest.warns(UserWarning, match=r"a wall at y 3, x 0, and the agent acted there .* order of the axes, \(y, x\)"):
+    with pytest.warns(
+        UserWarning, match=r"a wall at y 3, x 0, and the agent acted there .* order of the axes, \(y, x\)"
+    ):
         trained(names={**names, "walls": [(3, 0)]}, episodes=50)
     with pytest.warns(UserWarning, match="acted there"):
         run.named(walls=[(1, 1), (3, 0)])

@@ -51,6 +51,10 @@ def test_an_environment_carries_its_names(named):
     assert wf.Labels.of(NamedHome()) == wf.Labels.of(Home(), NAMES)
 
 
+def test_labels_take_an_id():
+    assert wf.Labels.of("FrozenLake-v1", {"actions": tuple("wsen")}).words(5) == "row 1, column 1"
+
+
 def test_given_names_win(named):
     labels = wf.Labels.of(NamedHome(), {"actions": ("n", "e", "s", "w")})
     assert (labels.actions[0], labels.axes[0].name, labels.ending_names) == ("n", "row", named.labels.ending_names)

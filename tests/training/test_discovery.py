@@ -124,7 +124,11 @@ def test_words_keys_indices_and_observations_mean_states(tmp_path):
 
 @pytest.mark.parametrize(
     ("state_of", "unmet"),
-    [(key_of, (6, "e", (False, 99.5), b"?")), (lambda state: f"room {state}", "room 99"), (lambda state: state - 5, 99)],
+    [
+        (key_of, (6, "e", (False, 99.5), b"?")),
+        (lambda state: f"room {state}", "room 99"),
+        (lambda state: state - 5, 99),
+    ],
     ids=["tuples", "texts", "numbers"],
 )
 def test_a_text_means_what_its_index_and_its_key_mean(state_of, unmet):

@@ -21,7 +21,9 @@ def warn_of_visited_walls(ledger: Ledger | None, labels: Labels, *, stacklevel: 
     row, column = next((wall for wall in walls if wall in met), (None, None))
     if row is None or column is None:
         return
-    axes = [(place, labels.axes[place].name, labels.axes[place].word(i)) for place, i in zip(at, (row, column), strict=True)]
+    axes = [
+        (place, labels.axes[place].name, labels.axes[place].word(i)) for place, i in zip(at, (row, column), strict=True)
+    ]
     where, order = zip(*((f"{name} {word}", name) for _, name, word in sorted(axes)), strict=True)
     warnings.warn(
         f"walls= has a wall at {', '.join(where)}, and the agent acted there during training: give cells in the order "

@@ -84,7 +84,9 @@ def _cell(labels: Labels, given: Any) -> tuple[int, int]:
     (0, 3)
     """
     if not _is_cell(given):
-        raise ValueError(f"{given!r} is not a cell; a cell is two numbers, in the order of the axes, e.g. (row, column)")
+        raise ValueError(
+            f"{given!r} is not a cell; a cell is two numbers, in the order of the axes, e.g. (row, column)"
+        )
     one, two = int(given[0]), int(given[1])
     at = board_axes(labels.axes, labels.board)
     if at is None:
