@@ -29,6 +29,8 @@ ROOT = Path(__file__).parent.parent
 PLACE = re.compile(r"(<!-- (\w+): (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PICTURES = (".png", ".gif")
+#: How far rounding is off depends on the machine's vector width; everything else that is printed does not.
+ROUNDING = re.compile(r"(residual:? )\d[\d.]*(e-\d+)?")
 #: What a question needs, in a sentence for its page.
 NEEDS = {
     "beliefs": "a run with a ledger, a belief network, or a table and its environment",
@@ -300,7 +302,7 @@ def question(name: Path) -> str:
     lines += [" ".join([says, *more.replace("``", "`").split()]), ""]
     if one.parameters:
         lines += ["| parameter | in the shell | |", "| --- | --- | --- |"]
-        lines += [f"| `{p.name}` | `--{p.shell}` | {p.help}{'; required' * p.needed} |" for p in one.parameters]
+        lines += [f"| `{p.name}` | `--{p.shell}` | {p.full_help}{'; required' * p.needed} |" for p in one.parameters]
         lines += [""]
     if one.shows:
         shows = ", ".join(f"`{what}`" for what in one.shows)

@@ -61,7 +61,7 @@ def train(
     """Train an agent and save the run.
 
     Args:
-        env: A Gymnasium id such as Taxi-v4, or one of the paper's worlds: blackjack, cartpole, chain.
+        env: A Gymnasium id such as Taxi-v4, or one of the paper's environments: blackjack, cartpole, chain.
         out: The folder to save the run in.
         learner: The learning rule.
         episodes: How many episodes to play.

@@ -75,7 +75,7 @@ def train(
 ) -> Run:
     """Train a tabular agent and record every update.
 
-    ``world``: the id of an environment, a ``gymnasium.Env`` with countable observations (or a Box with ``bins``), a world
+    ``world``: the id of an environment, a ``gymnasium.Env`` with finite (discrete) observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
     are met: a number, text, or a tuple of these. ``max_steps``: the longest an episode may get, 10,000 by default where the

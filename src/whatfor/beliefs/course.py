@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
+from whatfor.labels import Labels
 from whatfor.ledger import Ledger
 
 #: A course is not followed further once it is less probable, or longer, than this.
@@ -98,3 +99,17 @@ def _ahead(
     places, which = np.unique(to[weight > 0.0], return_inverse=True)
     shares, paid = (np.bincount(which, weights=x[weight > 0.0]).astype(np.float64) for x in (weight, weight * reward))
     return places, shares, paid
+
+
+def by_last_step(ledger: Ledger, weights: NDArray[np.float64], labels: Labels) -> dict[str, float]:
+    """Endings without a name, described by the state, action and reward of the last step; ``weights``: (n,) undiscounted."""
+    lines = ledger.lines
+    last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
+    pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
+    chances: dict[str, float] = {}
+    steps = zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True)
+    for pair, reward, weight in steps:
+        last_state, last_action = divmod(pair, labels.n_actions)
+        name = labels.last_step(last_state, last_action, reward)
+        chances[name] = chances.get(name, 0.0) + weight
+    return chances

@@ -65,7 +65,7 @@ class Parts(Explanation):
     residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
     discounted: bool = True  # whether any discount is below 1
     never: float = 0.0  # the probability to go on without an end
-    never_exploiting: float = 0.0  # the same by the best actions alone, if it explores
+    never_exploiting: float = 0.0  # the same by the best actions alone
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     foil: Parts | None = None  # of another action in the same state, to compare with
 

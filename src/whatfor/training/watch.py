@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -80,7 +81,10 @@ class Watch:
                 TextColumn("episodes"),
                 TimeRemainingColumn(),
             )
-            console = Console(stderr=True)
+            widgets = (
+                find_spec("ipywidgets") is not None
+            )  # without them, rich warns in a notebook instead of showing a bar
+            console = Console(stderr=True, force_jupyter=None if widgets else False)
             if self.progress is None and not (console.is_terminal or console.is_jupyter):
                 self.progress = False  # not a terminal
                 return
