@@ -19,6 +19,7 @@ from whatfor.learners.schedules import VisitCount, from_json
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import last_updates, with_names
 from whatfor.ledger.parts import REST, reward_parts, scaled_reward
+from whatfor.ledger.walls import warn_of_visited_walls
 from whatfor.naming import Names
 from whatfor.playing import Origin
 from whatfor.text import amount
@@ -142,6 +143,7 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
                 f"the ending {reads[0].name!r} depends on the state that an episode ends in, and this ledger does not contain it: "
                 "pass final_state= to ledger.record() at the end of each episode"
             )
+    warn_of_visited_walls(None if given.walls is None else run.ledger, labels)
     origin = replace(run.playing.current_origin, names=given.over(run.origin.names))
     return run.derived(labels=labels, origin=origin)
 

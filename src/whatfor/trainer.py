@@ -21,6 +21,7 @@ from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.ledger.paid import without_paid_endings
+from whatfor.ledger.walls import warn_of_visited_walls
 from whatfor.naming import Names
 from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
@@ -277,6 +278,7 @@ def _train(
             "them is in the exception's attribute `run`: give them again with run.named(...)",
             run,
         ) from wrong
+    warn_of_visited_walls(run.ledger, run.labels, stacklevel=4)
     cut = int((played.lengths >= session.place.max_steps).sum())  # an environment may end its episodes before
     if cut and session.cuts > cut_before and session.place.has_default_limit:
         warnings.warn(
