@@ -97,8 +97,9 @@ paper-deep: $(WHOLE)  ## the paper's deep figures, into out/paper-deep; training
 calibration: $(WHOLE)  ## how often a comparison names a cause wrongly, and rightly: 100 seeds, a quarter of an hour
 	$(BIN)/python benchmarks/calibration.py
 
-readme: $(WHOLE)  ## put what the commands print into the README and the pages, and draw their pictures: some minutes
+readme: $(WHOLE)  ## put what the commands print into the README, the pages and the tutorials, and draw their pictures: some minutes
 	$(BIN)/python docs/fill_readme.py
+	$(BIN)/python docs/fill_notebooks.py
 	cp out/taxi.png out/deep_acrobot.png out/deep_acrobot_comparison.png docs/images/
 
 docs: $(SITE)  ## the documentation site, into out/site; warnings are errors

@@ -218,7 +218,6 @@ def by_play(run: wf.Run, state: int, action: int, true: dict[str, float | None],
         Simulation.of(beliefs, at, chosen),
         None,
         run.policy,
-        greedy=believed.is_best,
         played=played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions),
     )
     right = {

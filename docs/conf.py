@@ -15,7 +15,7 @@ author = "The whatfor developers"
 copyright = author
 version = release = whatfor.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "public_names"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "public_names"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"whatfor {version}"
@@ -23,6 +23,7 @@ html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # the tutorials hold what they printed: `make readme`, and a test
 copybutton_exclude = ".linenos, .gp, .go"
 
 autodoc_member_order = "bysource"

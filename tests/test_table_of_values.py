@@ -6,6 +6,7 @@ import pytest
 from gymnasium import spaces
 
 import whatfor as wf
+from whatfor.testing import random_world
 
 
 class Corridor(gym.Env):
@@ -60,6 +61,30 @@ def test_an_unknown_world_is_answered_by_rollouts(tmp_path):
     run.save(tmp_path / "run")
     with pytest.raises(ValueError, match="pass the environment of the run as env="):
         wf.load(tmp_path / "run").intention(2)
+    loaded = wf.load(tmp_path / "run", env=Corridor())
+    for question in ("intention", "contrast", "outcomes", "simulation"):
+        assert str(loaded.ask(question, 2)) == str(run.ask(question, 2))
+    loaded.report(tmp_path / "page.html", episodes=1)
+    assert loaded.evaluate(50).mean == 1.0
+    with pytest.raises(ValueError, match="5 states and 2 actions, and this environment has 16 states"):
+        wf.load(tmp_path / "run", env="FrozenLake-v1")
+
+
+def test_the_environment_of_a_loaded_run_is_that_of_all_questions_and_of_training(tmp_path):
+    run = wf.train(Corridor(), episodes=20, seed=0)
+    run.save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run", env=Corridor())
+    assert str(loaded.simulation(2, rollouts=20)) == str(run.simulation(2, rollouts=20))
+    assert np.array_equal(wf.train(loaded, episodes=20).values, wf.train(Corridor(), episodes=40, seed=0).values)
+    loaded.save(tmp_path / "again")
+    assert str(wf.load(tmp_path / "again", env=Corridor()).intention(2)) == str(run.intention(2))
+
+
+def test_a_run_that_contains_its_world_needs_no_environment(tmp_path):
+    world = random_world(0)
+    wf.train(world, episodes=5, seed=0).save(tmp_path / "run")
+    with pytest.raises(ValueError, match="contains its world: leave it out"):
+        wf.load(tmp_path / "run", env=world)
 
 
 def test_it_is_saved_loaded_and_reported(trained, tmp_path, whatfor):

@@ -43,7 +43,7 @@ def flags_type(*, drawn: bool = False) -> Any:
     for flag, takers in shared_flags().items():
         names = " or ".join(question.name for question, _ in takers)
         first = takers[0][1]
-        help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.help}."
+        help = f"{'Selects the question' if first.selects else 'For'} {names}: {first.full_help}."
         metavar = "INT|RUN" if first.or_run else {"number": "INT", "action": "ACTION", "words": "TEXT"}[first.kind]
         kind = int if first.kind == "number" and not first.or_run else str
         fields.append(_optional(flag, kind, help, metavar))
@@ -144,7 +144,7 @@ def _missing_flag(parameter: Parameter, run: Run) -> str:
     """A missing flag, its help and an example, of this run if it has one."""
     example = next(iter(parameter.suggestions(run)), parameter.example)
     example = f'"{example}"' if " " in example else example
-    return f"--{parameter.shell}: {parameter.help}, e.g. --{parameter.shell} {example}"
+    return f"--{parameter.shell}: {parameter.full_help}, e.g. --{parameter.shell} {example}"
 
 
 def is_plain_intention(flags: Any) -> bool:

@@ -50,8 +50,15 @@ def check_board(
         rows, columns = axes[at[0]], axes[at[1]]
         odd = next((cell for cell in cells if not (0 <= cell[0] < rows.size and 0 <= cell[1] < columns.size)), None)
         if odd is not None:
-            raise ValueError(
-                f"a wall or a mark is at {(odd[0] + rows.start, odd[1] + columns.start)}; the board has "
-                f"{rows.name} {rows.start} to {rows.start + rows.size - 1} and "
-                f"{columns.name} {columns.start} to {columns.start + columns.size - 1}"
+            ways = [(rows, odd[0]), (columns, odd[1])] if at[0] < at[1] else [(columns, odd[1]), (rows, odd[0])]
+            given, sizes = (
+                " and ".join(texts)
+                for texts in zip(
+                    *(
+                        (f"{one.name} {i + one.start}", f"{one.name} {one.start} to {one.start + one.size - 1}")
+                        for one, i in ways
+                    ),
+                    strict=True,
+                )
             )
+            raise ValueError(f"a wall or a mark is at {given}; the board has {sizes}")

@@ -16,8 +16,8 @@ import tyro
 from whatfor.flags import (
     concepts_in,
     environment_in,
+    environment_of,
     exploration_in,
-    import_module,
     reward_parts_in,
     step_size_in,
 )
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
 CellsFlag = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
-Module = Annotated[str | None, tyro.conf.arg(metavar="MODULE", help_behavior_hint="(optional)")]
+Module = Annotated[str | None, tyro.conf.arg(metavar="MODULE[:NAME]", help_behavior_hint="(optional)")]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 
 
@@ -61,7 +61,7 @@ def train(
     """Train an agent and save the run.
 
     Args:
-        env: A Gymnasium id such as Taxi-v4, or one of the paper's worlds: blackjack, cartpole, chain.
+        env: A Gymnasium id such as Taxi-v4, or one of the paper's environments: blackjack, cartpole, chain.
         out: The folder to save the run in.
         learner: The learning rule.
         episodes: How many episodes to play.
@@ -159,14 +159,16 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
         run: The folder of a saved run.
         flags: The question.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first: the one that registers the run's environment with Gymnasium.
+        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
+            or function that creates it.
         json: Print JSON instead of sentences.
     """
     from json import dumps
 
     from whatfor.asking import answer, findings
 
-    loaded, opener = _load(run, flags.as_of, cells, module), _opener(cells)
+    opener = _opener(cells, module)
+    loaded = _load(run, flags.as_of, opener)
     if flags.state is None:
         found = findings(loaded, flags, open_run=opener)
         print_safely(dumps(found.to_json(), indent=2) if json else found.in_shell(run, flags.since))
@@ -183,7 +185,8 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
         flags: The question.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first: the one that registers the run's environment with Gymnasium.
+        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
+            or function that creates it.
     """
     import whatfor as wf
     from whatfor.asking import answer, check_show, is_plain_intention
@@ -191,7 +194,8 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
     from whatfor.question import layout_of
 
     path = check_path(out, (*PICTURE_SUFFIXES, *ANIMATION_SUFFIXES))  # checked before the work starts
-    loaded = _load(run, flags.as_of, cells, module)
+    opener = _opener(cells, module)
+    loaded = _load(run, flags.as_of, opener)
     if path.suffix.lower() in ANIMATION_SUFFIXES:
         if not is_plain_intention(flags):
             raise ValueError(
@@ -199,7 +203,7 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
             )
         wf.animate([loaded.intention(*step) for step in loaded.episode(flags.state)], path)
     else:
-        explanation = answer(loaded, flags, open_run=_opener(cells))
+        explanation = answer(loaded, flags, open_run=opener)
         check_show(explanation, flags.show)
         options = {"show": flags.show} if flags.show else {}
         save(wf.draw(layout_of(explanation, **options)), path)
@@ -225,14 +229,15 @@ def report(
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
         budget: The maximum size of the file in megabytes; the page lists what is left out.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first: the one that registers the run's environment with Gymnasium.
+        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
+            or function that creates it.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
     from whatfor.pictures.files import check_path
 
     check_path(out, SUFFIXES)  # checked before the work starts
-    loaded = _load(run, None, cells, module)
+    loaded = _load(run, None, _opener(cells, module))
     with progress_bar("report") as on_progress:
         target = write(
             loaded,
@@ -263,23 +268,21 @@ def explore(
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
         cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first: the one that registers the run's environment with Gymnasium.
+        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
+            or function that creates it.
     """
     end_once = exit_once()
     with handling_signals(end_once):
         from whatfor.explorer.server import explore as serve
 
-        serve(_load(run, None, cells, module), name=file_name(run), host=host, port=port, browser=browser)
+        serve(_load(run, None, _opener(cells, module)), name=file_name(run), host=host, port=port, browser=browser)
         with suppress(OSError, ValueError):  # the output may be closed
             print(end="", flush=True)
         end_once()  # while the signal handlers are still installed: another Ctrl-C interrupts nothing
 
 
-def _load(run: str, as_of: int | None, cells: str | None, module: str | None) -> Run:
-
-    if module is not None:
-        import_module("--module", module)
-    loaded = _opener(cells)(run)
+def _load(run: str, as_of: int | None, opener: Callable[[str], Run]) -> Run:
+    loaded = opener(run)
     if as_of is None:
         return loaded
     from whatfor.asking import check_time
@@ -288,11 +291,12 @@ def _load(run: str, as_of: int | None, cells: str | None, module: str | None) ->
     return loaded.as_of(as_of)
 
 
-def _opener(cells: str | None) -> Callable[[str], Run]:
-    """Loads runs, deep ones with these concepts."""
+def _opener(cells: str | None, module: str | None) -> Callable[[str], Run]:
+    """Loads runs, with this environment, and deep ones with these concepts."""
     import whatfor as wf
 
-    return lambda folder: wf.load(folder) if cells is None else wf.load(folder, cells=concepts_in(cells))
+    env = None if module is None else environment_of(module)
+    return lambda folder: wf.load(folder, env=env, cells=None if cells is None else concepts_in(cells))
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.states import not_met
 from whatfor.structure import Structure, instead_of
 from whatfor.text import count, one_line
 
@@ -111,7 +112,7 @@ def _discovered_index(labels: Labels, states: DiscoveredStates, structure: Struc
                     f"{shown} is an observation, and the function state_of= is not saved with a run: pass the key of the state, "
                     f"or load the run with whatfor.load(path, state_of=...). For a key, {instead_of(given)}"
                 ) from None
-        raise ValueError(f"training met no state {shown}; it met {count(len(states), 'state')}. {labels.example()}")
+        raise ValueError(not_met(len(states), shown, labels.example()))
     return state
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.checks import episode_number, number
-from whatfor.explanations.parts import amounts_by_function, by_reward
+from whatfor.explanations.parts import FUNCTIONS_IN_PYTHON, amounts_by_function, by_reward
 from whatfor.history import History
 from whatfor.kernels.relearning import relearn
 from whatfor.learners.named import LEARNERS
@@ -19,6 +19,7 @@ from whatfor.learners.schedules import VisitCount, from_json
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import last_updates, with_names
 from whatfor.ledger.parts import REST, reward_parts, scaled_reward
+from whatfor.ledger.walls import warn_of_visited_walls
 from whatfor.naming import Names
 from whatfor.playing import Origin
 from whatfor.text import amount
@@ -142,6 +143,7 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
                 f"the ending {reads[0].name!r} depends on the state that an episode ends in, and this ledger does not contain it: "
                 "pass final_state= to ledger.record() at the end of each episode"
             )
+    warn_of_visited_walls(None if given.walls is None else run.ledger, labels)
     origin = replace(run.playing.current_origin, names=given.over(run.origin.names))
     return run.derived(labels=labels, origin=origin)
 
@@ -333,7 +335,7 @@ def _checked_function(name: str, function: Any) -> RewardFunction:
         inspect.signature(function).bind(0, 0, 0.0)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name} is a function of (state, action, reward), all as numbers; {function!r} is not"
+            f"{name} is a function of (state, action, reward), all as numbers; {type(function).__name__} is not"
         ) from None
     return cast(RewardFunction, function)
 
@@ -345,4 +347,6 @@ def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
         return lambda _state, _action, reward: paid if reward == paid else 0.0
 
     paid = np.unique(ledger.lines.reward[ledger.learned_from])  # deleted rewards are no parts
-    return {name: part(reward) for name, reward in by_reward(ledger.lines).items() if reward in paid}
+    return {
+        name: part(reward) for name, reward in by_reward(ledger.lines, FUNCTIONS_IN_PYTHON).items() if reward in paid
+    }

@@ -128,10 +128,28 @@ def concepts_in(text: str) -> Any:
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")
+    return _member("--cells", module, name)
+
+
+def environment_of(text: str) -> Any:
+    """Import the module of an environment; for ``module:NAME``, the environment that this class or function creates, else None."""
+    module, colon, name = text.partition(":")
+    if not colon:
+        import_module("--module", module)
+        return None
+    found = _member("--module", module, name)
     try:
-        return getattr(import_module("--cells", module), name)
+        return found() if callable(found) else found
+    except Exception as error:  # third-party code
+        raise ValueError(f"--module {text} cannot create an environment: {type(error).__name__}: {error}") from error
+
+
+def _member(flag: str, module: str, name: str) -> Any:
+    """What a module calls so."""
+    try:
+        return getattr(import_module(flag, module), name)
     except AttributeError:
-        raise ValueError(f"--cells {text}: the module {module!r} has no {name!r}") from None
+        raise ValueError(f"{flag} {module}:{name}: the module {module!r} has no {name!r}") from None
 
 
 def import_module(flag: str, module: str) -> Any:

@@ -26,7 +26,7 @@ from whatfor.limits import check_limit
 from whatfor.npz import read_arrays, write_arrays
 from whatfor.text import either, one_line
 
-FORMAT = 6
+FORMAT, FULL = 6, (errno.ENOSPC, errno.EDQUOT)
 MANIFEST, JOURNAL, LOCK = "manifest.json", ".journal.json", ".lock"
 MANIFEST_PART = f".{MANIFEST}.part"
 #: The name of a file of a run: its part, and random digits.
@@ -74,9 +74,8 @@ def write(path: str | os.PathLike[str], contents: Contents, *, replace: bool = T
             check_folder(folder, replace=replace)  # again, now under the lock
             _replace_run(folder, contents)
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
-        earlier = "; the run saved there before is untouched" if os.path.exists(folder / MANIFEST) else ""
-        why = getattr(error, "strerror", None) or error
-        full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        earlier = "; the run saved there before is untouched" if (folder / MANIFEST).exists() else ""
+        why, full = getattr(error, "strerror", None) or error, getattr(error, "errno", None) in FULL
         raise FolderError(
             f"could not save to {folder}: {why}{earlier}. {'Free some space or choose' if full else 'Choose'} another folder, and save again"
         ) from error

@@ -21,9 +21,9 @@ from whatfor.concepts import Concept, states_in, states_where
 from whatfor.label_parts import check_parts, varying_of, worded_axes
 from whatfor.limits import check_limit
 from whatfor.reading import Reader, action_of
-from whatfor.states import DiscoveredStates
+from whatfor.states import DiscoveredStates, not_met
 from whatfor.structure import Structure
-from whatfor.text import amount, check_plain, count, shortened
+from whatfor.text import amount, check_plain, shortened
 
 __all__ = ["Axis", "Ending", "Labels", "Mark", "Milestone"]
 
@@ -102,11 +102,12 @@ class Labels:
 
     @classmethod
     def of(cls, env: Any, names: Any = None) -> Labels:
-        """Labels for a Gymnasium environment, with the names that it carries itself and those given, as in ``train``."""
+        """Labels for a Gymnasium environment or its id, with the names that it carries itself and those given, as in ``train``."""
         from whatfor.naming import Names
         from whatfor.worlds.gymnasium import labels_of
+        from whatfor.worlds.making import make_env
 
-        return Names.of(names).applied_to(labels_of(env))
+        return Names.of(names).applied_to(labels_of(make_env(env) if isinstance(env, str) else env))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -135,13 +136,13 @@ class Labels:
 
     @cached_property
     def grid(self) -> NDArray[np.int64]:
-        """(*shape) The state at every combination of values; -1: there is none."""
+        """``(*shape)`` The state at every combination of values; -1: there is none."""
         if self.states is None:
             return np.arange(self.n_states).reshape(self.shape)
         return self.on_axes(np.arange(self.n_states), missing=-1)
 
     def on_axes(self, numbers: NDArray[Any], missing: Any = 0) -> NDArray[Any]:
-        """(*shape, ...) Numbers of all states (S, ...) by axis; ``missing`` where there is no state."""
+        """``(*shape, ...)`` Numbers of all states (S, ...) by axis; ``missing`` where there is no state."""
         numbers = np.asarray(numbers)
         if self.states is None:
             return numbers.reshape(*self.shape, *numbers.shape[1:])
@@ -248,9 +249,7 @@ class Labels:
         state = self.states.at(positions)
         if state is None:
             words = ", ".join(f"{axis.name} {axis.word(at)}" for axis, at in zip(self.axes, positions, strict=True))
-            raise ValueError(
-                f"training met no state with {words}; it met {count(self.n_states, 'state')}. {self.example()}"
-            )
+            raise ValueError(not_met(self.n_states, f"with {words}", self.example()))
         return state
 
     def indices(self, observations: NDArray[Any]) -> NDArray[np.int64]:

@@ -168,6 +168,17 @@ class Playing:
         """The labels, with functions that recognise endings if the environment carries them: they are not saved."""
         return revived(self.labels, self.place(env).labels)
 
+    def origin_in(self, env: Any) -> Origin:
+        """The origin, with a given environment as the one of the run."""
+        if self.origin.table is not None:
+            raise ValueError(
+                "env= is for runs whose environment is not saved, and this one contains its world: leave it out"
+            )
+        player = self.player
+        if isinstance(player, NetworkPlay):
+            return replace(self.current_origin, env=player.environment(env))
+        return replace(self.current_origin, place=self.place(env))
+
     @property
     def current_origin(self) -> Origin:
         """The origin, with the place and environment created since."""

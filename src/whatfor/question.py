@@ -64,6 +64,11 @@ class Parameter:
     suggestions: Callable[[Run], Sequence[str]] = lambda _: ()
 
     @property
+    def full_help(self) -> str:
+        """The help text of Python and the command line; the page cannot open another run."""
+        return self.help + ", or with the run in another folder" * self.or_run
+
+    @property
     def shell(self) -> str:
         """Its flag, without the dashes."""
         return self.flag or self.name
@@ -246,9 +251,7 @@ def why_not(run: Run, one: Question) -> str | None:
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
     able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and why_not(run, one) is None]
-    get = either(
-        "train a table with record=True, or pass ledger= to Run", "train a table with `whatfor train`, which records it"
-    )
+    get = either("train with record=True, or pass ledger= to Run", "train with `whatfor train`, which records it")
     return (
         f"needs the ledger, and this run has none: {get}. "
         f"Without it, this run can answer {', '.join(able) or 'nothing'}"

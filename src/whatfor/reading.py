@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from whatfor.axes import Axis
 from whatfor.checks import whole
 from whatfor.parsing import AxisWords, StateParser, numbers_in
+from whatfor.states import not_met
 from whatfor.text import joined, normalized, shortened
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The longest text that is compared with the names of endings; the comparison is quadratic.
 MAX_COMPARED = 100
+#: The longest text that is read as a key.
+MAX_KEY = 10_000
 #: The number of candidates that an ambiguous word lists.
 MAX_CANDIDATES = 10
 
@@ -46,6 +50,9 @@ class Reader:
             )
         if same:
             return same[0]
+        written = _literal(text) if self.labels.states is not None else None
+        if written is not None:
+            return self.labels.index(written)
         numbers = numbers_in(text)
         if numbers:
             if len(numbers) not in (1, len(self.axes)):
@@ -57,6 +64,8 @@ class Reader:
         for i, axis in enumerate(self.axes):  # a wrong value is reported before a missing one
             if i not in at and axis.size == 1 and self.labels.discovered:
                 at[i] = 0  # it never varied
+            if i not in at and self.labels.discovered and len(self.axes) == 1:
+                raise ValueError(not_met(self.labels.n_states, repr(shortened(text)), self.labels.example()))
             if i not in at:
                 raise ValueError(
                     f"cannot parse the state {shortened(text)!r}: the {axis.name} is missing; {_choices(axis)}. {self.labels.example()}"
@@ -125,12 +134,27 @@ def _suggestion(text: str, endings: Sequence[str]) -> str:
     return f" Did you mean {similar[0]!r}?" if similar else ""
 
 
+def _literal(text: str) -> int | float | bytes | tuple[Any, ...] | None:
+    """A whole number, or a key as Python writes it; None: the text is neither.
+
+    >>> _literal("3"), _literal("('s1', 2)"), _literal("row 1")
+    (3, ('s1', 2), None)
+    """
+    if len(text) > MAX_KEY:
+        return None
+    try:
+        found = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return found if type(found) in (int, float, bytes, tuple) else None
+
+
 def _choices(axis: Axis) -> str:
     if axis.size > 12 and not axis.values:
         return f"{axis.name} is a number from {axis.word(0)} to {axis.word(axis.size - 1)}"
-    words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
-    more = f" and {axis.size - 12} others" if axis.size > 12 else ""
-    return f"{axis.name} is one of {', '.join(words)}{more}"
+    words = list(dict.fromkeys(axis.word(i) for i in range(axis.size)))  # words from a function may repeat
+    more = f" and {len(words) - 12} others" if len(words) > 12 else ""
+    return f"{axis.name} is one of {', '.join(words[:12])}{more}"
 
 
 def action_of(actions: Sequence[str], given: int | str) -> int:

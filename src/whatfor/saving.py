@@ -40,9 +40,10 @@ from whatfor.worlds.stepping import Arrays
 from whatfor.worlds.world import NO_CART, World
 
 Group = dict[str, NDArray[Any]]
+Folder = str | os.PathLike[str]
 
 
-def save(run: Run, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+def save(run: Run, path: Folder, *, replace: bool = True) -> None:
     """Write a run to a folder; a network is stored as safetensors. ``replace=False``: not where a run is already."""
     contents = _contents_of(run)
     try:
@@ -52,10 +53,13 @@ def save(run: Run, path: str | os.PathLike[str], *, replace: bool = True) -> Non
     folder.write(path, contents, replace=flag("replace", replace))
 
 
-def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, state_of: StateOf | None = None) -> Run:
+def load(
+    path: Folder, *, env: Any = None, cells: Any = None, agent: Any = None, state_of: StateOf | None = None
+) -> Run:
     """Load a run from a folder. Its files are validated, and no code in them is executed.
 
-    ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network
+    ``env``: the environment of the run, if it cannot be created again: it was passed as an object, or is not registered with
+    Gymnasium here. ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network
     cannot be rebuilt from its description. ``state_of``: the function with which a run discovered its states, to play or
     train it again; keys and words name its states without it.
 
@@ -82,13 +86,13 @@ def load(path: str | os.PathLike[str], *, cells: Any = None, agent: Any = None, 
         need_safetensors()
         from whatfor.deep.loading import network_in
 
-        return network_in(run, network, contents.tensors, cells=cells, agent=agent)
-    for name, given in (("agent", agent), ("cells", cells)):
+        run = network_in(run, network, contents.tensors, cells=cells, agent=agent)
+    for name, given in (("agent", agent), ("cells", cells)) if network is None else ():
         if given is not None:
             raise ValueError(
                 f"{either(name + '=', '--cells')} is for runs of deep agents; {path} is a tabular run: leave it out"
             )
-    return run
+    return run if env is None else run.derived(origin=run.playing.origin_in(env))
 
 
 def _cause(error: Exception) -> BaseException:

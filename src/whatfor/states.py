@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis
 from whatfor.structure import Scalar
-from whatfor.text import MAX_LENGTH, is_plain, normalized
+from whatfor.text import MAX_LENGTH, count, is_plain, normalized
 
 #: The kinds of values that an axis may have, apart from None.
 KINDS: tuple[type, ...] = (bool, int, float, str, bytes)
@@ -93,6 +93,11 @@ class DiscoveredStates:
         """The axes, with words for their values: of functions, or the values themselves."""
         words = words or [None] * len(names)
         return tuple(map(axis_of, names, self.values, words))
+
+
+def not_met(states: int, shown: str, example: str) -> str:
+    """The message for a state that was not discovered."""
+    return f"training met no state {shown}; it met {count(states, 'state')}. {example}"
 
 
 def _distinct(column: Sequence[Scalar]) -> list[Scalar]:

@@ -21,6 +21,7 @@ from whatfor.learners.schedules import explorations, to_json
 from whatfor.learners.tabular import Tabular
 from whatfor.ledger import Ledger
 from whatfor.ledger.paid import without_paid_endings
+from whatfor.ledger.walls import warn_of_visited_walls
 from whatfor.naming import Names
 from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
@@ -74,7 +75,7 @@ def train(
 ) -> Run:
     """Train a tabular agent and record every update.
 
-    ``world``: the id of an environment, a ``gymnasium.Env`` with countable observations (or a Box with ``bins``), a world
+    ``world``: the id of an environment, a ``gymnasium.Env`` with finite (discrete) observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
     are met: a number, text, or a tuple of these. ``max_steps``: the longest an episode may get, 10,000 by default where the
@@ -277,8 +278,9 @@ def _train(
             "them is in the exception's attribute `run`: give them again with run.named(...)",
             run,
         ) from wrong
-    cut = session.cuts - cut_before
-    if cut and session.place.has_default_limit:
+    warn_of_visited_walls(run.ledger, run.labels, stacklevel=4)
+    cut = int((played.lengths >= session.place.max_steps).sum())  # an environment may end its episodes before
+    if cut and session.cuts > cut_before and session.place.has_default_limit:
         warnings.warn(
             f"{cut:,} of {count(played.episodes, 'episode')} {'was' if cut == 1 else 'were'} cut at {either('max_steps=', '--max-steps ')}{session.place.max_steps:,}, "
             "the default where an environment has no time limit: check that it returns terminated=True, or set another limit",

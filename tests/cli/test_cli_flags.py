@@ -1,6 +1,8 @@
 """The command line's flags: another run as a time, forgiving actions, modules in ids; and messages that name flags."""
 
+import importlib
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -79,6 +81,25 @@ def test_names_that_differ_by_a_dash_alone_stay_apart():
     assert [labels.action(name) for name in ("re-set", "RESET", "-1")] == [0, 1, 3]
     with pytest.raises(ValueError, match="there is no action 're set'"):
         labels.action("re set")
+
+
+def test_an_environment_that_is_not_registered_comes_from_a_module(whatfor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines_unregistered.py").write_text(MODULE.rpartition("\n\n")[0])
+    sys.path.insert(0, str(tmp_path))
+    try:
+        env = importlib.import_module("lines_unregistered").Line()
+    finally:
+        sys.path.remove(str(tmp_path))
+    wf.Run(values=[[0.0, 1.0]] * 4, env=env, discount=0.9).save("run")
+    code, _, errors = whatfor("explain", "run", "--state", "1")
+    assert code == 2
+    assert "add --module MODULE:NAME" in errors
+    code, output, errors = whatfor("explain", "run", "--state", "1", "--module", "lines_unregistered:Line")
+    assert code == 0, errors
+    assert "a return of 0.9 (discounted)" in output
+    code, _, errors = whatfor("explain", "run", "--state", "1", "--module", "lines_unregistered:Lin")
+    assert (code, "the module 'lines_unregistered' has no 'Lin'" in errors) == (2, True)
 
 
 def test_a_run_names_the_module_of_its_environment(whatfor, tmp_path, monkeypatch):

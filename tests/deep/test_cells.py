@@ -76,7 +76,7 @@ def test_endings_are_named_by_conditions_or_by_the_world() -> None:
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (None, "observations are not countable"),
+        (None, "observations are not discrete"),
         ({}, "names no concept"),
         ({"a": 3}, "give a condition"),
         ({"a": (lambda obs: "x", ("y", "z"))}, "its names are y, z"),
@@ -141,7 +141,7 @@ def test_two_concepts_of_one_name_are_refused() -> None:
 
 @pytest.mark.parametrize("space", [spaces.MultiBinary(100), spaces.MultiDiscrete([10] * 30)])
 def test_too_many_cells_are_refused(space: spaces.Space[Any]) -> None:
-    with pytest.raises(ValueError, match=r"the maximum is|observations are not countable|the limit is 10,000,000"):
+    with pytest.raises(ValueError, match=r"the maximum is|observations are not discrete|the limit is 10,000,000"):
         States().partition(space, None, NO_VISITS)
 
 

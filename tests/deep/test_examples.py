@@ -158,7 +158,7 @@ def test_a_run_of_the_custom_loop_can_be_saved(own_loop, trained, tmp_path):
 
 
 def test_a_network_of_an_environment_without_countable_actions_is_refused():
-    with pytest.raises(ValueError, match="countable"):
+    with pytest.raises(ValueError, match="Discrete"):
         wf.deep.BeliefNetwork.of(gym.make("Pendulum-v1"), np.zeros, wf.deep.Clusters(4), discount=0.9)
 
 

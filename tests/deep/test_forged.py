@@ -146,7 +146,7 @@ def test_the_command_line_prints_the_error_in_one_line(deep: Path, tmp_path: Pat
 def test_labels_that_do_not_fit_the_cells_are_refused(tmp_path: Path) -> None:
     carts("bins").save(tmp_path)
     forge_document(tmp_path, lambda document: put(document, "network.cells", "states"))
-    check_rejected(tmp_path, "not countable")
+    check_rejected(tmp_path, "not discrete")
     carts("bins").save(tmp_path)
     forge_document(tmp_path, lambda document: document["labels"]["axes"][0].update(edges=[0.0]))
     with pytest.raises(wf.FolderError, match=r"not of bins|edges"):

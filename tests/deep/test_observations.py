@@ -64,6 +64,10 @@ def test_an_environment_with_a_changed_setting_is_played_with_it(tmp_path: Path)
         ValueError, match=r"its gravity was changed after it was created.*pass the environment of the run as env="
     ):
         wf.load(tmp_path / "run", cells=CONCEPTS).evaluate(1)
+    loaded = wf.load(tmp_path / "run", cells=CONCEPTS, env=env)
+    assert loaded.evaluate(3).mean == run.evaluate(3).mean
+    with pytest.raises(ValueError, match="observation"):
+        wf.load(tmp_path / "run", cells=CONCEPTS, env="MountainCar-v0")
 
 
 def test_an_episode_continues_over_calls_of_learn() -> None:

@@ -196,11 +196,11 @@ def test_unsupported_agents_are_refused() -> None:
 
     with pytest.raises(ValueError, match="n_steps=3: its batches leave out the states between"):
         DQN("MlpPolicy", "CartPole-v1", n_steps=3, device="cpu").learn(10, callback=beliefs())
-    with pytest.raises(ValueError, match="actions must be countable"):
+    with pytest.raises(ValueError, match="actions must be Discrete"):
         SAC("MlpPolicy", "Pendulum-v1", device="cpu").learn(10, callback=beliefs())
     with pytest.raises(ValueError, match="PPO is not supported; a DQN is"):
         PPO("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beliefs())
-    with pytest.raises(ValueError, match="observations are not countable"):
+    with pytest.raises(ValueError, match="observations are not discrete"):
         DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=BeliefCallback())
     with pytest.raises(ValueError, match="nothing has been learned yet"):
         _ = beliefs().run

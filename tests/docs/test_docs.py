@@ -85,10 +85,6 @@ def test_files_a_page_links_to_exist(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-# How far rounding is off depends on the machine's vector width; everything else does not.
-ROUNDING = re.compile(r"(residual:? )\d[\d.]*(e-1\d)?")
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
@@ -97,9 +93,9 @@ def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
     if "<!-- prints:" not in text:
         assert fill_readme.run_page(text, tmp_path)
         return
-    assert ROUNDING.sub("", fill_readme.filled(text, folder=tmp_path)) == ROUNDING.sub("", text), fill_readme.to_fill(
-        page
-    )
+    assert fill_readme.ROUNDING.sub("", fill_readme.filled(text, folder=tmp_path)) == fill_readme.ROUNDING.sub(
+        "", text
+    ), fill_readme.to_fill(page)
     drawn = {path.name for path in tmp_path.iterdir() if path.suffix in fill_readme.PICTURES}
     assert drawn == set(re.findall(r"\]\(\.\./images/([^)]+)\)", text)), "its pictures are those that its code draws"
 
@@ -111,6 +107,10 @@ def test_the_calibration_says_what_the_page_says():
         assert row["differs"] <= result["rate"], name
         assert max(row["false_alarms"].values()) <= result["rate"], name
         assert row["judged"] >= 200
+        named = sum(row["verdicts"].get(part, 0) for part in ("lag", "initial value"))
+        assert f"% | {100 * named / row['judged']:.1f} % | " in fill_readme.calibration(
+            ROOT / "benchmarks" / "calibration.json"
+        )
         if row["rare"] > 100:
             assert row["rare_off"] < -2.0 * row["rare_error"], "too low on average"
     bias, buffers = result["bias"], result["buffers"]["all"]

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import whatfor as wf
 from circles import CIRCLE
 from whatfor.axes import Axis, Ending
+from whatfor.beliefs.exact import ExactBeliefs
 
 WITHOUT_END = "without an end"
 CYCLES = "its greedy policy cycles forever"
@@ -227,3 +229,102 @@ def test_recorded_names_stay_where_labels_only_describe_them():
     labels = wf.Labels((Axis("state", 1),), ("a", "b"), endings=(Ending("won", phrase="win"), Ending("lost", bad=True)))
     run = wf.Run(labels=labels, values=ledger.values(), ledger=ledger)
     assert run.outcomes(0, 1).chances == {"lost": 1.0}
+
+
+PAYING = {"next_state": [[1, 1], [0, 1]], "reward": [[0.3, 0.3], [0.3, 0.5]], "start": [0.5, 0.5]}
+
+
+@pytest.fixture(scope="module")
+def cut():
+    """A loop that pays, without a discount: training bootstraps through its time limit of 30 steps."""
+    loop = wf.worlds.table(**PAYING, terminated=[[False, False], [False, True]])
+    learner = wf.QLearning(step_size=0.1, discount=1.0, exploration=0.05)
+    with pytest.warns(UserWarning, match="bootstrapped without a discount"):
+        return wf.train(loop, learner, episodes=400, seed=0, max_steps=30)
+
+
+def test_rollouts_that_a_limit_cuts_are_still_going(cut):
+    simulation = cut.simulation(0)
+    text = str(simulation)
+    assert (simulation.never, simulation.still_going, simulation.chances) == (1.0, 1.0, {})
+    assert "still going at the time limit" in text
+    assert "timed out" not in text
+    assert "by the discount" not in text
+    assert "beyond the time limit of 30 steps; without a discount, the rollouts stop there." in text
+
+
+def test_rollouts_that_a_limit_cuts_test_no_unlimited_belief(cut):
+    comparison = cut.comparison(0)
+    text = str(comparison)
+    assert (comparison.verdict, comparison.causes) == ("unjudged", ())
+    assert "rollouts stop at the limit of 30 steps, and its values look beyond it" in text
+    assert "too low" not in text
+    assert cut.comparison(1, 1).verdict != "unjudged", "this action ends at once, before the limit"
+
+
+def test_a_loop_in_an_unknown_world_that_a_limit_cuts_is_not_said_to_end():
+    env = gym.wrappers.TimeLimit(Pacing(), 8)
+    learner = wf.QLearning(step_size=0.3, discount=1.0, exploration=0.1)
+    with pytest.warns(UserWarning, match="bootstrapped without a discount"):
+        run = wf.train(env, learner, episodes=100, seed=0)
+    simulation, comparison = run.simulation(0, rollouts=5), run.comparison(0, rollouts=5)
+    assert (simulation.never, simulation.still_going) == (None, 1.0)
+    assert comparison.verdict == "unjudged"
+    assert "too low" not in str(comparison)
+
+
+class Pacing(gym.Env):
+    """Two states that take turns, and a reward of 1 for each step."""
+
+    observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = 0
+        return self.state, {}
+
+    def step(self, action):
+        self.state = 1 - self.state
+        return self.state, 1.0, False, False, {}
+
+
+def random_table(seed, ends=0.02):
+    """Five states; every step has two outcomes, and some pairs end rarely."""
+    random = np.random.default_rng(seed)
+    nexts, reward = random.integers(5, size=(5, 2, 3)), random.normal(size=(5, 2, 3))
+    chances = random.dirichlet(np.ones(2), size=(5, 2)) * (1.0 - ends)
+    probability = np.concatenate([chances, np.full((5, 2, 1), ends)], axis=2)
+    ended = np.zeros((5, 2, 3), bool)
+    ended[:, :, 2] = random.random((5, 2)) < 0.15
+    return wf.worlds.table(
+        next_state=nexts, reward=reward, terminated=ended, probability=probability, start=np.full(5, 0.2)
+    )
+
+
+@pytest.mark.parametrize("learner", [wf.QLearning, wf.DoubleQLearning, wf.Sarsa])
+def test_policies_are_said_to_go_round_where_they_do_and_nowhere_else(learner):
+    """Learners that do not bootstrap from exploration as well; exits that are rare and recorded are exits."""
+    said, true = [], []
+    for seed in range(6):
+        run = wf.train(random_table(seed), learner(step_size=0.1, discount=0.9, exploration=0.2), episodes=150, seed=seed, max_steps=60)  # fmt: skip
+        text = str(run.outcomes(0))
+        said.append(WITHOUT_END in text or CYCLES in text)
+        true.append(ExactBeliefs(random_table(seed), run.policy, discount=0.9).outcomes(0, run.best(0)).get("never ends", 0.0) >= 0.5)  # fmt: skip
+    assert said == true
+    assert {*said} == {False, True}
+
+
+def test_what_ends_by_exploration_alone_is_said_to():
+    run = wf.train(CIRCLE, wf.Sarsa(step_size=0.3, discount=0.9, exploration=0.2), episodes=300, seed=0)
+    for question, more in (("intention", {}), ("outcomes", {}), ("contrast", {}), ("change", {"since": 20})):
+        assert "ith the exploration it learned from, it expects" in str(run.ask(question, 0, **more)), question
+
+
+def test_from_a_half_on_every_question_says_that_it_goes_on():
+    from whatfor.explanations.phrases import without_end
+
+    assert without_end(0.62) == ["By what it has learned, the episode goes on without an end (probability 62 %)."]
+    assert without_end(0.0, 0.62) == [
+        "In its recorded transitions, its greedy policy cycles forever (probability 62 %)."
+    ]
+    assert without_end(0.49, 0.49) == []

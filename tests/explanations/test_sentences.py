@@ -112,7 +112,7 @@ def test_what_it_has_not_learned_is_called_unknown():
     run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
     text = str(run.intention(0, 0))
     assert "only once; 50 % of the weight is still on the initial value" in text
-    assert "45 % of the weight (discounted) is on initial values of later pairs" in text
+    assert "45 % of the discounted weight is on initial values of later pairs" in text
     assert "because" not in text
     assert "'action 1', the second best by value, was never tried" in text
     assert "never tried 'action 1'" in str(run.intention(0, 1))
@@ -165,7 +165,7 @@ def test_how_it_changed(taxi):
     """Another action is reported; for the same action, whether the reasons are the same."""
     early = taxi.change(START, since=300)
     assert early.after.action != early.before.action
-    assert "it moves south now; after 300 episodes, its choice was 'east'." in str(early)
+    assert "the best action is 'south' now and was 'east' after 300 episodes." in str(early)
     assert "expecting" not in str(early)
     late = taxi.change(START, since=4_900)
     assert late.after.action == late.before.action

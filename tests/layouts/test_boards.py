@@ -134,6 +134,31 @@ def test_cells_are_counted_as_the_environment_counts_them():
     assert labels.walls == ((0, 1, 1, 1),)
 
 
+def test_cells_have_the_order_of_the_axes():
+    """Where x comes before y, a cell is (x, y), for cells and for walls between two of them."""
+    given = wf.Names(marks={"door": (3, 7)}, walls=[(2, 5), ((0, 5), (1, 5))])
+    labels = given.applied_to(labels_with(Axis("x", 4), Axis("key", 2), Axis("y", 3, start=5)))
+    assert labels.marks[0].cell == (2, 3)
+    assert labels.walls == ((0, 2), (0, 0, 0, 1))
+    with pytest.raises(ValueError, match="is at x 4 and y 5; the board has x 0 to 3 and y 5 to 7"):
+        wf.Names(walls=[(4, 5)]).applied_to(labels)
+    named = wf.Names(board=("b", "a"), walls=[(3, 1)]).applied_to(labels_with(Axis("a", 4), Axis("b", 2)))
+    assert named.walls == ((1, 3),)
+
+
+def test_a_wall_in_which_the_agent_acted_is_reported(recwarn):
+    names = {**NAMES, "axes": {"y": 4, "x": 4, "key": 2}, "milestones": {}}
+    run = trained(names=names, episodes=50)
+    assert not recwarn
+    with pytest.warns(
+        UserWarning, match=r"a wall at y 3, x 0, and the agent acted there .* order of the axes, \(y, x\)"
+    ):
+        trained(names={**names, "walls": [(3, 0)]}, episodes=50)
+    with pytest.warns(UserWarning, match="acted there"):
+        run.named(walls=[(1, 1), (3, 0)])
+    run.named(actions=("a", "b", "c", "d"))
+
+
 def test_an_answer_is_drawn_on_the_board():
     run = trained(names=NAMES, episodes=100)
     figure = wf.draw(run.intention(START))

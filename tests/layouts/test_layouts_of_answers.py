@@ -173,7 +173,7 @@ def test_provenance_shows_episodes_and_the_course_of_training(blackjack):
     assert isinstance(lines, Lines)
     most_influential = why.most_influential(10)
     assert bars.names[0] == f"episode {most_influential[0][0]:,}"
-    assert bars.series[0].numbers == tuple(amount for _, amount in most_influential)
+    assert bars.series[0].numbers == tuple(-amount for _, amount in most_influential)
     gathered = lines.series[0].numbers
     assert gathered[-1] == pytest.approx(why.weights.sum())
     assert list(gathered) == sorted(gathered)

@@ -51,6 +51,10 @@ def test_an_environment_carries_its_names(named):
     assert wf.Labels.of(NamedHome()) == wf.Labels.of(Home(), NAMES)
 
 
+def test_labels_take_an_id():
+    assert wf.Labels.of("FrozenLake-v1", {"actions": tuple("wsen")}).words(5) == "row 1, column 1"
+
+
 def test_given_names_win(named):
     labels = wf.Labels.of(NamedHome(), {"actions": ("n", "e", "s", "w")})
     assert (labels.actions[0], labels.axes[0].name, labels.ending_names) == ("n", "row", named.labels.ending_names)
@@ -192,7 +196,7 @@ def test_a_custom_loop_has_the_same_names():
         ({"board": ("row", "column")}, "the board has the axes 'row' and 'column'; name two of the axes x0, x1, x2"),
         ({"board": "row"}, "board is a list of texts"),
         ({"walls": [(1, 1)]}, "walls and marks need a board"),
-        ({**NAMES, "walls": [(4, 1)]}, r"at \(4, 1\); the board has row 0 to 3 and column 0 to 3"),
+        ({**NAMES, "walls": [(4, 1)]}, "at row 4 and column 1; the board has row 0 to 3 and column 0 to 3"),
         ({**NAMES, "walls": [((0, 0), (2, 0))]}, "not beside each other"),
         ({**NAMES, "walls": 3}, "walls is a list of cells"),
         ({**NAMES, "marks": {"lava": 3}}, "the mark 'lava' is a list of cells"),

@@ -122,6 +122,28 @@ def test_words_keys_indices_and_observations_mean_states(tmp_path):
     assert run.labels.index(order_of(run)[0]) == order_of(run)[0] or met  # a whole number is an index
 
 
+@pytest.mark.parametrize(
+    ("state_of", "unmet"),
+    [
+        (key_of, (6, "e", (False, 99.5), b"?")),
+        (lambda state: f"room {state}", "room 99"),
+        (lambda state: state - 5, 99),
+    ],
+    ids=["tuples", "texts", "numbers"],
+)
+def test_a_text_means_what_its_index_and_its_key_mean(state_of, unmet):
+    """As the command line has it: every text is read like the Python value that it writes."""
+    labels = discovered(state_of=state_of, episodes=5).labels
+    for state in range(labels.n_states):
+        key = labels.observation(state)
+        assert labels.index(key if isinstance(key, str) else repr(key)) == state
+        if not isinstance(key, int):
+            assert labels.index(str(state)) == state
+    for unknown in (unmet, str(unmet)):
+        with pytest.raises(ValueError, match=r"training met no state .*99"):
+            labels.index(unknown)
+
+
 def test_whole_numbers_as_keys_are_keys(tmp_path):
     run = discovered(state_of=lambda state: 1_000 + 50 * state)
     key = run.labels.observation(3)

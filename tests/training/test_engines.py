@@ -1,5 +1,7 @@
 """Both engines give bit-for-bit identical tables and ledgers."""
 
+import sys
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -106,6 +108,14 @@ def test_a_progress_bar_is_shown_and_changes_nothing(engine, capsys, monkeypatch
     assert printed.out == ""
     assert_same_learning(shown, trained("slippery lake", "q", engine=engine, progress=False))
     assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_without_widgets_has_no_bar_and_no_warning(monkeypatch, capsys):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # importing it fails
+    monkeypatch.setattr("whatfor.training.watch.find_spec", {"ipywidgets": None}.get)
+    trained("slippery lake", "q", engine="python", progress=True)  # warnings are errors
+    assert capsys.readouterr() == ("", "")
 
 
 def test_all_compiled_sources_are_in_the_hash_of_the_cache():

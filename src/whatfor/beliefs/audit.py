@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
 from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
-from whatfor.beliefs.course import Course, course
+from whatfor.beliefs.course import Course, by_last_step, course
 from whatfor.beliefs.deletion import Deletion, deletion, episode_deletions
 from whatfor.beliefs.experience import ExperiencedWorld
 from whatfor.beliefs.loops import LoopReader
@@ -86,6 +86,7 @@ class Audit(Beliefs):
         ends = self.account(at.index, action, discount=1.0)
         endings, never, unknown = self._loops.ends(ends, self._cells(at, action))
         chances = {name: float(x) for name, x in zip(self.ledger.endings, endings, strict=True) if x}
+        exploiting = self.never_exploiting(at, action)
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -95,7 +96,8 @@ class Audit(Beliefs):
             now=account.now,
             endings=chances | ({NEVER_ENDS: never} if never else {}),
             endings_unknown=unknown,
-            never_exploiting=self.never_exploiting(at, action),
+            never_exploiting=exploiting,
+            explores=exploiting > 0.0 and self.explores,
             faults=self.faults,
             tries=self.tries,
             error=error,
@@ -251,8 +253,9 @@ class Audit(Beliefs):
         chances = dict(zip(names, endings.tolist(), strict=True))
         unnamed = chances.pop(names[ending_place(TERMINATED)])
         if unnamed > 0.0:
+            weights = self.weights(at.index, action, discount=1.0)
             share = unnamed / float(account.endings[ending_place(TERMINATED)])
-            chances |= {name: share * x for name, x in self._by_last_step(at.index, action, labels).items()}
+            chances |= {name: share * x for name, x in by_last_step(self.ledger, weights, labels).items()}
         chances[NEVER_ENDS] = never
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
         return known, unknown
@@ -262,27 +265,19 @@ class Audit(Beliefs):
         return self._loops.ends(self.account(state, action, discount=1.0), self._cells(state, action)).never
 
     def never_exploiting(self, at: Situation | int, action: int) -> float:
-        """The probability to go on without an end by the best actions alone, if what it learned includes exploration."""
+        """The probability to go on without an end by the best actions alone."""
         return self._loops.without_exploring(self._cells(at, action), self._greedy_policy)
+
+    @property
+    def explores(self) -> bool:
+        """Whether what it learned includes exploration."""
+        return self._loops.explores
 
     @cached_property
     def _greedy_policy(self) -> NDArray[np.float64]:
         """(S, A) The greedy policy of the learner's table, or of the recomputed one."""
         tables = self.recomputed if self.values is None else self.values
         return greedy_policy(tables if tables.ndim == 2 else tables.mean(axis=0))
-
-    def _by_last_step(self, state: int, action: int, labels: Labels) -> dict[str, float]:
-        """Endings without a name, described by the state, action and reward of the last step."""
-        lines, weights = self.ledger.lines, self.weights(state, action, discount=1.0)
-        last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
-        pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
-        chances: dict[str, float] = {}
-        steps = zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True)
-        for pair, reward, weight in steps:
-            last_state, last_action = divmod(pair, labels.n_actions)
-            name = labels.last_step(last_state, last_action, reward)
-            chances[name] = chances.get(name, 0.0) + weight
-        return chances
 
     def gap_error(self, at: Situation, one: int, other: int) -> float:
         """The standard error of the gap between two actions' values; weight that they share cancels."""

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TIMED_OUT, ending_place
+from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
+from whatfor.labels import Labels
 from whatfor.ledger import Ledger
+from whatfor.ledger.paid import last_steps_named
 
 #: A course is not followed further once it is less probable, or longer, than this.
 MIN_COURSE_CHANCE, MAX_COURSE_STEPS = 0.05, 500
@@ -98,3 +100,15 @@ def _ahead(
     places, which = np.unique(to[weight > 0.0], return_inverse=True)
     shares, paid = (np.bincount(which, weights=x[weight > 0.0]).astype(np.float64) for x in (weight, weight * reward))
     return places, shares, paid
+
+
+def by_last_step(ledger: Ledger, weights: NDArray[np.float64], labels: Labels) -> dict[str, float]:
+    """Endings without a name, described by the state, action and reward of the last step; ``weights``: (n,) undiscounted."""
+    lines = ledger.lines
+    last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
+    pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
+    chances: dict[str, float] = {}
+    names = last_steps_named(labels, pairs.tolist(), lines.reward[last].tolist())
+    for name, weight in zip(names, weights[last].tolist(), strict=True):
+        chances[name] = chances.get(name, 0.0) + weight
+    return chances

@@ -27,7 +27,7 @@ MAX_INITIAL_WEIGHT = 0.05
 #: The probability to get into a loop is summed up over at most this many steps.
 MAX_STEPS = 1_000
 #: A step is gone if the probability that it was merely not seen again is below this.
-MAX_GONE = 0.05
+MAX_GONE = 0.01
 #: A smaller probability of a loop is rounding.
 MIN_NEVER = 1e-9
 #: Shorter futures without unknown probability are not searched for loops.
@@ -86,10 +86,10 @@ class LoopReader:
         return Ends(endings * (1.0 - rest / max(1.0 - unknown, rest, 1e-300)), never, max(0.0, unknown - never))
 
     def without_exploring(self, cells: NDArray[np.int64], policy: NDArray[np.float64]) -> float:
-        """The probability to go on without an end by the greedy policy, where exploration is part of what was learned.
+        """The probability to go on without an end by the greedy policy.
 
         SARSA, Monte Carlo and λ-returns learn about a future with exploration, which leads out of a loop that the greedy
-        policy never leaves. ``policy``: (S, A) the greedy policy; a pair whose recorded transitions do not settle where it
+        policy never leaves. Updates that followed former best actions lead out as well. ``policy``: (S, A) the greedy policy; a pair whose recorded transitions do not settle where it
         leads is a way out.
         """
         ledger = self.reader.ledger
@@ -99,7 +99,7 @@ class LoopReader:
         tied = bool(
             ((policy > 0.0).sum(axis=1) > 1)[ledger.tries().any(axis=1)].any()
         )  # then one action tells too little
-        if (not tied and self._have_ways_out(cells, None, best)) or not self._explores:
+        if not tied and self._have_ways_out(cells, None, best):
             return 0.0
         if self._greedily is None:
             lines = ledger.lines
@@ -124,7 +124,7 @@ class LoopReader:
         return np.tile(tries < (1 if deterministic else MIN_TRIES), ledger.n_tables)
 
     @cached_property
-    def _explores(self) -> bool:
+    def explores(self) -> bool:
         """Whether the learner bootstrapped from actions that it explored, or from the steps that it took."""
         ledger = self.reader.ledger
         pairs = ledger.n_states * ledger.n_actions
@@ -228,7 +228,7 @@ def endless_from(
 def _rare_steps(lines: LedgerLines, n_cells: int, cells: NDArray[np.bool_]) -> tuple[Any, NDArray[np.bool_]]:
     """Steps out of some cells that need not be gone: (cells, cells) to other cells, and (cells,) to an end.
 
-    A step is gone if it would have been seen again since with at least 95 % probability, by how often it was seen before.
+    A step is gone if, at a constant rate, all the times that it was seen would hardly ever be as early as they were.
     """
     from scipy import sparse
 
@@ -243,8 +243,7 @@ def _rare_steps(lines: LedgerLines, n_cells: int, cells: NDArray[np.bool_]) -> t
     latest = np.zeros(len(edges), np.int64)
     np.maximum.at(latest, which, at)
     rows, to = np.divmod(edges, n_cells + 1)
-    since = counts[rows] - 1 - latest
-    kept = (1.0 - seen / (latest + 1.0)) ** since >= MAX_GONE
+    kept = ((latest + 1.0) / counts[rows]) ** seen >= MAX_GONE
     out = np.zeros(n_cells, bool)
     out[rows[kept & (to == n_cells)]] = True
     inside = kept & (to < n_cells)

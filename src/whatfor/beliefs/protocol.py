@@ -107,8 +107,13 @@ class Beliefs(ABC):
         return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
     def never_exploiting(self, at: Situation, action: int) -> float:
-        """The probability to go on without an end by the best actions alone, if the row includes exploration; else 0."""
+        """The probability to go on without an end by the best actions alone; 0 if it is not known."""
         return 0.0
+
+    @property
+    def explores(self) -> bool:
+        """Whether what was learned includes exploration."""
+        return False
 
     def gap_error(self, at: Situation, one: int, other: int) -> float | None:
         """The standard error of the gap between two actions' values; None: unknown."""

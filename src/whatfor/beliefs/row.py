@@ -24,7 +24,8 @@ class Row:
     now: float = 1.0  # the weight of the asked step in its own visits: 1 less the weight on its initial value
     endings: Mapping[str, float] | None = None  # the probability of every ending, and of "never ends"; undiscounted
     endings_unknown: float | None = None  # probability that still rests on initial values
-    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if the row explores
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone
+    explores: bool = False  # whether what was learned includes exploration
     faults: tuple[str, ...] = ()  # what seems to be wrong with the record that the row was computed from
     tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated
     error: float | None = None  # the standard error of the value

@@ -195,13 +195,13 @@ class SimulatedBeliefs(Beliefs):
         return float((self.rollouts(state, action).pair >= self.policy.size).mean()) if self._agent is None else 0.0
 
     def still_going(self, state: int | Situation, action: int) -> float:
-        """The share of rollouts that were still going when play stopped, not at a time limit."""
+        """The share of rollouts that were still going when play stopped, not at a time limit that ends episodes."""
         return float(self._going(self.rollouts(state, action)).mean())
 
     def _going(self, rollouts: Rollouts) -> NDArray[np.bool_]:
         """(n,) Whether a rollout was still going when play stopped."""
         stopped: NDArray[np.bool_] = (rollouts.ending == TIMED_OUT) & (rollouts.lengths >= self.max_steps)
-        return stopped & (self.max_steps != self.limit)
+        return stopped & (self.beyond_limit or self.max_steps != self.limit)
 
     def unplayed(self, state: int | Situation, action: int) -> float:
         """The mean discounted weight of what lies beyond truncated rollouts; 0 where a time limit ends episodes."""

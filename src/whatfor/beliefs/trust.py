@@ -69,7 +69,7 @@ COMPUTED = Quality()
 
 @dataclass(frozen=True)
 class Trust(Explanation, Quality):
-    """How well a network's beliefs explain its agent: earnings compared with Q-values, and visits with exact ones where the world is known.
+    """How well a network's beliefs explain its agent: earnings compared with Q-values, and visits with exact ones where the transition probabilities are known.
 
     Earnings that sum to Q do not imply correct visits: only the distance to exact visits checks these.
     """

@@ -39,9 +39,7 @@ def check_supported(model: Any) -> None:
             f"pass the agent itself, not its file: if you trust {os.fspath(model)!r}, load it with Stable-Baselines3 (which runs code from it)"
         )
     if not isinstance(getattr(model, "action_space", None), spaces.Discrete):
-        raise ValueError(
-            f"actions must be countable (Discrete), since beliefs are over them; this agent has {model.action_space}"
-        )
+        raise ValueError(f"actions must be Discrete, since beliefs are over them; this agent has {model.action_space}")
     if not isinstance(model, DQN):
         raise ValueError(
             f"{type(model).__name__} is not supported; a DQN is. "

@@ -100,9 +100,7 @@ class BeliefNetwork(Beliefs):
         for ``Clusters``.
         """
         if not isinstance(env.action_space, spaces.Discrete):
-            raise ValueError(
-                f"actions must be countable (Discrete), since beliefs are over them; these are {env.action_space}"
-            )
+            raise ValueError(f"actions must be Discrete, since beliefs are over them; these are {env.action_space}")
         experience, n_actions = np.zeros(0) if visited is None else visited, int(env.action_space.n)
         space = env.observation_space
         partition = make_partition(cells, space, env, experience, n_actions=n_actions, actions=actions, endings=endings)

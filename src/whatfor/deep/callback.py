@@ -57,7 +57,7 @@ class _SampledBatch(NamedTuple):
 class BeliefCallback(BaseCallback):
     """Trains a belief network on the same batches that a DQN is trained on.
 
-    ``cells``: what the beliefs are over: nothing (countable observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
+    ``cells``: what the beliefs are over: nothing (finite observations), a dictionary of named concepts, ``Bins``, ``Clusters`` or ``States``.
     ``endings``: by name, conditions on an episode's last observation. ``actions``: their names.
     ``world``: an id or a world of whatfor whose states are the cells, where a wrapper hides it; answers can then be compared with exact ones.
     ``settings``: the belief network and its training. The agent is bit-for-bit identical to one trained without it. Afterwards ``run``

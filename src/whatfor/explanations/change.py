@@ -69,7 +69,8 @@ class Change(Difference):
             before, after = ("it expects" if self.another_run else "it expected"), "it expects"
             if not self.learned:
                 before = after = "playing its policy leads it"
-            lines += [f"{capital(then)}, {before} {texts[0]}.", f"{capital(now)}, {after} {texts[1]}."]
+            was, is_now = self.before.learned_from, self.after.learned_from
+            lines += [f"{capital(then)}, {was}{before} {texts[0]}.", f"{capital(now)}, {is_now}{after} {texts[1]}."]
         lines += [self._values(now, then), *self.after.without_end()]
         if self.different:
             for lead, numbers in (
@@ -122,7 +123,8 @@ class Change(Difference):
             return f"{is_now} {now}; {then}, {was}"
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
         if before != self.after.action:
-            return f"it {doing} {now}; {then}, its choice {'is' if self.another_run else 'was'} {actions[before]!r}"
+            was = "" if self.another_run else "was "
+            return f"the best action is {actions[self.after.action]!r} {now} and {was}{actions[before]!r} {then}"
         future = self._reasons(then) if self.learned else f"playing its policy leads to {self._futures(then)}"
         return f"the best action is {actions[before]!r} {self._both(now, then)}; {future}"
 
@@ -140,6 +142,8 @@ class Change(Difference):
         if self.tied:
             return f"{value} is {after} {now}, the same as {then}{' (discounted)' if self.one.discounted else ''}."
         was = "" if self.another_run else "was "
+        if self.discounts is not None:  # no difference between numbers that cannot be compared
+            return f"{value} is {after} {now} and {was}{before} {then} (discounted)."
         return f"{value} is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted' if self.one.discounted else ''})."
 
     def _futures(self, then: str) -> str:
@@ -221,7 +225,7 @@ def _times(run: Run) -> list[str]:
     parameters=(
         Parameter(
             "since",
-            "compare with the agent after this many episodes, or with the run in another folder",
+            "compare with the agent after this many episodes",
             "number",
             selects=True,
             or_run=True,

@@ -14,7 +14,7 @@ from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.experience import StepCounts, played_steps
 from whatfor.explanation import MIN_SHOWN, Badge, Explanation
-from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, tests_of
+from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, rarely_tried, tests_of
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
@@ -33,10 +33,6 @@ from whatfor.worlds.adapter import Enter
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: An action tried less often than this is rarely tried.
-MIN_TRIES = 30
-#: So is an action tried less often than this share of the tries of the most tried action in its state.
-MIN_TRIES_SHARE = 0.1
 #: A belief that rests on fewer episodes than this is not judged.
 MIN_EPISODES = 5.0
 #: The number of pairs whose visits are compared one by one.
@@ -74,6 +70,7 @@ class Comparison(Explanation):
     rare: bool  # too rarely tried to be judged: an agent stops trying an action that looks bad
     residual: float | None  # of the belief
     causes: tuple[Cause, ...] = ()  # by ``Cause.order``: the one that the verdict names first
+    cut: str = ""  # why rollouts cannot test what it expects; empty: they can
     experiences: float | None = None  # distinct experiences of each pair that follows, on average; None: not counted
 
     @classmethod
@@ -85,7 +82,6 @@ class Comparison(Explanation):
         exact: ExactBeliefs | None,
         policy: NDArray[np.float64] | None = None,
         *,
-        greedy: bool,
         played: StepCounts | None = None,
     ) -> Comparison:
         """Compare; ``audit`` gives the sampling error and, with ``policy``, the causes for a belief that was read off a ledger.
@@ -99,6 +95,7 @@ class Comparison(Explanation):
         most = np.argsort(-apart, axis=None, kind="stable")[:MAX_PLACES]
         pairs = [(s, a) for s, a in (divmod(int(at), apart.shape[1]) for at in most) if apart[s, a] >= MIN_SHOWN]
         causes: list[Cause] = []
+        cut = simulated.cut_text() if exact is None else ""
         if audit is None:
             measures = measures_without_error(believed, simulated, exact)
             places = [place_without_error(believed, simulated, known, s, a) for s, a in pairs]
@@ -109,11 +106,12 @@ class Comparison(Explanation):
             measures = [builder.value(rate), *builder.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
             places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
-            rare = _rare(audit, state, action, greedy) or builder.episodes < MIN_EPISODES
-            parts = parts_of([*measures, *(measure for *_, measure in places)])
+            rare = rarely_tried(audit, state, action, believed.is_best) or builder.episodes < MIN_EPISODES
+            every = [*measures, *(measure for *_, measure in places)]
+            parts, differing = parts_of(every), not rare and any(measure.differs for measure in every)
             causes = [part for part in parts if not rare or part.name == "initial value"]
-            causes += tests_of(builder, measures, played, observed=believed.labels.observed)
-            causes.sort(key=Cause.order)
+            causes += tests_of(builder, measures, played, observed=believed.labels.observed, differing=differing)
+            causes = [] if cut else sorted(causes, key=Cause.order)
         return cls(
             labels=believed.labels,
             state=state,
@@ -127,10 +125,11 @@ class Comparison(Explanation):
             tries=believed.tries,
             episodes=None if audit is None else builder.episodes,
             unknown=None if audit is None else believed.endings_unknown,
-            greedy=greedy,
-            rare=_rare(audit, state, action, greedy),
+            greedy=believed.is_best,
+            rare=rarely_tried(audit, state, action, believed.is_best),
             residual=believed.residual,
             causes=tuple(causes),
+            cut=cut,
             experiences=None if audit is None else builder.implied.experiences,
         )
 
@@ -144,7 +143,7 @@ class Comparison(Explanation):
         """The largest cause, "agrees", "differs" without a known cause; not judged: "unknown", "unjudged", "rarely tried", "too few"."""
         if self.believed.is_blank:
             return "unknown"
-        if self.episodes is None:
+        if self.episodes is None or self.cut:
             return "unjudged"
         found = self.found
         if any(cause.rate is not None for cause in found):
@@ -158,6 +157,12 @@ class Comparison(Explanation):
         if found:
             return found[0].name
         return "differs" if any(measure.differs for measure in self.all_measures) else "agrees"
+
+    @property
+    def slight(self) -> bool:
+        """Whether no difference beyond sampling error, and no cause that was tested and holds, is of a notable size."""
+        notable = any(measure.differs and abs(measure.difference) > measure.notable for measure in self.all_measures)
+        return not notable and not any(cause.rate is not None and cause.size > 1.0 for cause in self.found)
 
     @property
     def found(self) -> tuple[Cause, ...]:
@@ -201,7 +206,7 @@ class Comparison(Explanation):
     @property
     def _conclusive(self) -> bool:
         """Whether sampling error can be told from a difference."""
-        return self.episodes is not None and not self.rare and self.episodes >= MIN_EPISODES
+        return self.episodes is not None and not self.cut and not self.rare and self.episodes >= MIN_EPISODES
 
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
@@ -217,24 +222,29 @@ class Comparison(Explanation):
         """The verdict in words, as a predicate."""
         rollouts = count(self.simulated.rollouts, "rollout")
         reality = f"{rollouts} of its policy" if self.exact is None else "the exact future of its policy"
-        verdict = self.verdict
+        verdict, differs = self.verdict, "differs slightly" if self.slight else "differs"
         if verdict == "agrees":
             return f"does not differ from {reality} by more than sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            return f"differs from {reality}, {because}: {cause.text}."
+            rest = (
+                ""
+                if any(one.rate is not None for one in self.found)
+                else "; what lag and initial values leave is within sampling error"
+            )
+            return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
             lag = "lag (targets from actions that its policy does not take)"
             known = f", {lag} and initial values explain" if self.exact is not None else f" and {lag} explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
-            return f"differs from {reality}, most of all in {quoted(worst.name)}, {beyond}."
+            return f"{differs} from {reality}, most of all in {quoted(worst.name)}, {beyond}."
         not_judged = f"was not tested against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
-            return f"{not_judged}: the sampling error of this belief is unknown."
+            return f"{not_judged}: {self.cut or 'the sampling error of this belief is unknown'}."
         return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
 
     def numbers(self) -> dict[str, Any]:
@@ -244,6 +254,7 @@ class Comparison(Explanation):
             "state": self.state,
             "action": self.action,
             "verdict": self.verdict,
+            "slight": self.slight,
             "rate": RATE,
             "distance": self.distance,
             "tries": self.tries,
@@ -264,24 +275,15 @@ class Comparison(Explanation):
         }
 
 
-def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
-    """Whether an action was tried too rarely to be judged."""
-    if audit is None:
-        return False
-    tries = audit.tries[state]
-    return bool(tries[action] < MIN_TRIES or (not greedy and tries[action] < MIN_TRIES_SHARE * tries.max()))
-
-
 def layout(
     why: Comparison, *, show: Literal["visits", "difference", "endings"] = "visits", facets: Facets = "all"
 ) -> Layout:
     """Belief and reality side by side, their difference, or the endings of both."""
     actual = why.simulated.visits if why.exact is None else why.exact
-    untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
+    untried, doing, caption = why.verdict == "unknown", why.labels.actions[why.action], why.labels.words(why.state)
     title = f"{doing}: belief {percent(why.distance)} off reality ({why.verdict})"
     if untried:
         title = f"{doing}: never tried, so only reality is known"
-    caption = why.labels.words(why.state)
     if show == "difference":
         apart = np.zeros_like(actual) if untried else why.believed.visits - actual
         apart[np.abs(apart) < MIN_DRAWN_DIFFERENCE] = 0.0
@@ -290,14 +292,15 @@ def layout(
         return map_of(Map(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state), facets=facets)  # fmt: skip
     if show == "endings":
         return _endings(why, title, caption)
+    quantity = "visits, discounted" if why.believed.discounted else "visits"
     maps = {"believed": why.believed.visits, "actual": actual}
     masks = (why.believed.no_experience, None)
     panels = [
-        map_of(Map(why.labels, numbers, title=name, unknown=unknown, state=why.state), facets=facets)
+        map_of(Map(why.labels, numbers, title=name, quantity=quantity, unknown=unknown, state=why.state), facets=facets)
         for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
     ]
     if isinstance(panels[0], Bars):
-        return side_by_side(why.labels, maps, title=title, caption=caption, state=why.state)
+        return side_by_side(why.labels, maps, title=title, caption=caption, quantity=quantity, state=why.state)
     caption = "\n".join(line for line in (caption, panels[0].caption) if line)
     return Panels(title, caption, tuple(replace(one, caption="") for one in panels), columns=2)
 
@@ -308,9 +311,7 @@ def _endings(why: Comparison, title: str, caption: str) -> Bars:
     if why.verdict == "unknown":
         return Bars(title, caption, tuple(measure.name for measure in ends), (actual,), "chance")
     believed = tuple(measure.believed for measure in ends)
-    known_error = all(
-        math.isfinite(measure.tolerance) for measure in ends
-    )  # the sampling error of a network is unknown
+    known_error = all(math.isfinite(one.tolerance) for one in ends)  # not of a network
     low = tuple(max(0.0, measure.believed - measure.tolerance) for measure in ends) if known_error else None
     high = tuple(min(1.0, measure.believed + measure.tolerance) for measure in ends) if known_error else None
     axis = "chance; whiskers: sampling error" if known_error else "chance"
@@ -338,12 +339,12 @@ def ask(
     env: Any = None,
     enter: Enter | None = None,
 ) -> Comparison:
-    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the world is known."""
+    """What the agent expects, compared with what its greedy policy leads to: simulated, and exact where the transition probabilities are known."""
     at, chosen = run.resolve(state, action)
     believed = run.expects(at, chosen)
     beliefs = run.playing.simulated(env, rollouts, seed, enter, fewest=2)
     simulated, exact = Simulation.of(beliefs, at, chosen), run.playing.player.exact(env, at.index, chosen)
-    audit, played = run.beliefs.evidence, None
-    if exact is None and audit is not None:
-        played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions)
-    return Comparison.of(audit, believed, simulated, exact, run.policy, greedy=believed.is_best, played=played)
+    audit = run.beliefs.evidence
+    unknown = exact is None and audit is not None
+    played = played_steps(beliefs.rollouts(at, chosen), run.labels.n_actions) if unknown else None
+    return Comparison.of(audit, believed, simulated, exact, run.policy, played=played)

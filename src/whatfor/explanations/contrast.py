@@ -10,8 +10,14 @@ import numpy as np
 from whatfor.explanation import ROUNDING
 from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import FEW_UPDATES, LIKELY, expectation_clause, not_significant, signed_lines
-from whatfor.labels import NEVER_ENDS
+from whatfor.explanations.phrases import (
+    FEW_UPDATES,
+    LIKELY,
+    MIN_ENDLESS,
+    expectation_clause,
+    not_significant,
+    signed_lines,
+)
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets
 from whatfor.question import Action, Parameter, State, question
@@ -115,7 +121,7 @@ class Contrast(Difference):
         better, worse = self.one, self.other
         why = better.expectation()
         name = self.labels.actions[worse.action]
-        hedge = self.one.trust.hedge()
+        hedge = self.one.learned_from + self.one.trust.hedge()
         best = int(better.values.argmax())
         if better.value < better.values[best] - better.tie:  # it takes neither
             then = f": {hedge or 'then '}it expects {why.text}" if why.text else ""
@@ -159,8 +165,9 @@ class Contrast(Difference):
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Whether an action does not move it, leads back, or leads in circles."""
         name, back = self.labels.actions[which.action], self.back_after(which)
-        if (which.chances or {}).get(NEVER_ENDS, 0.0) >= LIKELY:
-            return [f"After {name!r}, it expects to go on without an end."]
+        if which.endless >= MIN_ENDLESS:
+            chance = "" if which.endless >= LIKELY else f" (probability {percent(which.endless)})"
+            return [f"After {name!r}, it expects to go on without an end{chance}."]
         exploiting = [f"After {name!r}, in its recorded transitions, its greedy policy cycles forever."] * bool(
             which.without_end()
         )

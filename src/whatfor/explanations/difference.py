@@ -152,10 +152,13 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     if show == "parts":
         signed = Map(why.labels, why.parts, title, caption, "difference of earnings", True, of_both, why.state)
         return map_of(signed, facets=facets)
+    quantity = why.one.visits_quantity
     expects = "expects" if why.learned else "leads to"
 
     def lay_out(numbers: NDArray[np.float64], *, title: str, unknown: NDArray[np.bool_] | None) -> Layout:
-        return map_of(Map(why.labels, numbers, title, unknown=unknown, state=why.state), facets=facets)
+        return map_of(
+            Map(why.labels, numbers, title, quantity=quantity, unknown=unknown, state=why.state), facets=facets
+        )
 
     maps = (
         lay_out(why.one.visits, title=f"{one} {expects}", unknown=of_one),
@@ -166,6 +169,6 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
     )
     if isinstance(maps[0], Bars):  # one list with two bars per pair is clearer than five lists
         visits = {one: why.one.visits, two: why.other.visits}
-        return side_by_side(why.labels, visits, title=title, caption=caption, state=why.state)
+        return side_by_side(why.labels, visits, title=title, caption=caption, quantity=quantity, state=why.state)
     caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # state once what the maps leave out
     return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))

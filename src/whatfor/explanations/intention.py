@@ -13,12 +13,15 @@ from whatfor.beliefs.row import Row
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.explanation import MIN_SHOWN, ROUNDING, Explanation
 from whatfor.explanations.phrases import (
+    MIN_ENDLESS,
     Expectation,
     action_sequence,
     counted,
     expectation,
     expectation_clause,
     experience,
+    largest_earnings,
+    learned_from,
     little_known,
     signed_lines,
     tied_actions,
@@ -29,7 +32,7 @@ from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
-from whatfor.text import amount, count
+from whatfor.text import amount
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -57,7 +60,8 @@ class Intention(Explanation):
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
     chances: dict[str, float] | None = None  # of every ending and of "never ends", undiscounted; None: unknown
     endings_unknown: float = 0.0  # probability that still rests on initial values
-    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if the row explores
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone
+    explores: bool = False  # whether what was learned includes exploration
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     course: Course | None = None  # the likeliest course; None: unknown to this source
     discounted: bool = True  # whether any discount is below 1
@@ -96,6 +100,7 @@ class Intention(Explanation):
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
             never_exploiting=row.never_exploiting,
+            explores=row.explores,
             faults=row.faults,
             course=row.course,
             discounted=row.discounted,
@@ -184,16 +189,19 @@ class Intention(Explanation):
         future = why._replace(text=self._with_length(why.text))
         tied = self.is_choice and tied_actions(self.labels, self.values)
         if self.is_choice and not tied:
-            lines = [f"In {here!r}, it {doing}{expectation_clause(future, self.trust.hedge())}."]
+            lines = [f"In {here!r}, it {doing}{expectation_clause(future, self.learned_from + self.trust.hedge())}."]
         else:
-            expects = f"{self.trust.hedge()}it expects {future.text}" if future.text else "no single future is likely"
+            expects = (
+                f"{self.learned_from}{self.trust.hedge()}it expects {future.text}"
+                if future.text
+                else "no single future is likely"
+            )
             lines = [f"In {here!r}, {f'{tied} are tied; ' if tied else ''}if it {doing}, {expects}."]
         lines.append(self._compared())
-        lines += [] if "without an end" in why.text else self.without_end()
+        lines += [] if "without an end" in why.text and self.endless >= MIN_ENDLESS else self.without_end()
         lines += [] if why.text else self.little_known()
-        lines += experience(
-            self.trust.updated, self.tries, 1.0 - self.now, self.unknown or 0.0, discounted=self.discounted
-        )
+        rest = 1.0 - self.now, self.unknown or 0.0
+        lines += experience(self.trust.updated, self.tries, *rest, discounted=self.discounted)
         sequence = self.action_sequence()
         lines += [f"Its expected actions: {sequence}."] if sequence else self._most_expected()
         return [*lines, *self._earnings_lines(), *self.faults, *self.trust.sentences()]
@@ -211,21 +219,31 @@ class Intention(Explanation):
 
     def without_end(self) -> list[str]:
         """A sentence if the episode goes on without an end by what it has learned; empty if not."""
-        return without_end((self.chances or {}).get(NEVER_ENDS, 0.0), self.never_exploiting)
+        return without_end(self.endless, self.never_exploiting)
+
+    @property
+    def endless(self) -> float:
+        """The probability to go on without an end, as learned."""
+        return (self.chances or {}).get(NEVER_ENDS, 0.0)
+
+    @property
+    def learned_from(self) -> str:
+        """The words before what it expects with exploration, if its best actions alone go on without an end."""
+        return learned_from(self.explores, self.never_exploiting)
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
         leads = self.expectation().text
         doing = self.labels.actions[self.action]
         lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
-        earned = signed_lines(self._largest_earnings())
+        earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
         error = "" if self.error is None else f", with a standard error of {amount(self.error)} over its rollouts"
         return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}."]
 
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""
-        earned = signed_lines(self._largest_earnings())
+        earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines = [f"It expects these rewards{self.note}:", *earned] if earned else ["It expects no rewards."]
         total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
         text = self._sum_text(total, scale, self.trust.off_text)
@@ -237,6 +255,11 @@ class Intention(Explanation):
     def note(self) -> str:
         """The note beside a discounted number."""
         return " (discounted)" if self.discounted else ""
+
+    @property
+    def visits_quantity(self) -> str:
+        """What the numbers of its maps are."""
+        return "expected visits, discounted" if self.discounted else "expected visits"
 
     def expectation(self) -> Expectation:
         """What it expects to reach, if that is likely: "to pick up the passenger at Y in 8 steps and ..."."""
@@ -304,36 +327,12 @@ class Intention(Explanation):
             "sentences": self.sentences(),
         }
 
-    def _largest_earnings(self, most: int = 5) -> list[tuple[float, str]]:
-        """The largest earnings by pair, and the sum of the rest."""
-        least = MIN_SHOWN * min(1.0, self.magnitude)  # small rewards are rewards
-        order = np.argsort(-np.abs(self.earnings), axis=None, kind="stable")[:most]
-        pairs = [divmod(int(at), self.earnings.shape[1]) for at in order]
-        largest = [
-            (float(self.earnings[s, a]), self._pair(s, a)) for s, a in pairs if abs(self.earnings[s, a]) >= least
-        ]
-        rest = float(self.earnings.sum()) - sum(earned for earned, _ in largest)
-        others = int((np.abs(self.earnings) >= least).sum()) - len(largest)
-        if others > 0 or abs(rest) >= least:
-            largest.append((rest, f"at {count(others, 'other state-action pair')}" if others > 0 else "elsewhere"))
-        if self.initial_share:
-            largest.append((self.initial_share, "remaining from initial values"))
-        return largest
-
 
 def layout(why: Intention, *, facets: Facets = "all") -> Layout:
     """A map of the expected visits."""
-    return map_of(
-        Map(
-            why.labels,
-            why.visits,
-            title=f"{why.labels.actions[why.action]}: {'estimated return' if why.learned else 'return'} {amount(why.value)}",
-            caption=why.caption(),
-            unknown=why.no_experience,
-            state=why.state,
-        ),
-        facets=facets,
-    )
+    title = f"{why.labels.actions[why.action]}: {'estimated return' if why.learned else 'return'} {amount(why.value)}"
+    more: dict[str, Any] = {"unknown": why.no_experience, "quantity": why.visits_quantity, "state": why.state}
+    return map_of(Map(why.labels, why.visits, title, why.caption(), **more), facets=facets)
 
 
 @question(

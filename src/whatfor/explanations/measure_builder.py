@@ -52,7 +52,7 @@ class BeliefError(NamedTuple):
 
 
 class MeasureBuilder:
-    """Builds the measures of what a ledger believes of one action, against a simulation and the exact future where the world is known."""
+    """Builds the measures of what a ledger believes of one action, against a simulation and the exact future where the transition probabilities are known."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.explanation import MIN_SHOWN, Explanation
-from whatfor.explanations.phrases import MIN_CERTAIN, all_unknown, without_end
+from whatfor.explanations.phrases import MIN_CERTAIN, all_unknown, learned_from, without_end
 from whatfor.labels import NEVER_ENDS, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
@@ -35,7 +35,8 @@ class Outcomes(Explanation):
     unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|
-    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone, if it explores
+    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone
+    explores: bool = False  # whether what it learned includes exploration
     trust: Quality = COMPUTED  # how far it can be trusted
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy leads to
@@ -49,6 +50,7 @@ class Outcomes(Explanation):
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         more: dict[str, Any] = {
             "never_exploiting": beliefs.never_exploiting(at, action),
+            "explores": beliefs.explores,
             "trust": beliefs.trust,
             "faults": beliefs.faults,
             "learned": beliefs.learned,
@@ -72,7 +74,9 @@ class Outcomes(Explanation):
                 f"In {here!r}, after {doing!r}, it expects the episode to go on without an end{self._experience()}.",
                 *self.faults,
             ]
-        lines = [f"In {here!r}, after {doing!r}, it expects the episode to end like this{self._experience()}:"]
+        lines = [
+            f"In {here!r}, after {doing!r}, {learned_from(self.explores, self.never_exploiting)}it expects the episode to end like this{self._experience()}:"
+        ]
         lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
             lines.append(f"  {percent(self.unknown):>7}  unknown: {self.trust.rest}")
@@ -129,7 +133,7 @@ def layout(why: Outcomes) -> Bars:
     )
 
 
-@question("outcomes", "how it expects to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
+@question("outcomes", "how it expects the episode to end", answer=Outcomes, layout=layout, needs=["endings"], place=30)
 def ask(run: Run, state: State, action: Action | None = None) -> Outcomes:
     """How the agent expects the episode to end; by default, after its best action."""
     at, chosen = run.resolve(state, action)

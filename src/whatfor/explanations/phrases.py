@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from whatfor.text import amount, count, percent
 
 #: A course that is at least this likely counts as expected.
 LIKELY = 0.8
+#: A probability to go on without an end is stated from here on.
+MIN_ENDLESS = 0.5
 #: A probability from which on it is not stated.
 MIN_CERTAIN = 0.99
 #: With at least this probability unknown, a chance near 0 is called unknown.
@@ -69,20 +71,29 @@ def _back(labels: Labels, course: Course) -> str:
 
 
 def without_end(never: float, exploiting: float = 0.0) -> list[str]:
-    """A sentence if what it learned leads on without an end; ``exploiting``: the probability if it does not explore.
+    """A sentence if what it learned leads on without an end; ``exploiting``: the probability by its best actions alone.
 
-    >>> without_end(0.5), without_end(1.0)
+    >>> without_end(0.4), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
     >>> without_end(0.0, exploiting=1.0)
     ['In its recorded transitions, its greedy policy cycles forever.']
     """
-    if never >= LIKELY:
+    if never >= MIN_ENDLESS:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
         return [f"By what it has learned, the episode goes on without an end{chance}."]
-    if exploiting >= LIKELY:
+    if exploiting >= MIN_ENDLESS:
         chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
         return [f"In its recorded transitions, its greedy policy cycles forever{chance}."]
     return []
+
+
+def learned_from(explores: bool, exploiting: float) -> str:
+    """The words before an expectation that holds with exploration, where the best actions alone go round.
+
+    >>> learned_from(True, 1.0), learned_from(True, 0.0)
+    ('with the exploration it learned from, ', '')
+    """
+    return "with the exploration it learned from, " if explores and exploiting >= MIN_ENDLESS else ""
 
 
 def _endings(labels: Labels, chances: dict[str, float], unknown: float, last: int) -> Expectation:
@@ -114,6 +125,21 @@ def expectation_clause(why: Expectation, hedge: str = "") -> str:
     if why.reason and not hedge:
         return f" because it expects {why.text}"
     return f"; {hedge}it expects {why.text}" if why.text else ""
+
+
+def largest_earnings(
+    earnings: NDArray[np.float64], initial: float, magnitude: float, name_of: Callable[[int, int], str], most: int = 5
+) -> list[tuple[float, str]]:
+    """The largest earnings by pair, and the sum of the rest; ``initial``: what remains from initial values."""
+    least = MIN_SHOWN * min(1.0, magnitude)  # small rewards are rewards
+    order = np.argsort(-np.abs(earnings), axis=None, kind="stable")[:most]
+    pairs = [divmod(int(at), earnings.shape[1]) for at in order]
+    largest = [(float(earnings[s, a]), name_of(s, a)) for s, a in pairs if abs(earnings[s, a]) >= least]
+    rest = float(earnings.sum()) - sum(earned for earned, _ in largest)
+    others = int((np.abs(earnings) >= least).sum()) - len(largest)
+    if others > 0 or abs(rest) >= least:
+        largest.append((rest, f"at {count(others, 'other state-action pair')}" if others > 0 else "elsewhere"))
+    return [*largest, (initial, "remaining from initial values")] if initial else largest
 
 
 def action_sequence(labels: Labels, course: Course | None) -> str:

@@ -104,13 +104,13 @@ class Provenance(Explanation):
         return ROUNDING_SHARE * max(1.0, self.magnitude)
 
     def by_episode(self, most: int) -> list[dict[str, Any]]:
-        """The heaviest episodes, in order of time: weight, account and deletion of each."""
+        """The episodes with the largest weight, in order of time: weight, account and deletion of each."""
         if len(self.episodes) == 0:
             return []
         sums = (self.weights, self.weights * self.rewards)
         weights, accounts = (np.bincount(self.episodes, weights=what) for what in sums)
         taken = np.where(np.abs(self.deletion.episodes) <= self._rounding, 0.0, self.deletion.episodes)
-        heaviest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
+        largest = np.sort(np.argsort(-weights, kind="stable")[: min(most, int(np.count_nonzero(weights)))])
         return [
             {
                 "episode": int(n),
@@ -119,7 +119,7 @@ class Provenance(Explanation):
                 "deletion": float(taken[n]),
                 "exact": bool(self.deletion.exact[n]),
             }
-            for n in heaviest
+            for n in largest
         ]
 
     def sentences(self) -> list[str]:
@@ -178,7 +178,7 @@ class Provenance(Explanation):
         return self.scale
 
     def page(self) -> dict[str, Any]:
-        """The heaviest updates, and the heaviest episodes, each of which can be replayed."""
+        """The updates and the episodes with the largest weight, each of which can be replayed."""
         answer = self.to_json()
         left_out = max(0, len(answer["updates"]) - MAX_UPDATES)
         answer["updates"] = answer["updates"][:MAX_UPDATES]
@@ -238,11 +238,11 @@ def layout(why: Provenance) -> Layout:
         title="the most influential episodes",
         caption="",
         names=tuple(f"episode {episode:,}" for episode, _ in most_influential),
-        series=(Series("deletion", tuple(taken for _, taken in most_influential)),),
-        axis="what its deletion takes away from the value",
+        series=(Series("deletion", tuple(-taken for _, taken in most_influential)),),
+        axis="change of the value without it",
     )
     x, gathered = _gathered(why)
-    lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight gathered so far")
+    lines = Lines("when it was learned", "", x, (Series("weight", gathered),), "episode", "weight of updates so far")
     if not most_influential:
         return replace(lines, title=title, caption=why.labels.words(why.state))
     return Panels(
@@ -255,15 +255,15 @@ def layout(why: Provenance) -> Layout:
 
 
 def _gathered(why: Provenance) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The weight gathered over training, at no more episodes than a picture can show."""
-    gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights))
+    """The cumulative weight over training, to its last episode, at no more episodes than a picture can show."""
+    gathered = np.cumsum(np.bincount(why.episodes, weights=why.weights, minlength=len(why.deletion.episodes)))
     at = np.unique(np.linspace(0, len(gathered) - 1, min(MAX_POINTS, len(gathered))).astype(int))
     return tuple(float(x) for x in at), tuple(float(y) for y in gathered[at])
 
 
 @question(
     "provenance",
-    "which experience that comes from",
+    "which experience the value comes from",
     answer=Provenance,
     layout=layout,
     needs=["updates"],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
-from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, counted
+from whatfor.explanations.phrases import LIKELY, MIN_CERTAIN, MIN_ENDLESS, MIN_STATED_SHARE, counted
 from whatfor.history import Evaluation
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map
@@ -107,6 +107,17 @@ class Simulation(Explanation):
         """Whether a rollout went on beyond the time limit."""
         return self.length > self.within_length
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether play stopped where the values still look ahead."""
+        return self.beyond >= MIN_STATED_SHARE
+
+    def cut_text(self) -> str:
+        """Where play stopped while the values still look ahead; empty: nowhere."""
+        steps = count(self.max_steps, "step")
+        where, it = (f"at the limit of {steps}", "it") if self.max_steps == self.limit else (f"after {steps}", "that")
+        return f"rollouts stop {where}, and its values look beyond {it}" if self.is_cut else ""
+
     def sentences(self) -> list[str]:
         """The answer in words."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
@@ -128,7 +139,11 @@ class Simulation(Explanation):
             lines.append(
                 f"{percent(self.unmet)} of its steps were in states that training never met, where it acts at random; no visits are counted there."
             )
-        if self.beyond >= MIN_STATED_SHARE:
+        if self.is_cut and self.discount == 1.0 and self.limit is not None:
+            lines.append(
+                f"Its values look beyond the time limit of {count(self.limit, 'step')}; without a discount, the rollouts stop there."
+            )
+        elif self.is_cut and self.discount < 1.0:
             lines.append(
                 f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."
             )
@@ -157,13 +172,16 @@ class Simulation(Explanation):
                 f"  {percent(times / self.rollouts):>7}  {name} (95 % interval {percent(low)} to {percent(high)})"
             )
         if counts is self.counts and self.still_going:
-            lines.append(f"  {percent(self.still_going):>7}  still going after {count(self.max_steps, 'step')}")
+            when = "at the time limit" if self.max_steps == self.limit else f"after {count(self.max_steps, 'step')}"
+            lines.append(f"  {percent(self.still_going):>7}  still going {when}")
         return lines
 
     def without_end(self) -> list[str]:
         """A sentence if playing the policy goes on without an end; empty if not."""
-        if (self.never or 0.0) >= LIKELY:
-            return ["Playing its policy goes on without an end, by the transitions of this world."]
+        never = self.never or 0.0
+        if never >= MIN_ENDLESS:
+            chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
+            return [f"Playing its policy goes on without an end{chance}, by the transitions of this environment."]
         if self.still_going >= LIKELY:
             return [
                 f"Playing its policy goes on: {percent(self.still_going)} still going after {count(self.max_steps, 'step')}."

@@ -40,7 +40,7 @@ class Timeline(Explanation):
     discount: float | None = None  # of the visits; None: as learned
     discounted: bool = True  # whether that discount is below 1
     never: float = 0.0  # the probability to go on without an end
-    never_exploiting: float = 0.0  # the same by the best actions alone, if it explores
+    never_exploiting: float = 0.0  # the same by the best actions alone
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     residual: None = None  # there is no value of the agent to compare with
 
@@ -121,6 +121,7 @@ def layout(why: Timeline) -> Grid:
         caption=why.labels.words(why.state),
         rows=names,
         columns=tuple(str(step) for step in range(steps)),
+        quantity=why._probability(),
         row_axis="",
         column_axis="steps ahead",
         numbers=rows_of(np.array(rows)[:, :steps]),

@@ -36,7 +36,7 @@ class Tabular:
 
     def __post_init__(self) -> None:
         """Check the parameters; a schedule is checked when it is trained with."""
-        step_size = self.step_size
+        step_size: Any = self.step_size
         if isinstance(step_size, VisitCount):
             if not 0.0 < number("the power of visit_count()", step_size.power) <= 1.0:
                 raise ValueError(f"visit_count(power={step_size.power}): the power must lie in (0, 1]")

@@ -46,7 +46,7 @@ def walls_of(labels: Labels, given: Any) -> tuple[Wall, ...]:
     for one in _several("walls", given):
         cells = [one] if _is_cell(one) else _several(f"the wall {one!r}", one)
         if len(cells) > 2:
-            raise ValueError(f"the wall {one!r} is neither a cell (row, column) nor two cells beside each other")
+            raise ValueError(f"the wall {one!r} is neither a cell nor two cells beside each other")
         places = [_cell(labels, cell) for cell in cells]
         if all(_is_met(labels, at) for at in places):
             walls.append(tuple(one for at in places for one in at))
@@ -56,7 +56,7 @@ def walls_of(labels: Labels, given: Any) -> tuple[Wall, ...]:
 def _several(what: str, given: Any) -> list[Any]:
     """A list of cells."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise ValueError(f"{what} is a list of cells (row, column), e.g. [(1, 2), (1, 3)], not {given!r}")
+        raise ValueError(f"{what} is a list of cells, e.g. [(1, 2), (1, 3)], not {given!r}")
     return list(given)
 
 
@@ -77,9 +77,19 @@ def _is_cell(given: Any) -> bool:
 
 
 def _cell(labels: Labels, given: Any) -> tuple[int, int]:
-    """A cell counted from 0, from a row and a column as the environment counts them."""
+    """A row and a column counted from 0, from a cell as the environment has it: two numbers, in the order of the axes.
+
+    >>> from whatfor.axes import Axis
+    >>> _cell(Labels((Axis("x", 4), Axis("y", 2)), ("go",), observed="tuple"), (3, 0))  # x 3, y 0
+    (0, 3)
+    """
     if not _is_cell(given):
-        raise ValueError(f"{given!r} is not a cell; a cell is (row, column)")
-    starts = [labels.axes[at].start for at in board_axes(labels.axes, labels.board) or ()] or [0, 0]
-    row, column = (int(one) - start for one, start in zip(given, starts, strict=True))
-    return row, column
+        raise ValueError(
+            f"{given!r} is not a cell; a cell is two numbers, in the order of the axes, e.g. (row, column)"
+        )
+    one, two = int(given[0]), int(given[1])
+    at = board_axes(labels.axes, labels.board)
+    if at is None:
+        return one, two  # for the error that there is no board
+    rows, columns = (labels.axes[i].start for i in at)
+    return (one - rows, two - columns) if at[0] < at[1] else (two - rows, one - columns)

@@ -22,9 +22,10 @@ class Names:
     and a verb phrase for each action. ``endings``: a dictionary from names to conditions: a function of the last
     observation, a function of (observation, action, reward, last observation), the last reward, or a dictionary with
     ``when``, ``action``, ``reward``, ``state``, ``phrase`` and ``bad``. ``milestones``: from phrases to {axis: value}.
-    ``board``: the axes that are rows and columns; ``marks``: from names to cells (row, column), or to a dictionary with
-    ``at``, ``letter`` and ``closed``; ``walls``: cells, or pairs of cells with a wall between them. ``template``: the words
-    for a state, with {axis} for values; or ``words``, a function from an observation to words, which may repeat.
+    ``board``: the axes that are rows and columns; ``marks``: from names to cells, or to a dictionary with
+    ``at``, ``letter`` and ``closed``; ``walls``: cells, or pairs of cells with a wall between them; a cell is
+    two numbers, in the order in which the two axes occur in ``axes``. ``template``: the words for a state, with {axis} for
+    values; or ``words``, a function from an observation to words, which may repeat.
 
     >>> names = Names(axes={"row": 2, "column": 2}, actions=("left", "right"), endings={"won": 1.0})
     >>> names.applied_to(Labels.plain(4, 2)).words(2)

@@ -39,7 +39,7 @@ def frame(ax: Axes, at: tuple[int, int] | None, depth: int, corner: float = 0.0)
         )  # fmt: skip
 
 
-def titled(ax: Axes, title: str, caption: str, depth: int) -> None:
-    """Set the title and caption of an axes."""
+def titled(ax: Axes, title: str, caption: str, depth: int, *, over_labels: bool = False) -> None:
+    """Set the title and caption of an axes; ``over_labels``: they are too wide for it, and begin above its row labels."""
     text = "\n".join(part for part in (title, caption) if part)
-    ax.set_title(text, fontsize=(10, 9, 7)[depth], **PLAIN)
+    ax.set_title(text, loc="right" if over_labels else "center", fontsize=(10, 9, 7)[depth], **PLAIN)

@@ -11,7 +11,7 @@ from whatfor.layouts.shapes import WALL
 from whatfor.pictures.cells import frame, hatch, titled
 from whatfor.pictures.plain import PLAIN
 from whatfor.pictures.scale import MAPS, Scale, mappable, readable_on, short
-from whatfor.pictures.sizes import across, cell_side, down
+from whatfor.pictures.sizes import BAR_WIDTH, across, cell_side, down, words_width
 from whatfor.pictures.walk import Position, legend_of
 
 #: Cells narrower than this, in inches, have no room for their number.
@@ -53,7 +53,8 @@ def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     frame(ax, grid.marked, place.depth, corner=-0.5)
     _lines(ax, grid, wide)
     _ticks(ax, grid, place)
-    titled(ax, grid.title, grid.caption, place.depth)
+    too_wide = place.depth == 0 and words_width(grid) > wide * len(grid.columns) + 2 * BAR_WIDTH
+    titled(ax, grid.title, grid.caption, place.depth, over_labels=too_wide)
     if place.depth == 0:
         ax.set_xlabel("\n".join(part for part in (grid.column_axis, legend_of(grid)) if part), fontsize=9, **PLAIN)
     if place.alone:

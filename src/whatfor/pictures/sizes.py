@@ -28,8 +28,12 @@ BAR_WIDTH = 0.95  # a colour bar with its ticks and label
 def figure_size(layout: Layout) -> Size:
     """The size of a figure that shows only this layout."""
     width, height = size_of(layout, Position())
-    words = max((CAPTION_LETTER * len(line) for line in f"{layout.title}\n{layout.caption}".split("\n")), default=0.0)
-    return min(max(width, words, 4.5), 16.0), min(max(height, 2.2), 14.0)
+    return min(max(width, words_width(layout), 4.5), 16.0), min(max(height, 2.2), 14.0)
+
+
+def words_width(layout: Layout) -> float:
+    """The width of the title and caption of a layout."""
+    return max(CAPTION_LETTER * len(line) for line in f"{layout.title}\n{layout.caption}".split("\n"))
 
 
 def inches(ax: Axes) -> Size:

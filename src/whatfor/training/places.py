@@ -212,8 +212,10 @@ def remake_env(recipe: dict[str, Any]) -> Any:
 
 def pass_env() -> str:
     """What to do where an environment cannot be created again."""
-    python = "pass the environment of the run as env="
-    return either(python, f"{python} in Python; the command line cannot")
+    return either(
+        "pass the environment of the run as env=, to whatfor.load(path, env=...) for all questions",
+        "add --module MODULE:NAME, the class or function that creates it",
+    )
 
 
 def _max_steps(labels: Labels, own: int | None, given: int | None) -> int:

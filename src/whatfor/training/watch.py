@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -81,8 +82,12 @@ class Watch:
                 TimeRemainingColumn(),
             )
             console = Console(stderr=True)
-            if self.progress is None and not (console.is_terminal or console.is_jupyter):
-                self.progress = False  # not a terminal
+            if console.is_jupyter:
+                shows_bars = find_spec("ipywidgets") is not None  # else rich warns at every update
+            else:
+                shows_bars = console.is_terminal or self.progress is True
+            if not shows_bars:
+                self.progress = False
                 return
             self._bar = Progress(*columns, console=console, transient=True)
             self._bar.add_task("training", total=self.total)

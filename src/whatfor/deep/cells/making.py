@@ -29,7 +29,7 @@ def make_partition(
 ) -> Partition:
     """The cells of an environment's observations, with the names of actions and endings.
 
-    ``cells``: None (countable observations), a dictionary of concepts, or a kind of cells.
+    ``cells``: None (finite observations), a dictionary of concepts, or a kind of cells.
 
     >>> import numpy as np
     >>> make_partition({"low": lambda obs: obs[0] < 0}, spaces.Box(-1, 1, (1,)), None, np.zeros(0), n_actions=2).n_pairs

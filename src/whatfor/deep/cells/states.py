@@ -73,7 +73,7 @@ def _sizes(space: spaces.Space[Any]) -> tuple[tuple[int, ...], NDArray[np.int64]
         if math.prod(sizes) <= MAX_CELLS:
             return sizes, space.low.astype(np.int64)
     raise ValueError(
-        f"observations are not countable ({space}), so divide them into cells: cells= a dictionary of concepts "
+        f"observations are not discrete ({space}), so divide them into cells: cells= a dictionary of concepts "
         '(e.g. {"moving left": lambda obs: obs[1] < 0}), Bins(...) or Clusters(n) of whatfor.deep'
     )
 

@@ -12,7 +12,7 @@ from whatfor.beliefs.exact import ExactBeliefs, reaching
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
 from whatfor.explanations.findings.support import Support, support
-from whatfor.explanations.phrases import LIKELY
+from whatfor.explanations.phrases import MIN_ENDLESS
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.text import amount, count, percent
 
@@ -75,7 +75,7 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: 
         among = f"goes round between {count(len(core), 'state')} without an end"
         text = f"From {labels.words(lead)!r}, where it {labels.action_phrase(run.best(lead))}, it {among} {where}"
     evidence = ground.evidence
-    if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < LIKELY:
+    if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < MIN_ENDLESS:
         text += "; this is not what it expects"
     return Finding("loop", f"{text}.", lead, met, 1.0, "intention", states=states)
 

@@ -138,7 +138,7 @@ def _few(ground: Ground, tries: NDArray[np.int64]) -> Finding | None:
     state, other = (int(one) for one in np.unravel_index(at_stake.argmax(), at_stake.shape))
     best = ground.run.best(state)
     text = (
-        f"In {labels.words(state)!r}, it {labels.action_phrase(best)} instead of {labels.actions[other]!r}, which it updated only "
+        f"In {labels.words(state)!r}, it takes {labels.actions[best]!r} instead of {labels.actions[other]!r}, which it updated only "
         f"{count(int(tries[state, other]), 'time')}{_elsewhere(len(states), 'so it is')}."
     )
     stake = min(1.0, float(error[state, other]) / ground.range)

@@ -134,7 +134,7 @@ function formOf(question) {
       : html("input", { id, type, min: "0", autocomplete: "off" });
     field.value = String(values[name] ?? "");
     field.addEventListener("change", () => show({ [parameterKey(question, name)]: field.value || null }, true));
-    form.append(html("label", { htmlFor: id }, help), field);
+    form.append(html("label", { htmlFor: id }, isReport() && kind === "words" ? choose(name) : help), field);
     if (!isReport() && suggestions.length) {
       field.setAttribute("list", `${id}-list`);
       form.append(html("datalist", { id: `${id}-list` }, ...options));
@@ -142,6 +142,12 @@ function formOf(question) {
   }
   return form;
 }
+
+/** What to do where a report offers a list. @param {string} name */
+const choose = (name) =>
+  name === "before"
+    ? "choose an event before which it should happen"
+    : `choose ${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 
 /** @param {string} question @param {Answer} answer */
 function contentOf(question, answer) {
@@ -155,7 +161,7 @@ function contentOf(question, answer) {
   answer.pictures.forEach((layout, i) => content.push(figureOf(question, layout, i)));
   if (sentences.length) content.push(html("div", { className: "lines" }, ...sentences.map(lineOf)));
   if (left_out) {
-    const more = `Not listed here: ${count(left_out, "lighter update")}.`;
+    const more = `Not listed here: ${count(left_out, "update")} with a smaller weight.`;
     content.push(html("p", { className: "small" }, more));
   }
   const json = html("button", { type: "button" }, "JSON");
@@ -192,11 +198,17 @@ function figureOf(question, layout, i) {
   const svg = draw(layout, { places, select: places ? askAbout : null, maxWidth });
   const name = fileName(question) + (i ? `-${i + 1}` : "");
   const [first] = leaves(layout);
-  const named = layout.layout === "bars" || (first && "diverging" in first && first.diverging);
+  const named =
+    first?.layout === "bars" || first?.layout === "board" || (first && "diverging" in first && first.diverging); // the others have a key
   const { low, high } = scaleOf(layout);
-  const quantity = quantityOf(layout) + (low === 0 && high === 0 && layout.layout !== "bars" ? ": 0 everywhere" : "");
-  const title = [layout.title, named ? quantity : ""].filter(Boolean).join(" – ");
-  const caption = [title, isFirst ? layout.caption : ""].filter(Boolean).join(" – ");
+  const empty = low === 0 && high === 0 && (first?.layout === "board" || first?.layout === "grid");
+  const quantity = quantityOf(layout) + (empty ? ": 0 everywhere" : "");
+  const title = [layout.title, named || empty ? quantity : ""].filter(Boolean).join(" – ");
+  const maps = leaves(layout).filter((one) => one.layout === "board" || one.layout === "grid");
+  const unknown = maps.some((one) => one.unknown?.flat().some(Boolean));
+  const hatched = unknown ? "hatched: no experience" : "";
+  const caption = [title, isFirst ? layout.caption : "", hatched].filter(Boolean).join(" – ");
+  if (empty && !isFirst) return html("p", { className: "small" }, caption); // a map without a number
   const time = current.as_of === null ? "" : `, after ${count(current.as_of, "episode")}`;
   const heads = [title, shownState().words + time];
   const button = (/** @type {string} */ kind, /** @type {() => unknown} */ work) => {
@@ -221,8 +233,8 @@ function figureOf(question, layout, i) {
 /** The episodes that a value comes from. @param {StripEpisode[]} strip */
 function stripOf(strip) {
   const [width, height] = [Math.min(900, byId("answers").clientWidth), 74];
-  const last = Math.max(1, current.as_of ?? page.about.episodes);
-  const heaviest = Math.max(...strip.map((one) => one.weight), 1e-12);
+  const last = Math.max(1, (current.as_of ?? page.about.episodes) - 1);
+  const largest = Math.max(...strip.map((one) => one.weight), 1e-12);
   const base = height - 18;
   const label = "the episodes it comes from, by weight; choose one to replay it";
   const svg = svgElement(
@@ -234,12 +246,12 @@ function stripOf(strip) {
   );
   strip.forEach((one, i) => {
     const x = 8 + (one.episode / last) * (width - 16);
-    const tall = 6 + (one.weight / heaviest) * (height - 30);
+    const tall = 6 + (one.weight / largest) * (height - 30);
     svg.append(tickOf(one, x, tall, base, i === strip.length - 1));
   });
   const lowering = strip.some((one) => one.deletion < 0) ? "; orange: without it, the value would be higher" : "";
   const faint = isReport() ? " (faint: not in this report)" : "";
-  const caption = `the heaviest episodes behind this value${lowering}; click one to replay it${faint}`;
+  const caption = `the episodes with the largest weight behind this value${lowering}; click one to replay it${faint}`;
   return html("figure", {}, svg, html("figcaption", {}, caption));
 }
 
@@ -247,7 +259,7 @@ function stripOf(strip) {
 function tickOf(one, x, tall, base, focusable) {
   const key = `past:${one.episode}`;
   const there = canAsk("episode", { key });
-  const taken = `deleting it takes away ${one.exact ? "" : "about "}${amount(one.deletion)}`;
+  const taken = `deleting it changes the value by ${one.exact ? "" : "about "}${amount(-one.deletion)}`;
   const weight = `weight ${amount(one.weight)}, ${taken}`;
   const words = `episode ${thousands(one.episode)}: ${weight}`;
   const tick = svgElement(

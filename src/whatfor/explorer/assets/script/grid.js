@@ -137,7 +137,9 @@ function drawWords(group, layout, { left, top, cell, tall, step, slanted, bottom
     if (slanted) group.append(svgText(0, 0, word, turned));
     else if (column % step === 0) group.append(svgText(x, y, word, middle));
   });
-  const key = small ? [] : new Set(layout.marks.map(([letter, , , name]) => `${letter === WALL ? "filled" : letter}: ${name}`));
+  const key = small
+    ? []
+    : new Set(layout.marks.map(([letter, , , name]) => `${letter === WALL ? "filled" : letter}: ${name}`));
   const axis = [layout.column_axis, ...key].join(" · ");
   group.append(svgText(left + (layout.columns.length * cell) / 2, bottom + below + 17, axis, middle));
   if (!layout.row_axis) return;
