@@ -131,9 +131,7 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
     given = Names.of(more).over(Names.of(names))
     run.playing.actor.check_renaming()
     if run.origin.repriced and given.endings is not None:
-        raise ValueError(
-            "endings of a run with changed rewards keep the names that the paid ones gave: name the original run, and change that"
-        )
+        raise ValueError("endings keep their names where rewards are changed: name the original run instead")
     labels = given.applied_to(run.labels)
     reads = [ending for ending in labels.endings if ending.reads_final]
     if given.endings is not None and reads and run.ledger is not None:

@@ -57,7 +57,8 @@ def check_endings_apart(endings: Sequence[Ending]) -> None:
     """
     first: dict[Ending, Ending] = {}
     for ending in endings:
-        if type(ending) is not Ending or ending.last_steps is not None:
+        by_others = ending.action == NO_ACTION  # a function recognises it, which labels do not keep
+        if type(ending) is not Ending or ending.last_steps is not None or by_others:
             continue
         rule = replace(ending, name="any" if ending.conditional else ending.name, phrase="", bad=False, by_pay=False)
         before = first.setdefault(rule, ending)
