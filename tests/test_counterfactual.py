@@ -1,6 +1,7 @@
 """Counterfactual runs: without episodes, with other rewards, replayed and relearned."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -263,3 +264,36 @@ def test_deleted_experience_is_no_experience(lake):
         assert (one.verdict, one.experiences, one.tries) == (other.verdict, other.experiences, other.tries)
         assert early.chance(state, event="row 3").tries == same.chance(state, event="row 3").tries
     assert f"{int(same.ledger.applied.sum()):,} updates" in repr(same)
+
+
+def test_endings_with_other_names_are_no_other_future():
+    """The same ledger, whose endings were renamed, and renamed in another way of recognising them."""
+    run = wf.train("CliffWalking-v1", wf.QLearning(step_size=0.5, discount=0.95), episodes=200, seed=0, max_steps=100)
+    renamed = run.named(endings={"home": wf.labels.Ending("home", state=47)})
+    for now, before in ((renamed, run), (run, renamed)):
+        change = now.change("row 3, column 0", since=before)
+        assert not change.different
+        assert "the expected future is the same" in str(change)
+        assert change.before.chances == change.after.chances
+
+
+def test_returns_under_different_discounts_get_no_difference():
+    one, other = (
+        wf.train("CliffWalking-v1", wf.QLearning(step_size=0.5, discount=discount), episodes=100, seed=0, max_steps=100)
+        for discount in (0.95, 0.9)
+    )
+    text = str(one.change("row 3, column 0", since=other))
+    assert "so the estimated returns cannot be compared" in text
+    assert re.search(r"The estimated return is \S+ here and \S+ in the other run \(discounted\)\.", text), text
+
+
+def test_factors_advise_functions_alone_and_print_no_array():
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=5, seed=0, max_steps=100)
+    many = wf.Ledger(2, 1)
+    for reward in range(20):
+        many.record(0, 0, float(reward), None, step_size=0.1, discount=0.9)
+    with pytest.raises(ValueError, match="there are 20 different rewards; name the parts") as error:
+        wf.Run(labels=wf.Labels.plain(2, 1), values=many.values()[0], ledger=many).repriced(factors={"bad": 0.0})
+    assert "array" not in str(error.value)
+    with pytest.raises(TypeError, match=r"bad is a function of .* ndarray is not$"):
+        run.repriced(factors={"bad": 0.0}, parts={"bad": np.zeros(1_000)})

@@ -368,3 +368,21 @@ def test_endings_may_be_recognised_by_the_final_state():
     run = wf.train(world, wf.QLearning(), episodes=50, seed=0)
     assert set(run.outcomes(0, 0).chances) == {"left"}
     assert set(run.outcomes(0, 1).chances) == {"right"}
+
+
+def test_two_endings_that_are_recognised_by_the_same_are_refused():
+    axes = Labels.plain(3, 2).axes
+    with pytest.raises(ValueError, match="'won' is given twice: leave one out"):
+        Labels(axes, ("l", "r"), endings=(Ending("won", action=0, reward=1.0), Ending("won", action=0, reward=1.0)))
+    with pytest.raises(ValueError, match="'won' and 'lost' are recognised by the same"):
+        Labels(axes, ("l", "r"), endings=(Ending("won", action=0, reward=1.0), Ending("lost", action=0, reward=1.0)))
+    both = (Ending("won", reward=1.0), Ending("won", reward=2.0), Ending("a"), Ending("b"))
+    assert len(Labels(axes, ("l", "r"), endings=both).endings) == 4, (
+        "one name for two ways, and names without conditions"
+    )
+
+
+def test_an_error_lists_repeated_words_once():
+    floors = Axis.by_function("floor", 12, lambda at: "low" if at < 8 else "high")
+    with pytest.raises(ValueError, match=r"floor is one of low, high\."):
+        Labels((floors,), ("go",)).index("floor nine")

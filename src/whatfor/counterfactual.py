@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.checks import episode_number, number
-from whatfor.explanations.parts import amounts_by_function, by_reward
+from whatfor.explanations.parts import FUNCTIONS_IN_PYTHON, amounts_by_function, by_reward
 from whatfor.history import History
 from whatfor.kernels.relearning import relearn
 from whatfor.learners.named import LEARNERS
@@ -335,7 +335,7 @@ def _checked_function(name: str, function: Any) -> RewardFunction:
         inspect.signature(function).bind(0, 0, 0.0)
     except (TypeError, ValueError):
         raise TypeError(
-            f"{name} is a function of (state, action, reward), all as numbers; {function!r} is not"
+            f"{name} is a function of (state, action, reward), all as numbers; {type(function).__name__} is not"
         ) from None
     return cast(RewardFunction, function)
 
@@ -347,4 +347,6 @@ def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
         return lambda _state, _action, reward: paid if reward == paid else 0.0
 
     paid = np.unique(ledger.lines.reward[ledger.learned_from])  # deleted rewards are no parts
-    return {name: part(reward) for name, reward in by_reward(ledger.lines).items() if reward in paid}
+    return {
+        name: part(reward) for name, reward in by_reward(ledger.lines, FUNCTIONS_IN_PYTHON).items() if reward in paid
+    }

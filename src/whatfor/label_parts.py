@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from whatfor.axes import Axis
+from whatfor.axes import Axis, Ending
 from whatfor.boards import check_board
 from whatfor.states import DiscoveredStates
 from whatfor.text import check_plain
@@ -30,6 +30,7 @@ def check_parts(labels: Labels) -> None:
         for state in (ending.state, *(at for step in steps for at in (step.state, step.final_state))):
             if state is not None:
                 labels.check_state(state)
+    check_endings_apart(labels.endings)
     names = [axis.name for axis in labels.axes]
     for milestone in labels.milestones:
         if milestone.axis not in names:
@@ -42,6 +43,30 @@ def check_parts(labels: Labels) -> None:
         raise ValueError(f"there are words for {len(labels.state_words):,} states, and {labels.n_states:,} states")
     for words in labels.state_words:
         check_plain("the words for a state", words)
+
+
+def check_endings_apart(endings: Sequence[Ending]) -> None:
+    """Raise ``ValueError`` if two endings are the same, or one can never be met since another is recognised by the same.
+
+    Different endings may have one name: the episode then ends in this way if one of them fits. Endings by function are
+    not compared.
+
+    >>> check_endings_apart([Ending("won", reward=1.0), Ending("lost", reward=1.0)])
+    Traceback (most recent call last):
+    ValueError: the endings 'won' and 'lost' are recognised by the same: give each another condition, or leave one out
+    """
+    first: dict[Ending, Ending] = {}
+    for ending in endings:
+        if type(ending) is not Ending or ending.last_steps is not None:
+            continue
+        rule = replace(ending, name="any" if ending.conditional else ending.name, phrase="", bad=False, by_pay=False)
+        before = first.setdefault(rule, ending)
+        if before is not ending and before.name == ending.name:
+            raise ValueError(f"ending {ending.name!r} is given twice: leave one out")
+        if before is not ending:
+            raise ValueError(
+                f"the endings {before.name!r} and {ending.name!r} are recognised by the same: give each another condition, or leave one out"
+            )
 
 
 def worded_axes(labels: Labels) -> Sequence[Axis]:

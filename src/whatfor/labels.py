@@ -136,13 +136,13 @@ class Labels:
 
     @cached_property
     def grid(self) -> NDArray[np.int64]:
-        """(*shape) The state at every combination of values; -1: there is none."""
+        """``(*shape)`` The state at every combination of values; -1: there is none."""
         if self.states is None:
             return np.arange(self.n_states).reshape(self.shape)
         return self.on_axes(np.arange(self.n_states), missing=-1)
 
     def on_axes(self, numbers: NDArray[Any], missing: Any = 0) -> NDArray[Any]:
-        """(*shape, ...) Numbers of all states (S, ...) by axis; ``missing`` where there is no state."""
+        """``(*shape, ...)`` Numbers of all states (S, ...) by axis; ``missing`` where there is no state."""
         numbers = np.asarray(numbers)
         if self.states is None:
             return numbers.reshape(*self.shape, *numbers.shape[1:])

@@ -152,9 +152,9 @@ def _literal(text: str) -> int | float | bytes | tuple[Any, ...] | None:
 def _choices(axis: Axis) -> str:
     if axis.size > 12 and not axis.values:
         return f"{axis.name} is a number from {axis.word(0)} to {axis.word(axis.size - 1)}"
-    words: Sequence[str] = [axis.word(i) for i in range(min(axis.size, 12))]
-    more = f" and {axis.size - 12} others" if axis.size > 12 else ""
-    return f"{axis.name} is one of {', '.join(words)}{more}"
+    words = list(dict.fromkeys(axis.word(i) for i in range(axis.size)))  # words from a function may repeat
+    more = f" and {len(words) - 12} others" if len(words) > 12 else ""
+    return f"{axis.name} is one of {', '.join(words[:12])}{more}"
 
 
 def action_of(actions: Sequence[str], given: int | str) -> int:

@@ -279,8 +279,8 @@ def _train(
             run,
         ) from wrong
     warn_of_visited_walls(run.ledger, run.labels, stacklevel=4)
-    cut = session.cuts - cut_before
-    if cut and session.place.has_default_limit:
+    cut = int((played.lengths >= session.place.max_steps).sum())  # an environment may end its episodes before
+    if cut and session.cuts > cut_before and session.place.has_default_limit:
         warnings.warn(
             f"{cut:,} of {count(played.episodes, 'episode')} {'was' if cut == 1 else 'were'} cut at {either('max_steps=', '--max-steps ')}{session.place.max_steps:,}, "
             "the default where an environment has no time limit: check that it returns terminated=True, or set another limit",

@@ -235,3 +235,32 @@ def test_causes_are_part_of_the_json(small_buffer):
     assert form["experiences"] > 0.0
     for measure in form["measures"]:
         assert measure["noise"] + measure["lag"] + measure["initial"] == pytest.approx(measure["difference"], abs=1e-9)
+
+
+def test_a_small_alteration_with_overwhelming_evidence_is_named_where_belief_and_reality_differ():
+    """Rewards are the same, and a wind is a little stronger: the value changes by less than a notable amount."""
+    learner = wf.QLearning(step_size=wf.visit_count(0.8), discount=0.9, exploration=0.3)
+    run = wf.train(Walk(wind=0.1), learner, episodes=2_000, seed=0)
+    changed = run.comparison(6, 1, rollouts=2_000, env=Walk(wind=0.2), enter=enter)
+    (altered,) = (cause for cause in changed.causes if cause.name == "different environment")
+    assert altered.size < 1.0, "its effect is below a notable one"
+    assert altered.is_evident
+    assert changed.verdict == "different environment"
+    same = run.comparison(6, 1, rollouts=2_000, env=Walk(wind=0.1), enter=enter)
+    assert not any(cause.is_evident for cause in same.causes if cause.name == "different environment")
+
+
+def test_a_difference_below_a_notable_one_is_slight():
+    """A value of 1.976 instead of 2 that still rests on its initial value; a large rest is not slight."""
+    one = np.zeros((1, 1, 1))
+    world = wf.worlds.table(one.astype(int), one + 2.0, one == 0, probability=one + 1.0)
+    long, short = (
+        wf.train(world, wf.QLearning(step_size=step, discount=1.0), episodes=42, seed=0).comparison(0)
+        for step in (0.1, 0.02)
+    )
+    assert long.measures[0].believed == pytest.approx(1.976, abs=1e-3)
+    for comparison, slight in ((long, True), (short, False)):
+        assert comparison.verdict == "initial value", comparison
+        assert comparison.slight == comparison.numbers()["slight"] == slight
+        assert (" differs slightly from " in str(comparison)) == slight
+        assert "; what lag and initial values leave is within sampling error." in str(comparison)

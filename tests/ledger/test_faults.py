@@ -251,3 +251,65 @@ def test_learners_and_worlds_of_whatfor_have_no_faults(time_limit, max_steps):
             world, learners[0], episodes=60, seed=0, replay=replay, time_limit=time_limit, max_steps=max_steps
         )
         assert find_faults(run.ledger) == (), world
+
+
+def lake_with_wrong_ends(wrong, order="forwards", limit=20, episodes=1_000, seed=0):
+    """A random agent's ledger on a slippery lake with a time limit; the ends of ``wrong`` episodes, those that terminate, are wrong."""
+    env, rng = gym.make("FrozenLake-v1").unwrapped, np.random.default_rng(seed)
+    ledger, cuts, experience = wf.Ledger(16, 4, order=order), 0, 0
+    bad = set(rng.permutation(episodes)[:wrong].tolist())
+    env.reset(seed=seed)
+    for episode in range(episodes):
+        (state, _), terminated, steps = env.reset(), False, []
+        while not terminated and len(steps) < limit:
+            action = int(rng.integers(4))
+            following, reward, terminated, *_ = env.step(action)
+            to = None if terminated and episode not in bad else int(following)
+            steps.append((state, action, float(reward), to))
+            state = following
+        cuts += not terminated
+        if order != "forwards":
+            ledger.new_episode(*[experience] * (order == "replayed"))
+        for state, action, reward, to in reversed(steps) if order == "backwards" else steps:
+            more = {"origin": experience} if order == "replayed" else {}
+            ledger.record(state, action, reward, to, None if to is None else 0, step_size=0.1, discount=0.9, **more)
+            experience += 1
+        if order == "forwards":
+            ledger.new_episode()
+    assert cuts
+    return ledger
+
+
+@pytest.mark.parametrize("order", ["forwards", "backwards", "replayed"])
+@pytest.mark.parametrize("wrong", [30, 1_000])
+def test_wrong_ends_beside_real_time_limits_are_found(order, wrong):
+    (fault,) = find_faults(lake_with_wrong_ends(wrong, order, seed=wrong))
+    assert "record next_state=None" in fault
+    if wrong == 1_000:
+        assert "before any time limit, and no episode ever goes on from there. If they end there: " in fault
+    assert find_faults(lake_with_wrong_ends(0, order)) == ()
+
+
+def test_time_limits_that_change_and_rare_states_are_no_faults():
+    """A long walk that is cut at one limit, then at a longer one, in states that are never updated."""
+    for limits in ((5, 9), (9, 5), (5, 9, 12)):
+        ledger = wf.Ledger(40, 1)
+        ledger.record(39, 0, 1.0, None, step_size=0.1, discount=0.9)
+        for place, limit in enumerate(limits):
+            for _ in range(20):
+                for step in range(limit):
+                    state = 13 * place + step
+                    ledger.record(state, 0, 0.0, state + 1, 0, step_size=0.1, discount=0.9)
+                ledger.new_episode()
+        assert find_faults(ledger) == (), limits
+
+
+def test_a_fault_says_where_the_order_of_its_ledger_needs_new_episode():
+    for order, words in (
+        ("forwards", "after an episode that was cut"),
+        ("backwards", "before the updates of an episode that was cut"),
+    ):
+        ledger = wf.Ledger(3, 1, order=order)
+        for _ in range(1_001):
+            ledger.record(0, 0, 0.0, 0, 0, step_size=0.1, discount=0.9)
+        assert f"{words} by a time limit, call ledger.new_episode()" in find_faults(ledger)[0]

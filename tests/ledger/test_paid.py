@@ -81,3 +81,30 @@ def test_ends_that_the_agent_has_not_met_are_named_in_what_really_follows():
     assert "terminated: estimated 0 %, true 0.2 %" in str(run.comparison(0, rollouts=100))
     chances = run.simulation(0, rollouts=3_000).chances
     assert set(chances) == {"ended with +3", "ended with +5", "ended with +7"}
+
+
+def test_many_last_rewards_without_a_name_are_grouped_in_ranges():
+    """Continuous final rewards of ends that no label names, in beliefs and in rollouts."""
+    rng = np.random.default_rng(0)
+    ledger = ledger_of(*rng.normal(8.0, 1.0, 200))
+    audit = wf.Audit(ledger)
+    (chances, _) = audit.named_endings(wf.beliefs.situation.Situation(0), 0, Labels.plain(2, 1))
+    assert 2 <= len(chances) <= 6
+    assert all(name.startswith("ended with ") for name in chances)
+    assert sum(chances.values()) == pytest.approx(1.0, abs=1e-6)
+
+
+class Noisy(Home):
+    """Its end pays another amount every time."""
+
+    def step(self, action):
+        observation, reward, ended, cut, info = super().step(action)
+        return observation, reward + ended * float(self.np_random.normal()), ended, cut, info
+
+
+def test_rollouts_of_an_agent_that_knows_one_end_group_what_others_pay():
+    run = wf.train(
+        Noisy(), wf.QLearning(**LEARNER) if isinstance(LEARNER, dict) else LEARNER, episodes=1, seed=0, max_steps=200
+    )
+    counts = run.simulation(START, rollouts=100).counts
+    assert len(counts) <= 8, counts

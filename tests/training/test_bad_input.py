@@ -385,6 +385,30 @@ def test_a_truncation_without_a_discount_warns_once_and_names_the_fix(engine, tm
         wf.train(wf.worlds.chain(), wf.QLearning(discount=1.0), episodes=5, seed=0, engine=engine)
 
 
+class Cut(gym.Env):
+    """Cuts its episodes itself, after some steps, without a wrapper; None: never."""
+
+    observation_space, action_space = gym.spaces.Discrete(1), gym.spaces.Discrete(1)
+
+    def __init__(self, after):
+        self.after = after
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return 0, {}
+
+    def step(self, action):
+        self.steps += 1
+        return 0, 1.0, False, self.steps == self.after, {}
+
+
+def test_the_default_limit_is_named_only_where_it_cut_an_episode():
+    wf.train(Cut(5), wf.QLearning(discount=0.5), episodes=3, seed=0)  # warnings are errors
+    with pytest.warns(UserWarning, match="2 of 2 episodes were cut at max_steps=10,000"):
+        wf.train(Cut(None), wf.QLearning(discount=0.5), episodes=2, seed=0)
+
+
 def test_a_time_limit_is_terminal_only_on_request():
     """Two episodes of 5 steps at step size 1: if terminal, the value is one reward, else it grows with every step."""
     settings = {"episodes": 2, "seed": 0}

@@ -139,9 +139,9 @@ def test_a_text_means_what_its_index_and_its_key_mean(state_of, unmet):
         assert labels.index(key if isinstance(key, str) else repr(key)) == state
         if not isinstance(key, int):
             assert labels.index(str(state)) == state
-    for given in (unmet, str(unmet)):
-        with pytest.raises(ValueError, match="training met no state .*99"):
-            labels.index(given)
+    for unknown in (unmet, str(unmet)):
+        with pytest.raises(ValueError, match=r"training met no state .*99"):
+            labels.index(unknown)
 
 
 def test_a_failing_state_of_is_named():

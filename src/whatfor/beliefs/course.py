@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TERMINATED, TIMED_OUT, ending_place
 from whatfor.labels import Labels
 from whatfor.ledger import Ledger
+from whatfor.ledger.paid import last_steps_named
 
 #: A course is not followed further once it is less probable, or longer, than this.
 MIN_COURSE_CHANCE, MAX_COURSE_STEPS = 0.05, 500
@@ -107,9 +108,7 @@ def by_last_step(ledger: Ledger, weights: NDArray[np.float64], labels: Labels) -
     last = np.flatnonzero((lines.source == TERMINATED) & (weights > 0.0))
     pairs = lines.cell[last] % (labels.n_states * labels.n_actions)
     chances: dict[str, float] = {}
-    steps = zip(pairs.tolist(), lines.reward[last].tolist(), weights[last].tolist(), strict=True)
-    for pair, reward, weight in steps:
-        last_state, last_action = divmod(pair, labels.n_actions)
-        name = labels.last_step(last_state, last_action, reward)
+    names = last_steps_named(labels, pairs.tolist(), lines.reward[last].tolist())
+    for name, weight in zip(names, weights[last].tolist(), strict=True):
         chances[name] = chances.get(name, 0.0) + weight
     return chances

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from whatfor.beliefs.altered import evidence_against_play, evidence_against_table
+from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.experience import StepCounts
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure, signed
@@ -23,6 +24,11 @@ MAX_DATA_REST = 0.5
 MIN_BIAS = 0.25
 #: More standard errors than this are not for want of data: something else is wrong with the experiences.
 MAX_DATA_ERRORS = 4.0
+
+#: An action tried less often than this is rarely tried.
+MIN_TRIES = 30
+#: So is an action tried less often than this share of the tries of the most tried action in its state.
+MIN_TRIES_SHARE = 0.1
 
 CauseName = Literal["lag", "initial value", "maximisation bias", "too little data", "different environment"]
 
@@ -46,6 +52,11 @@ class Cause:
     def order(self) -> tuple[bool, bool, bool, float]:
         """Sorts causes: those that hold, a different environment (the others presuppose the same one), those of the value, the largest."""
         return not self.holds, self.name != "different environment", self.measure != "value", -self.size
+
+    @property
+    def is_evident(self) -> bool:
+        """Whether its e-value is beyond what the rate of false alarms allows by chance."""
+        return self.evidence is not None and self.evidence > math.log(1.0 / RATE)
 
     @property
     def called(self) -> str:
@@ -79,6 +90,14 @@ def quoted(name: str) -> str:
     return name if name.startswith("visits of") else f"{name!r}"
 
 
+def rarely_tried(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
+    """Whether an action was tried too rarely to be judged."""
+    if audit is None:
+        return False
+    tries = audit.tries[state]
+    return bool(tries[action] < MIN_TRIES or (not greedy and tries[action] < MIN_TRIES_SHARE * tries.max()))
+
+
 def parts_of(measures: Sequence[Measure]) -> list[Cause]:
     """Lag and initial value: of the value, or of what differs most if the value agrees within sampling error."""
     differing = [measure for measure in measures if measure.differs]
@@ -96,11 +115,12 @@ def parts_of(measures: Sequence[Measure]) -> list[Cause]:
 
 
 def tests_of(
-    builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None, *, observed: str
+    builder: MeasureBuilder, measures: Sequence[Measure], played: StepCounts | None, *, observed: str, differing: bool
 ) -> list[Cause]:
     """Maximisation bias, too little data and a different environment, each tested; what cannot be tested is left out.
 
-    The first two compare experiences with the environment of now, so they are not tested in a different one.
+    The first two compare experiences with the environment of now, so they are not tested where a different one has a notable
+    effect. One with a smaller effect is named if belief and reality are ``differing`` and neither of the two holds.
     """
     if observed == "bins":  # a bin merges observations: what follows depends on how it was entered
         return []
@@ -110,7 +130,11 @@ def tests_of(
         return [altered]
     bias = maximisation_bias(builder, measures[0])
     few = too_little_data(with_data, builder.implied.experiences) if with_data else None
-    return [cause for cause in (bias, few, altered) if cause is not None]
+    others = [cause for cause in (bias, few) if cause is not None]
+    if altered is None:
+        return others
+    small = differing and altered.is_evident and not any(cause.holds for cause in others)
+    return [*others, replace(altered, holds=True, measures=(altered.measure,)) if small else altered]
 
 
 def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
@@ -186,9 +210,10 @@ def different_environment(
     worst = _first(notable or measures, lambda measure: abs(effect(measure)) / _notable(measure))
     size = abs(effect(worst)) / _notable(worst)
     text = "its recorded transitions do not match this one"
-    holds = bool(notable and evidence > math.log(1.0 / RATE))
-    names = tuple(measure.name for measure in notable) if holds else ()
-    return Cause("different environment", holds, names, worst.name, effect(worst), size, RATE, evidence, text)
+    cause = Cause("different environment", False, (), worst.name, effect(worst), size, RATE, evidence, text)
+    if notable and cause.is_evident:
+        return replace(cause, holds=True, measures=tuple(measure.name for measure in notable))
+    return cause
 
 
 def _first(measures: Sequence[Measure], size: Callable[[Measure], float]) -> Measure:

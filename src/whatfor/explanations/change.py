@@ -142,6 +142,8 @@ class Change(Difference):
         if self.tied:
             return f"{value} is {after} {now}, the same as {then}{' (discounted)' if self.one.discounted else ''}."
         was = "" if self.another_run else "was "
+        if self.discounts is not None:  # no difference between numbers that cannot be compared
+            return f"{value} is {after} {now} and {was}{before} {then} (discounted)."
         return f"{value} is {after} {now} and {was}{before} {then} ({amount(self.gap, signed=True)}{', discounted' if self.one.discounted else ''})."
 
     def _futures(self, then: str) -> str:

@@ -14,7 +14,7 @@ from whatfor.beliefs.distance import distance
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.experience import StepCounts, played_steps
 from whatfor.explanation import MIN_SHOWN, Badge, Explanation
-from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, tests_of
+from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, rarely_tried, tests_of
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
@@ -33,10 +33,6 @@ from whatfor.worlds.adapter import Enter
 if TYPE_CHECKING:
     from whatfor.runs import Run
 
-#: An action tried less often than this is rarely tried.
-MIN_TRIES = 30
-#: So is an action tried less often than this share of the tries of the most tried action in its state.
-MIN_TRIES_SHARE = 0.1
 #: A belief that rests on fewer episodes than this is not judged.
 MIN_EPISODES = 5.0
 #: The number of pairs whose visits are compared one by one.
@@ -110,10 +106,11 @@ class Comparison(Explanation):
             measures = [builder.value(rate), *builder.endings(rate)]
             rate = RATE / 2.0 / max(1, int((apart > 0.0).sum()))
             places = [(s, a, builder.place(s, a, rate)) for s, a in pairs]
-            rare = _rare(audit, state, action, believed.is_best) or builder.episodes < MIN_EPISODES
-            parts = parts_of([*measures, *(measure for *_, measure in places)])
+            rare = rarely_tried(audit, state, action, believed.is_best) or builder.episodes < MIN_EPISODES
+            every = [*measures, *(measure for *_, measure in places)]
+            parts, differing = parts_of(every), not rare and any(measure.differs for measure in every)
             causes = [part for part in parts if not rare or part.name == "initial value"]
-            causes += tests_of(builder, measures, played, observed=believed.labels.observed)
+            causes += tests_of(builder, measures, played, observed=believed.labels.observed, differing=differing)
             causes = [] if cut else sorted(causes, key=Cause.order)
         return cls(
             labels=believed.labels,
@@ -129,7 +126,7 @@ class Comparison(Explanation):
             episodes=None if audit is None else builder.episodes,
             unknown=None if audit is None else believed.endings_unknown,
             greedy=believed.is_best,
-            rare=_rare(audit, state, action, believed.is_best),
+            rare=rarely_tried(audit, state, action, believed.is_best),
             residual=believed.residual,
             causes=tuple(causes),
             cut=cut,
@@ -160,6 +157,12 @@ class Comparison(Explanation):
         if found:
             return found[0].name
         return "differs" if any(measure.differs for measure in self.all_measures) else "agrees"
+
+    @property
+    def slight(self) -> bool:
+        """Whether no difference beyond sampling error, and no cause that was tested and holds, is of a notable size."""
+        notable = any(measure.differs and abs(measure.difference) > measure.notable for measure in self.all_measures)
+        return not notable and not any(cause.rate is not None and cause.size > 1.0 for cause in self.found)
 
     @property
     def found(self) -> tuple[Cause, ...]:
@@ -219,19 +222,24 @@ class Comparison(Explanation):
         """The verdict in words, as a predicate."""
         rollouts = count(self.simulated.rollouts, "rollout")
         reality = f"{rollouts} of its policy" if self.exact is None else "the exact future of its policy"
-        verdict = self.verdict
+        verdict, differs = self.verdict, "differs slightly" if self.slight else "differs"
         if verdict == "agrees":
             return f"does not differ from {reality} by more than sampling error."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            return f"differs from {reality}, {because}: {cause.text}."
+            rest = (
+                ""
+                if any(one.rate is not None for one in self.found)
+                else "; what lag and initial values leave is within sampling error"
+            )
+            return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
             lag = "lag (targets from actions that its policy does not take)"
             known = f", {lag} and initial values explain" if self.exact is not None else f" and {lag} explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
-            return f"differs from {reality}, most of all in {quoted(worst.name)}, {beyond}."
+            return f"{differs} from {reality}, most of all in {quoted(worst.name)}, {beyond}."
         not_judged = f"was not tested against {reality}"
         if verdict == "too few":
             return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
@@ -246,6 +254,7 @@ class Comparison(Explanation):
             "state": self.state,
             "action": self.action,
             "verdict": self.verdict,
+            "slight": self.slight,
             "rate": RATE,
             "distance": self.distance,
             "tries": self.tries,
@@ -266,24 +275,15 @@ class Comparison(Explanation):
         }
 
 
-def _rare(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:
-    """Whether an action was tried too rarely to be judged."""
-    if audit is None:
-        return False
-    tries = audit.tries[state]
-    return bool(tries[action] < MIN_TRIES or (not greedy and tries[action] < MIN_TRIES_SHARE * tries.max()))
-
-
 def layout(
     why: Comparison, *, show: Literal["visits", "difference", "endings"] = "visits", facets: Facets = "all"
 ) -> Layout:
     """Belief and reality side by side, their difference, or the endings of both."""
     actual = why.simulated.visits if why.exact is None else why.exact
-    untried, doing = why.verdict == "unknown", why.labels.actions[why.action]
+    untried, doing, caption = why.verdict == "unknown", why.labels.actions[why.action], why.labels.words(why.state)
     title = f"{doing}: belief {percent(why.distance)} off reality ({why.verdict})"
     if untried:
         title = f"{doing}: never tried, so only reality is known"
-    caption = why.labels.words(why.state)
     if show == "difference":
         apart = np.zeros_like(actual) if untried else why.believed.visits - actual
         apart[np.abs(apart) < MIN_DRAWN_DIFFERENCE] = 0.0

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 #: With more distinct rewards than this, the caller has to pass the parts.
 MAX_REWARDS = 12
-PARTS_IN_PYTHON = (
-    'name the parts: parts={"name": lambda state, action, reward: ..., ...}, or an array with a number for each update; '
-    "or train with reward_parts=, the terms of the reward in info"
-)
+_BY_FUNCTION = 'name the parts: parts={"name": lambda state, action, reward: ..., ...}'
+_BY_TERMS = "or train with reward_parts=, the terms of the reward in info"
+PARTS_IN_PYTHON = f"{_BY_FUNCTION}, or an array with a number for each update; {_BY_TERMS}"
+#: Where the parts have to be functions.
+FUNCTIONS_IN_PYTHON = f"{_BY_FUNCTION}; {_BY_TERMS}"
 PARTS_IN_SHELL = "train with --reward-part name=key, for each term of the reward that the environment reports in info"
 #: A rest below this, relative to the parts, is the rounding of numbers in single precision.
 SINGLE = 1e-6
@@ -226,15 +227,15 @@ def _default_parts(ledger: Ledger, used: NDArray[np.int64]) -> dict[str, NDArray
     return {name: np.where(rewards == paid, paid, 0.0) for name, paid in by_reward(ledger.lines).items()}
 
 
-def by_reward(lines: LedgerLines) -> dict[str, float]:
-    """The distinct rewards other than 0, by the name of their part.
+def by_reward(lines: LedgerLines, advice: str = PARTS_IN_PYTHON) -> dict[str, float]:
+    """The distinct rewards other than 0, by the name of their part; ``advice``: what to pass where there are too many.
 
     >>> by_reward(LedgerLines(*np.zeros((2, 3)), np.array([-1.0, 0.0, 20.0]), *np.zeros((3, 1))))
     {'reward -1': -1.0, 'reward +20': 20.0}
     """
     rewards = np.unique(lines.reward)
     if len(rewards) > MAX_REWARDS:
-        raise ValueError(f"there are {len(rewards):,} different rewards; {either(PARTS_IN_PYTHON, PARTS_IN_SHELL)}")
+        raise ValueError(f"there are {len(rewards):,} different rewards; {either(advice, PARTS_IN_SHELL)}")
     paid = [float(reward) for reward in rewards if reward]
     names = [f"reward {amount(reward, signed=True)}" for reward in paid]
     if len({*names}) < len(names):  # four digits do not tell them apart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,8 +21,8 @@ MIN_ARRIVALS = 10
 MIN_UPDATES = 1_000
 #: And at least this many for each state-action pair: the first episode of a poor agent may be long.
 MIN_UPDATES_OF_PAIR = 20
-#: A last step into a state that was never updated is a fault if fewer than this many are expected by chance.
-MAX_EXPECTED = 1e-3
+#: Last steps into states that were never updated are a fault if the chance of so many is below this.
+MAX_CHANCE = 1e-3
 #: Numbers of experiences with more gaps than this, for each that was replayed, are counted anew.
 MAX_GAPS = 8
 
@@ -29,7 +30,12 @@ TERMINATION = (
     "where the environment terminates, record next_state=None: "
     "ledger.record(state, action, reward, None if terminated else next_state, ...)"
 )
-TRUNCATION = "after an episode that was cut by a time limit, call ledger.new_episode()"
+#: Where an episode that a time limit cut is marked, by the order of the ledger.
+TRUNCATION = {
+    "forwards": "after an episode that was cut by a time limit, call ledger.new_episode()",
+    "backwards": "before the updates of an episode that was cut by a time limit, call ledger.new_episode()",
+    "replayed": "before each episode, call ledger.new_episode() with the number of experiences so far",
+}
 
 
 class StepsInOrder(NamedTuple):
@@ -82,9 +88,10 @@ def find_faults(ledger: Ledger) -> tuple[str, ...]:
                 "returns terminated=True, or set max_steps=.",
             )
         return (
-            f"No end of an episode is recorded in {count(len(ledger), 'update')}. If episodes of this task end: {TERMINATION}; {TRUNCATION}.",
+            f"No end of an episode is recorded in {count(len(ledger), 'update')}. If episodes of this task end: {TERMINATION}; {TRUNCATION[ledger.order]}.",
         )
-    return _unlikely_stops(ledger, steps, stops)
+    surely, early, cuts = _early(steps, stops)
+    return _repeated_stops(ledger, steps, surely) or _unlikely_stops(ledger, steps, early, cuts)
 
 
 def _steps_of(ledger: Ledger) -> StepsInOrder:
@@ -150,7 +157,7 @@ def _jumps_text(ledger: Ledger, steps: StepsInOrder, jumps: int, first: int) -> 
         if not np.isin(led.astype(np.int64) * ledger.n_states + there, steps_made).all():
             return (
                 f"At least {_ends(jumps)} not recorded: the next update starts in another "
-                f"state than the one bootstrapped from{at}: {TERMINATION}; {TRUNCATION}."
+                f"state than the one bootstrapped from{at}: {TERMINATION}; {TRUNCATION[ledger.order]}."
             )
     hint = ""
     if len(elsewhere) and 2 * len(starts) <= len(known):
@@ -161,26 +168,50 @@ def _jumps_text(ledger: Ledger, steps: StepsInOrder, jumps: int, first: int) -> 
     )
 
 
-def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, stops: NDArray[np.int64]) -> tuple[str, ...]:
+def _early(steps: StepsInOrder, stops: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """The stops before any time limit: those that are surely so, all that seem so, and how many cut episodes seem so.
+
+    A limit may change during training. So an episode surely was not cut by one if an episode before it and one after it
+    were longer, and seems not to be if no other cut episode was as long.
+    """
+    starts, after = _episodes(steps)
+    final, length = starts if steps.backwards else after - 1, after - starts
+    surely = length < np.minimum(np.maximum.accumulate(length), np.maximum.accumulate(length[::-1])[::-1])
+    cut = (steps.cell[final] >= 0) & (steps.source[final] > TIMED_OUT)
+    lengths, times = np.unique(length[cut], return_counts=True)
+    seems = surely | ~np.isin(length, np.append(lengths[times > 1], length.max()))
+    episode = np.searchsorted(starts, stops, side="right") - 1
+    return stops[surely[episode]], stops[seems[episode]], int((cut & seems).sum())
+
+
+def _repeated_stops(ledger: Ledger, steps: StepsInOrder, early: NDArray[np.int64]) -> tuple[str, ...]:
+    """States in which many episodes stop before any time limit, and that no episode ever goes on from."""
+    times = np.bincount(_states(ledger)[steps.source[early]], minlength=ledger.n_states)
+    if times.max() < MIN_ARRIVALS:
+        return ()
+    stopped, others = int(times[times >= MIN_ARRIVALS].sum()), int((times >= MIN_ARRIVALS).sum()) - 1
+    where = f"state {int(times.argmax())}" + (f" and {count(others, 'other state')}" if others else "")
+    return (
+        f"{count(stopped, 'episode')} stop in {where} before any time limit, and no episode ever goes on from there. "
+        f"If they end there: {TERMINATION}.",
+    )
+
+
+def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, early: NDArray[np.int64], cuts: int) -> tuple[str, ...]:
     """Episodes that stop in a new state before any time limit, after a pair that ended others; if that is no chance.
 
     As Good and Turing estimate it, a step leads to a new state as often as to one that was seen only once.
     """
-    if len(stops) == 0:
-        return ()
     state, known = _states(ledger), steps.cell >= 0
-    starts, after = _episodes(steps)
-    final = starts if steps.backwards else after - 1
-    cut = known[final] & (steps.source[final] > TIMED_OUT)
-    lengths, times = np.unique((after - starts)[cut], return_counts=True)
-    limited = np.isin(after - starts, np.append(lengths[times > 1], (after - starts).max()))
-    early = stops[~limited[np.searchsorted(starts, stops, side="right") - 1]]
     pairs, n_pairs = steps.cell % (ledger.n_states * ledger.n_actions), ledger.n_states * ledger.n_actions
     ending = np.bincount(pairs[known & (steps.source <= TERMINATED)], minlength=n_pairs) > 0
     early = early[ending[pairs[early]]]
+    if len(early) == 0:
+        return ()
     once = int((np.bincount(state[steps.cell[known]], minlength=ledger.n_states) == 1).sum())
-    expected = int((cut & ~limited).sum()) * (once + 1) / int(known.sum())
-    if len(early) == 0 or expected >= MAX_EXPECTED:
+    expected = cuts * (once + 1) / int(known.sum())
+    most = len(early) * math.log(expected) - math.lgamma(len(early) + 1)  # Poisson: of so many, expected^n / n! at most
+    if most >= math.log(MAX_CHANCE):
         return ()
     return (
         f"{_ends(len(early))} not recorded: the last update bootstrapped from state "

@@ -89,8 +89,8 @@ class Ledger(Columns):
     def new_episode(self, experiences: int | None = None) -> None:
         """Start a new episode with the next update.
 
-        Needed only if the last update has no ending: after a time limit that was bootstrapped through, and before
-        every episode under replay, where ``experiences`` is the number of experiences so far.
+        Needed only if no ending tells: after an episode with a time limit that was bootstrapped through (before its updates,
+        if they are recorded backwards), and before every episode under replay, where ``experiences`` is the number of experiences so far.
         """
         if (experiences is not None) != (self.order == "replayed"):
             raise ValueError(

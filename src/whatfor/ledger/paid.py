@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from whatfor.axes import Ending
+from whatfor.axes import Ending, LastStep
 from whatfor.kernels.recursion import TERMINATED
 from whatfor.labels import ENDINGS, Labels
 from whatfor.ledger.ends import few_kinds, with_names
@@ -69,6 +69,24 @@ def paid_endings(rewards: Sequence[float]) -> tuple[Ending, ...]:
         _ending(text, bad=reward < 0.0 and reward < different[-1], reward=reward)
         for text, reward in zip(words, different, strict=True)
     )
+
+
+def last_steps_named(labels: Labels, pairs: Sequence[int], rewards: Sequence[float]) -> list[str]:
+    """A name for each last step whose ending has none: the step, or a range of what it pays if there are many.
+
+    >>> last_steps_named(Labels.plain(2, 1), [1, 1], [0.0, 5.0])
+    ['action 0 in state 1 (+0)', 'action 0 in state 1 (+5)']
+    >>> set(last_steps_named(Labels.plain(2, 1), [1] * 100, [x / 10 for x in range(100)]))
+    {'ended with less than +5', 'ended with at least +5'}
+    """
+    steps = {
+        (pair, reward): labels.last_step(*divmod(pair, labels.n_actions), reward)
+        for pair, reward in zip(pairs, rewards, strict=True)
+    }
+    if len(set(steps.values())) > MAX_REWARDS and len(set(rewards)) > MAX_REWARDS:
+        ranges = paid_endings(sorted(set(rewards)))
+        return [next(one.name for one in ranges if one.fits(LastStep(None, None, paid, None))) for paid in rewards]
+    return [steps[pair, reward] for pair, reward in zip(pairs, rewards, strict=True)]
 
 
 def _ranges(lowest: float, highest: float) -> tuple[Ending, ...]:

@@ -81,12 +81,13 @@ class Watch:
                 TextColumn("episodes"),
                 TimeRemainingColumn(),
             )
-            widgets = (
-                find_spec("ipywidgets") is not None
-            )  # without them, rich warns in a notebook instead of showing a bar
-            console = Console(stderr=True, force_jupyter=None if widgets else False)
-            if self.progress is None and not (console.is_terminal or console.is_jupyter):
-                self.progress = False  # not a terminal
+            console = Console(stderr=True)
+            if console.is_jupyter:
+                shows_bars = find_spec("ipywidgets") is not None  # else rich warns at every update
+            else:
+                shows_bars = console.is_terminal or self.progress is True
+            if not shows_bars:
+                self.progress = False
                 return
             self._bar = Progress(*columns, console=console, transient=True)
             self._bar.add_task("training", total=self.total)

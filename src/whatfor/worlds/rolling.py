@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT, ending_p
 from whatfor.kernels.tables import first_above
 from whatfor.kernels.tape import Tape
 from whatfor.labels import ENDINGS, Labels
+from whatfor.ledger.paid import last_steps_named
 from whatfor.limits import limit
 from whatfor.worlds.entering import observations_in
 from whatfor.worlds.play import PlayedStep, check_steps
@@ -86,12 +88,11 @@ class Rollouts:
     def ending_counts(self, labels: Labels) -> dict[str, int]:
         """How many rollouts had each ending, the most frequent first; an unnamed ending is described by its last step."""
         names, last = [*ENDINGS, *labels.ending_names], self.first[1:] - 1
-        counts: dict[str, int] = {}
-        for code, pair, reward in zip(self.ending, self.pair[last], self.reward[last], strict=True):
-            state, action = divmod(int(pair), labels.n_actions)
-            unnamed = code == TERMINATED
-            name = labels.last_step(state, action, float(reward)) if unnamed else names[ending_place(int(code))]
-            counts[name] = counts.get(name, 0) + 1
+        unnamed = last[self.ending == TERMINATED]
+        named = [names[ending_place(int(code))] for code in self.ending if code != TERMINATED]
+        counts = Counter(
+            [*named, *last_steps_named(labels, self.pair[unnamed].tolist(), self.reward[unnamed].tolist())]
+        )
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 

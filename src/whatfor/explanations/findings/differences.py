@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -11,6 +12,8 @@ from whatfor.checks import whole
 from whatfor.explanations.alignment import aligned
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import Ground
+from whatfor.kernels.recursion import TERMINATED
+from whatfor.ledger.paid import without_paid_endings
 from whatfor.text import amount, count
 
 if TYPE_CHECKING:
@@ -51,7 +54,17 @@ def compared(run: Run, since: int | Run) -> tuple[Run, Run]:
     run, other = aligned(run, other)
     if (other.labels.axes, other.labels.actions) != (run.labels.axes, run.labels.actions):
         raise ValueError("the two runs are not of the same environment: their states or actions have other names")
-    return run, other
+    return run, _with_endings_of(run, other)
+
+
+def _with_endings_of(run: Run, other: Run) -> Run:
+    """The other run with the names of this run's endings, where they name as many ends of its episodes as its own."""
+    if run.ledger is None or other.ledger is None or run.labels.endings == other.labels.endings:
+        return other
+    renamed = other.derived(labels=replace(other.labels, endings=without_paid_endings(run.labels).endings))
+    assert renamed.ledger is not None
+    before, after = (int((one.lines.source == TERMINATED).sum()) for one in (other.ledger, renamed.ledger))
+    return renamed if after <= before else other
 
 
 def flips(ground: Ground, other: Run) -> list[Flip]:
