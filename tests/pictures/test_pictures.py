@@ -189,4 +189,4 @@ def test_a_long_title_of_bars_with_long_names_is_not_cut_off():
     [ax] = figure.axes
     titles = (ax.title, ax._left_title, ax._right_title)
     boxes = [title.get_window_extent() for title in titles if title.get_text()]
-    assert all(0 <= box.x0 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)

@@ -145,7 +145,7 @@ def test_a_text_means_what_its_index_and_its_key_mean(state_of, unmet):
 
 
 def test_a_failing_state_of_is_named():
-    with pytest.raises(ValueError, match="state_of= failed for the observation .*: ZeroDivisionError"):
+    with pytest.raises(ValueError, match=r"state_of= failed for the observation .*: ZeroDivisionError"):
         discovered(state_of=lambda state: 1 // 0)
 
 
@@ -310,7 +310,11 @@ def test_a_first_key_that_cannot_be_used_is_reported_as_it_is():
         (wf.worlds.chain, {"state_of": key_of}, "state_of is for Gymnasium environments"),
         (TableEnv, {"state_of": key_of, "engine": "compiled"}, "its states are discovered during training"),
         (TableEnv, {"state_of": key_of, "episodes": 0}, "pass episodes=1 or more"),
-        (lambda: gym.make("CartPole-v1"), {}, "or pass state_of=, a function from an observation to the key of its state"),
+        (
+            lambda: gym.make("CartPole-v1"),
+            {},
+            "or pass state_of=, a function from an observation to the key of its state",
+        ),
     ],
 )
 def test_what_cannot_be_discovered_is_refused(world, settings, message):
