@@ -11,6 +11,7 @@ from typing import Any
 from whatfor.axes import Ending, LastStep, Milestone, Observe, check_distinct
 from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 from whatfor.naming.given import check_keys, objects, one_of
+from whatfor.text import normalized
 
 #: Parameters of a condition on the last observation, and of one on the whole last step.
 FINAL, WHOLE_STEP = 1, 4
@@ -124,10 +125,10 @@ def endings_of(labels: Labels, given: Any) -> tuple[Ending, ...]:
     (True, False)
     """
     if isinstance(given, Mapping):
-        own = next((name for name in given if name in (*ENDINGS, NEVER_ENDS)), None)
+        own = next((name for name in given if normalized(str(name)) in OWN_ENDINGS), None)
         if own is not None:
             raise ValueError(
-                f"an ending cannot be called {own!r}: whatfor itself says so where {OWN_ENDINGS[own]}. Choose another name"
+                f"an ending cannot be called {own!r}: whatfor itself says so where {OWN_ENDINGS[normalized(own)]}. Choose another name"
             )
         check_distinct("the endings", list(given))
         endings = tuple(_ending(labels, name, one) for name, one in given.items())
