@@ -13,7 +13,7 @@ from whatfor.explanations.findings.differences import compared, differences
 from whatfor.explanations.findings.episodes import find_decisive_episodes
 from whatfor.explanations.findings.ground import MAX_SOLVED_STATES, MIN_MET, Ground
 from whatfor.explanations.findings.loops import find_loops
-from whatfor.explanations.findings.played import find_by_play, play
+from whatfor.explanations.findings.played import find_by_play, find_timed_out
 from whatfor.explanations.findings.reality import find_thin_evidence, find_wrong_beliefs
 from whatfor.explanations.findings.rewards import find_surprising_rewards, merge_loops
 from whatfor.explanations.findings.ties import find_ties
@@ -71,9 +71,9 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
     """The findings, and what was not looked at. What explains others comes first: their states are not reported again."""
     loops = find_loops(ground)
     surprising, found = merge_loops(ground, find_surprising_rewards(ground), loops)
-    explained = (
-        np.zeros(len(ground.best), bool) if not loops or ground.future is None else ground.future.cannot_end.copy()
-    )
+    explained = np.zeros(len(ground.best), bool)
+    if ground.future is not None and (loops or not ground.exact):  # what few experiences never left may be left
+        explained |= ground.future.cannot_end
     for one in (*found, *surprising):
         explained[list(one.states)] = True
     episodes, notes = find_decisive_episodes(ground, {one.episode for one in surprising})
@@ -84,7 +84,11 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
         *find_thin_evidence(ground),
         *find_ties(ground),
     ]
-    played = play(ground.run) if ground.future is None else None
+    if (
+        ground.cores and not loops and not ground.exact and ground.played is not None
+    ):  # its experience does not show loops
+        found += find_timed_out(ground.run, ground.played, ends_pay=ground.ends_pay)
+    played = ground.played if ground.future is None else None
     if played is not None:
         found += find_by_play(ground.run, played, ends_pay=ground.ends_pay)
         notes.append(

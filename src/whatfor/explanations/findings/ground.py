@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs, entries_of
+from whatfor.explanations.findings.played import Played, play
 from whatfor.kernels.recursion import NOT_ENDED, TERMINATED
 from whatfor.ledger import Ledger
+from whatfor.limits import MAX_EPISODE_STEPS
 
 if TYPE_CHECKING:
     from whatfor.beliefs.audit import Audit
@@ -21,10 +23,19 @@ if TYPE_CHECKING:
 MAX_SOLVED_STATES = 50_000
 #: States that are met again in the same episode, at most, and how many of them are solved at once.
 MAX_RETURNING, SOLVED_AT_ONCE = 2_000, 128
+#: Longer episodes are taken to have no limit: every step of one is a product with the transitions.
+MAX_FOLLOWED_STEPS = 2_000
 #: The end of training: this share of its episodes, and at most this many.
 RECENT_SHARE, MAX_RECENT = 0.1, 1_000
 #: An episode that meets a state with a smaller probability does not meet it.
 MIN_MET = 1e-6
+
+
+class Followed(NamedTuple):
+    """An episode of the greedy policy, as long as the longest."""
+
+    at: NDArray[np.float64]  # (S,) where it is then, if it did not end
+    visits: NDArray[np.float64]  # (S,) expected visits
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,27 @@ class Ground:
     def evidence(self) -> Audit | None:
         """The audit of the updates; None: there are none."""
         return None if self.run.ledger is None else self.run.beliefs.evidence
+
+    @cached_property
+    def played(self) -> Played | None:
+        """Greedy episodes in the environment; None: it cannot be played."""
+        return play(self.run)
+
+    @property
+    def time_limit(self) -> int | None:
+        """The time limit of training; None: unknown, or none."""
+        limit = self.run.settings.get("max_steps")
+        return None if limit is None or limit >= MAX_EPISODE_STEPS else int(limit)
+
+    @cached_property
+    def episode_length(self) -> int | None:
+        """The time limit of training, or the length of its longest episode; None: unknown."""
+        ledger = self.run.ledger
+        if self.time_limit is not None:
+            return self.time_limit
+        if ledger is None or not len(ledger):
+            return None
+        return int(ledger.episodes_and_steps()[1].max()) + 1
 
     @cached_property
     def tries(self) -> NDArray[np.int64] | None:
@@ -115,7 +147,7 @@ class Ground:
     def entered(self) -> NDArray[np.float64]:
         """(S,) The probability that an episode of the greedy policy meets each state; 0 where nothing is known.
 
-        Within a loop, the probability to get into it.
+        Within a loop, the probability to get into it within the length of an episode.
         """
         if self.future is None or self.start is None:
             return np.zeros(len(self.values))
@@ -127,7 +159,21 @@ class Ground:
             visits = self._passed_on(visits, np.flatnonzero(passing))
         for core in self.cores:
             visits[core] = visits[core].sum()
+        limited = self.followed(self.start) if self.cores else None
+        if limited is not None:
+            for core in self.cores:
+                visits[core] = limited.at[core].sum()
         return np.asarray(np.clip(visits, 0.0, 1.0))
+
+    def followed(self, start: NDArray[np.float64]) -> Followed | None:
+        """What follows within the length of an episode; None: its length is unknown, or very large."""
+        if self.future is None or self.episode_length is None or self.episode_length > MAX_FOLLOWED_STEPS:
+            return None
+        at, visits, onward = start, np.zeros(len(start)), self.future.moving.T.tocsr()
+        for _ in range(self.episode_length):
+            visits += at
+            at = onward @ at
+        return Followed(at, visits)
 
     def _first_visits(self, future: ExactBeliefs, start: NDArray[np.float64]) -> NDArray[np.float64]:
         """(S,) Expected visits, divided by those of an episode that begins there; for very many states, expected visits."""

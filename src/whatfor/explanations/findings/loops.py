@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.exact import ExactBeliefs, reaching
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
+from whatfor.explanations.findings.support import Support, support
 from whatfor.explanations.phrases import MIN_ENDLESS
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.text import amount, count, percent
@@ -21,8 +22,6 @@ MIN_EARNED = 0.25
 MIN_AGAIN = 3.0
 #: Loops are findings of their own if at least this share of the episodes gets there, and at most so many.
 MIN_ALONE, MAX_LOOPS = 0.05, 2
-#: In an unknown world, the steps of a loop were made at least this often.
-MIN_TRIES = 5
 #: The most rewards that are looked at.
 MAX_REWARDS = 200
 
@@ -33,9 +32,9 @@ def find_loops(ground: Ground) -> list[Finding]:
     if future is None or not len(ground.ended) or not ground.ends_pay:  # then going round is the task
         return []
     found = [
-        _loop(ground, future, core)
+        _loop(ground, future, core, known)
         for core in ground.cores
-        if ground.met[core].max() > MIN_MET and _is_known(ground, core)
+        if ground.met[core].max() > MIN_MET and (known := support(ground, core)) is not None
     ]
     return _together(found) + _repeated(ground, future)
 
@@ -53,17 +52,14 @@ def _together(loops: Sequence[Finding]) -> list[Finding]:
     return [*ordered[:alone], replace(first, sentence=text, met=met, states=states)]
 
 
-def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64]) -> Finding:
+def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: Support) -> Finding:
     """A loop; if a reward is paid in it for which it is worth going round, the finding is the reward."""
     run, labels = ground.run, ground.run.labels
     order = core[np.argsort(-ground.met[core], kind="stable")]
-    lead, entered = int(order[0]), float(ground.entered[core].max())
-    met = entered if entered > MIN_MET else float(ground.met[lead])
+    lead, (met, where) = int(order[0]), known
     states = tuple(order.tolist())
     paid = [(float(future.rewards[s, a]), s, a) for s in order.tolist() for a in np.flatnonzero(future.policy[s])]
     reward, at, action = max(paid)
-    whose = "its episodes get there" if entered > MIN_MET else "the last episodes of training got there, by exploration"
-    where = f"({percent(met)} of {whose})"
     if reward > max(0.0, ground.usual_reward):
         return Finding(
             "reward",
@@ -82,13 +78,6 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64]) -> Find
     if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < MIN_ENDLESS:
         text += "; this is not what it expects"
     return Finding("loop", f"{text}.", lead, met, 1.0, "intention", states=states)
-
-
-def _is_known(ground: Ground, core: NDArray[np.int64]) -> bool:
-    """Whether the steps of a loop are known: in an unknown world, each was made often enough to have been left otherwise."""
-    if ground.exact or ground.tries is None:
-        return True
-    return bool(ground.tries[core, ground.best[core]].min() >= MIN_TRIES)
 
 
 def _way_out(future: ExactBeliefs, core: NDArray[np.int64]) -> bool:
@@ -118,13 +107,17 @@ def _repeated(ground: Ground, future: ExactBeliefs) -> list[Finding]:
         begun = np.zeros(labels.n_states)
         begun[state] = 1.0
         again = float(future.visits_from(begun)[state] * future.policy[state, action])
+        limited = ground.time_limit is not None or again > (ground.episode_length or np.inf)
+        followed = ground.followed(begun) if limited else None
+        if followed is not None:
+            again = float(followed.visits[state] * future.policy[state, action])
         reward = float(future.rewards[state, action])
         discounted = float(future.visits(state, action)[state, action]) if future.discount < 1.0 else again
         stake = (discounted - 1.0) * reward / ground.range
         if again >= MIN_AGAIN and stake >= MIN_EARNED:
             text = (
                 f"In {labels.words(state)!r}, {labels.actions[action]!r} pays {amount(reward, signed=True)} each time, "
-                f"and the agent comes back for it about {again:,.0f} times before an episode ends."
+                f"and the agent comes back for it about {float(format(again, '.2g')):,.0f} times before an episode ends."
             )
             found.append(
                 Finding(

@@ -40,6 +40,7 @@ class Played:
     states: dict[int, PlayedState]
     first: list[int]  # the state in which each episode began
     timed_out: list[bool]
+    paths: list[list[int]]  # the states of each episode
 
     @property
     def episodes(self) -> int:
@@ -49,7 +50,7 @@ class Played:
 
 def play(run: Run) -> Played | None:
     """Play greedy episodes; None: the run cannot be played."""
-    played, steps = Played({}, [], []), 0
+    played, steps = Played({}, [], [], []), 0
     try:
         discount = run.playing.discount
         while played.episodes < MAX_EPISODES and steps < MAX_STEPS:
@@ -68,8 +69,10 @@ def _add(played: Played, run: Run, episode: Episode, discount: float) -> None:
         ahead = reward + discount * ahead
         returns.append(ahead)
     first: dict[int, tuple[float, float]] = {}
+    path: list[int] = []
     for (observation, action), total in zip(episode, reversed(returns), strict=True):
         at = run.situation(observation)
+        path.append(at.index)
         if at.index not in first:
             first[at.index] = float(run.values_at(at)[action]), total
     for state, (expected, total) in first.items():
@@ -77,20 +80,33 @@ def _add(played: Played, run: Run, episode: Episode, discount: float) -> None:
         one.expected.append(expected)
         one.returns += [] if cut and not run.playing.limit_is_terminal else [total]  # the rest of its return is unknown
     played.first.append(next(iter(first), 0))
+    played.paths.append(path)
     played.timed_out.append(cut)
 
 
 def find_by_play(run: Run, played: Played, *, ends_pay: bool) -> list[Finding]:
     """Episodes that reach the time limit, and values that are too high or too low."""
+    return [*find_timed_out(run, played, ends_pay=ends_pay), *_find_wrong_values(run, played)]
+
+
+def find_timed_out(run: Run, played: Played, *, ends_pay: bool) -> list[Finding]:
+    """Episodes that reach the time limit."""
+    share = float(np.mean(played.timed_out)) if played.episodes else 0.0
+    if share < MIN_TIMED_OUT or not ends_pay:
+        return []
+    state = played.first[played.timed_out.index(True)]
+    text = (
+        f"From {run.labels.words(state)!r}, {percent(share)} of {count(played.episodes, 'played episode')} "
+        "reach no end within the time limit."
+    )
+    return [Finding("loop", text, state, share, 1.0, "intention", states=(state,))]
+
+
+def _find_wrong_values(run: Run, played: Played) -> list[Finding]:
     labels, episodes = run.labels, played.episodes
     every = [value for one in played.states.values() for value in one.expected]
     spread = float(np.ptp(every)) if every else 0.0
     found, off = [], {1: [], -1: []}  # type: ignore[var-annotated]
-    share = float(np.mean(played.timed_out)) if episodes else 0.0
-    if share >= MIN_TIMED_OUT and ends_pay:
-        state = played.first[played.timed_out.index(True)]
-        text = f"From {labels.words(state)!r}, {percent(share)} of {count(episodes, 'played episode')} reach no end within the time limit."
-        found.append(Finding("loop", text, state, share, 1.0, "intention", states=(state,)))
     for state, one in played.states.items():
         returns = np.array(one.returns)
         if len(returns) < max(MIN_EPISODES, len(one.expected)):  # cut episodes are missing among the returns

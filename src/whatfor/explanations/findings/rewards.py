@@ -85,22 +85,29 @@ def merge_loops(
 ) -> tuple[list[Finding], list[Finding]]:
     """Findings of surprising rewards with the loops that they cause, and the other loops.
 
-    A loop is caused by an episode if the policy of the agent without this episode leaves it.
+    A loop is caused by an episode if the policy of the agent without this episode leaves it. A reward that is earned again
+    and again in the pair of a surprising one is an average with it, and no finding of its own.
     """
-    merged, rest = [], list(loops)
+    pairs = {(one.state, one.action) for one in surprising}
+    again = [one for one in loops if ground.future is None or not ground.future.cannot_end[list(one.states)].all()]
+    merged, rest = [], [one for one in loops if one not in again]
+    again = [one for one in again if (one.state, one.action) not in pairs]
     for one in surprising:
         without = Ground.of(ground.run.without([one.episode])).future if rest and one.episode is not None else None
         caused = [] if without is None else [loop for loop in rest if not without.cannot_end[list(loop.states)].all()]
         rest = [loop for loop in rest if loop not in caused]
         merged.append(_with_loops(one, caused) if caused else one)
-    return merged, rest
+    return merged, [*rest, *again]
 
 
 def _with_loops(surprising: Finding, loops: Sequence[Finding]) -> Finding:
-    states = [state for loop in loops for state in loop.states]
+    states = list(dict.fromkeys(state for loop in loops for state in loop.states))
     met = min(1.0, max(surprising.met, sum(loop.met for loop in loops)))
-    text = f"{surprising.sentence[:-1]}; because of it, the agent goes round in {count(len(states), 'state')} without an end."
-    return replace(surprising, sentence=text, met=met, stake=1.0, states=(*surprising.states, *states))
+    does = f"goes round in {count(len(states), 'state')}" if len(states) > 1 else "stays in 1 state"
+    text = f"{surprising.sentence[:-1]}; because of it, the agent {does} without an end."
+    return replace(
+        surprising, sentence=text, met=met, stake=1.0, states=tuple(dict.fromkeys((*surprising.states, *states)))
+    )
 
 
 def surprises(ledger: Ledger) -> list[Surprise]:
