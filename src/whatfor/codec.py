@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from whatfor.labels import Labels
     from whatfor.states import DiscoveredStates
 
+#: The kind of labels whose states are keys that MiniGrid's environments have, and their observations do not.
+MINIGRID = "minigrid"
 #: The longest an observation may be in an error message.
 MAX_SHOWN = 200
 
@@ -107,6 +109,11 @@ def _discovered_index(labels: Labels, states: DiscoveredStates, structure: Struc
         try:
             hash(given)
         except TypeError:
+            if labels.kind == MINIGRID and len(labels.axes) > 1 and labels.axes[-1].name == "mission":
+                raise ValueError(
+                    f"{shown} is an observation, which does not show the whole state of a MiniGrid world: for the state that an environment "
+                    f"is in, pass whatfor.worlds.minigrid.key_of(env). {labels.example()}"
+                ) from None
             if states.state_of is None:
                 raise ValueError(
                     f"{shown} is an observation, and the function state_of= is not saved with a run: pass the key of the state, "

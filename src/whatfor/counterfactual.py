@@ -131,10 +131,10 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
     given = Names.of(more).over(Names.of(names))
     run.playing.actor.check_renaming()
     if run.origin.repriced and given.endings is not None:
-        raise ValueError("endings keep their names where rewards are changed: name the original run instead")
+        raise ValueError("a run with changed rewards keeps its endings' names: name the original run, and change that")
     labels = given.applied_to(run.labels)
-    reads = [ending for ending in labels.endings if ending.reads_final]
-    if given.endings is not None and reads and run.ledger is not None:
+    reads = [] if given.endings is None else [ending for ending in labels.endings if ending.reads_final]
+    if reads and run.ledger is not None:
         last, finals = last_updates(run.ledger)
         if len(last) and (finals < 0).all():
             raise ValueError(
@@ -142,8 +142,7 @@ def named(run: Run, names: Names | Mapping[str, Any] | None = None, **more: Any)
                 "pass final_state= to ledger.record() at the end of each episode"
             )
     warn_of_visited_walls(None if given.walls is None else run.ledger, labels)
-    origin = replace(run.playing.current_origin, names=given.over(run.origin.names))
-    return run.derived(labels=labels, origin=origin)
+    return run.derived(labels=labels, origin=replace(run.playing.current_origin, names=given.over(run.origin.names)))
 
 
 class Counterfactuals:

@@ -105,9 +105,8 @@ class Labels:
         """Labels for a Gymnasium environment or its id, with the names that it carries itself and those given, as in ``train``."""
         from whatfor.naming import Names
         from whatfor.worlds.gymnasium import labels_of
-        from whatfor.worlds.making import make_env
 
-        return Names.of(names).applied_to(labels_of(make_env(env) if isinstance(env, str) else env))
+        return Names.of(names).applied_to(labels_of(env))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

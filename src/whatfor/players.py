@@ -179,7 +179,9 @@ class NetworkPlay:
             return play_episode(AgentPlayer(self.agent, dice, seed=seed), place)
         enter = check_enter(enter) or enter_observation_of(place)
         if enter is None:  # play reaches its cell, with another observation
-            raise ValueError(f"{type(place.unwrapped).__name__} cannot be put into this observation: {how_to_enter()}")
+            raise ValueError(
+                f"{type(place.unwrapped).__name__} cannot be put into this observation: {how_to_enter('state.observation')}"
+            )
         return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
 
 

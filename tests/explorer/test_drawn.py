@@ -75,7 +75,7 @@ def test_bars_of_belief_and_reality_are_as_long_as_the_chances(site: str, opened
 
 def test_bars_of_episodes_go_to_the_side_that_their_sign_says(report: Path, opened: Any, taxi: Run) -> None:
     page = opened(f"{report.as_uri()}#state={LABELS.index(START)}")
-    taken = {f"episode {episode:,}, deletion": by for episode, by in taxi.provenance(START).most_influential(10)}
+    taken = {f"episode {episode:,}, deletion": -by for episode, by in taxi.provenance(START).most_influential(10)}
     assert {np.sign(by) for by in taken.values()} == {-1.0, 1.0}
     bars = page.locator("#answer-provenance figure >> nth=1 >> svg").evaluate(BARS)
     assert_drawn(bars, taken, as_text(taken.values(), page))

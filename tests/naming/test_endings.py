@@ -160,3 +160,11 @@ def test_forged_names_are_rejected(field, value, message):
         return
     with pytest.raises(ValueError, match=message):
         wf.Labels.from_json(data)
+
+
+@pytest.mark.parametrize("name", ["timed out", "terminated", "never ends"])
+def test_an_ending_that_whatfor_names_itself_is_refused(name):
+    with pytest.raises(
+        ValueError, match=rf"an ending cannot be called '{name}': whatfor itself says so where .*Choose another"
+    ):
+        wf.Labels.of("FrozenLake-v1", {"endings": {name: 1.0}})

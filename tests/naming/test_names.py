@@ -184,7 +184,7 @@ def test_a_custom_loop_has_the_same_names():
         ({"endings": {"won": lambda last: last > 3}}, "the condition of ending 'won' failed for .*TypeError"),
         ({"endings": {"won": lambda last: "yes"}}, "returns 'yes'"),
         ({"endings": {"won": lambda a, b: True}}, "must be a function of the last observation, or of"),
-        ({"endings": {"Timed out": 1.0}}, "two of the endings have the same name"),
+        ({"endings": {"Timed out": 1.0}}, "an ending cannot be called 'Timed out'"),
         ({"endings": {"won": "yes"}}, "the ending 'won' is 'yes'"),
         ({"endings": ["won"]}, "endings is a dictionary"),
         ({"milestones": {"see": {"x2": 7}}}, "it is one of 0, 1"),

@@ -180,3 +180,13 @@ def test_importing_whatfor_is_light():
     code = "import sys, whatfor; print([m for m in ('torch', 'matplotlib', 'numba', 'gymnasium', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_long_title_of_bars_with_long_names_is_not_cut_off():
+    names = tuple(f"{'a long name of a state, ' * 3}{i}" for i in range(6))
+    figure = wf.draw(Bars("a title, " * 14, "", names, (Series("visits", (1.0,) * 6),), "expected visits"))
+    figure.draw_without_rendering()
+    [ax] = figure.axes
+    titles = (ax.title, ax._left_title, ax._right_title)
+    boxes = [title.get_window_extent() for title in titles if title.get_text()]
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)

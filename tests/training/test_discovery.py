@@ -144,6 +144,11 @@ def test_a_text_means_what_its_index_and_its_key_mean(state_of, unmet):
             labels.index(unknown)
 
 
+def test_a_failing_state_of_is_named():
+    with pytest.raises(ValueError, match=r"state_of= failed for the observation .*: ZeroDivisionError"):
+        discovered(state_of=lambda state: 1 // 0)
+
+
 def test_whole_numbers_as_keys_are_keys(tmp_path):
     run = discovered(state_of=lambda state: 1_000 + 50 * state)
     key = run.labels.observation(3)
@@ -258,7 +263,7 @@ def going_wrong(after):
         (lambda state: (state + 100, frozenset("a")), "frozenset cannot be saved: return a text"),
         (lambda state: (state, "fine", 3), "All keys of an environment are built alike: fill up with None, or return a text"),
         (lambda state: 5, "must be a tuple of 2, as in the first key"),
-        (lambda state: (f"{state}", "fine"), "value 0 of keys was .* return the same kind of value in every state"),
+        (lambda state: (f"{state}", "fine"), "value 0 of an earlier key was .* return the same kind of value in every state"),
         (lambda state: (2**70, "fine"), r"does not fit into 64 bits: return str\(number\)"),
         (lambda state: (state, float("nan")), "is not a finite number"),
         (lambda state: (state, object()), "cannot be saved: return whole numbers"),

@@ -30,6 +30,11 @@ def lift():
     return wf.train(Lift(), wf.QLearning(discount=0.9, exploration=0.3), episodes=200, seed=0)
 
 
+def test_a_function_that_fails_is_named(lift):
+    with pytest.raises(ValueError, match="enter= failed for 'state 1': ZeroDivisionError: division by zero"):
+        lift.simulation(1, rollouts=50, enter=lambda env, state, rng: 1 / 0)
+
+
 def test_a_state_that_was_not_entered_is_an_error(lift):
     with pytest.raises(ValueError, match=r"after a reset to 'state \d', and it changed nothing$"):
         lift.simulation(1, rollouts=50, enter=lambda env, state, rng: None)

@@ -31,6 +31,27 @@ def start_of(run):
     return run.playing.player.start(0)
 
 
+def test_the_state_that_an_environment_is_in_is_asked_about_by_its_key(door_key, tmp_path):
+    env = gym.make("MiniGrid-DoorKey-5x5-v0")
+    observation, _ = env.reset(seed=0)
+    for run in (door_key, through_disk(door_key, tmp_path / "run")):
+        with pytest.raises(ValueError, match=r"does not show the whole state .* whatfor.worlds.minigrid.key_of\(env\)"):
+            run.intention(observation)
+        key = run.labels.observation(0)
+        enter(env, run.labels)(env, 0, np.random.default_rng(0))
+        assert run.intention(key_of(env)).state == run.labels.index(key) == 0
+
+
+def test_the_cells_of_a_board_are_square(door_key):
+    figure = wf.draw(door_key.intention(start_of(door_key)))
+    titles = {ax.get_title() for ax in figure.axes}
+    assert any(title.startswith("carrying the yellow key") for title in titles)
+    figure.draw_without_rendering()
+    boxes = [ax.get_window_extent() for ax in figure.axes if "door" in ax.get_title()]
+    assert len(boxes) > 1
+    assert all(box.width == pytest.approx(box.height, rel=0.02) for box in boxes)
+
+
 def test_it_learns_to_reach_the_goal_and_says_so(door_key):
     assert door_key.evaluate(30).mean > 0.9
     assert door_key.audit.residual == 0.0

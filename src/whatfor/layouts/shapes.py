@@ -126,6 +126,11 @@ class Grid(_Plain):
     walls: tuple[tuple[int, ...], ...] = ()  # two cells, (row, column, row, column), with a wall between them
     beside: Series | None = None  # one more number per row, of another quantity: written beside it, not coloured
 
+    @property
+    def is_board(self) -> bool:
+        """Whether it shows places, with walls or marks."""
+        return bool(self.marks or self.walls)
+
     def __post_init__(self) -> None:
         _check_table("numbers", self.numbers, len(self.rows), len(self.columns))
         _check_table("unknown", self.unknown, len(self.rows), len(self.columns))

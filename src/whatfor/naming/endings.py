@@ -11,9 +11,18 @@ from typing import Any
 from whatfor.axes import Ending, LastStep, Milestone, Observe, check_distinct
 from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 from whatfor.naming.given import check_keys, objects, one_of
+from whatfor.text import normalized
 
 #: Parameters of a condition on the last observation, and of one on the whole last step.
 FINAL, WHOLE_STEP = 1, 4
+#: The names that endings have without being named, and what they say.
+OWN_ENDINGS = dict(
+    zip(
+        (*ENDINGS, NEVER_ENDS),
+        ("a time limit cut an episode", "an episode ended without a name", "an episode goes on without an end"),
+        strict=True,
+    )
+)
 #: What describes an ending.
 ENDING_KEYS = ("when", "action", "reward", "state", "phrase", "bad")
 
@@ -116,7 +125,12 @@ def endings_of(labels: Labels, given: Any) -> tuple[Ending, ...]:
     (True, False)
     """
     if isinstance(given, Mapping):
-        check_distinct("the endings", [*ENDINGS, NEVER_ENDS, *given])
+        own = next((name for name in given if normalized(str(name)) in OWN_ENDINGS), None)
+        if own is not None:
+            raise ValueError(
+                f"an ending cannot be called {own!r}: whatfor itself says so where {OWN_ENDINGS[normalized(own)]}. Choose another name"
+            )
+        check_distinct("the endings", list(given))
         endings = tuple(_ending(labels, name, one) for name, one in given.items())
     elif isinstance(given, Sequence) and all(isinstance(one, Ending) for one in given):
         endings = tuple(given)

@@ -9,6 +9,7 @@ from whatfor.layouts import Bars, Series
 from whatfor.pictures.cells import UNKNOWN, titled
 from whatfor.pictures.plain import PLAIN, legend
 from whatfor.pictures.scale import Scale
+from whatfor.pictures.sizes import LETTER, inches, longest, words_width
 from whatfor.pictures.walk import Position
 
 #: Blue and orange, then grey: distinguishable for colour-blind readers.
@@ -30,7 +31,8 @@ def draw_bars(bars: Bars, ax: Axes, scale: Scale, place: Position) -> None:
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel(bars.axis, fontsize=9, **PLAIN)
-    titled(ax, bars.title, bars.caption, place.depth)
+    beside = inches(ax)[0] - LETTER[place.depth] * longest(bars.names)
+    titled(ax, bars.title, bars.caption, place.depth, over_labels=words_width(bars) > beside)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if len(bars.series) > 1:
         legend(ax, handles, (series.name for series in bars.series), loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
@@ -24,7 +26,8 @@ MIN_LINED_CELL = 0.05
 def draw_grid(grid: Grid, ax: Axes, scale: Scale, place: Position) -> None:
     """Draw a grid on an axes."""
     colours, norm = MAPS["signed" if grid.diverging else "blue"], scale.norm
-    ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
+    aspect: Literal["equal", "auto"] = "equal" if grid.is_board else "auto"  # the cells of a board are square
+    ax.imshow(grid.numbers, cmap=colours, norm=norm, aspect=aspect, interpolation="nearest")
     hatch(ax, grid.unknown, corner=-0.5)
     wide = cell_side(grid, place.depth)[0] * place.share
     written = place.depth == 0 and wide >= MIN_GRID_CELL

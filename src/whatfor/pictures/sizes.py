@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
-from whatfor.pictures.walk import Position, inside, legend_of
+from whatfor.pictures.walk import Position, inside, leaves, legend_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,13 +22,18 @@ LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
 CAPTION_LETTER = 0.077
 LINE = 0.17  # the height of a line of text
 PANEL_GAP = 0.2  # beside nested panels, to group those of one map
+MAX_STRETCH = 1.6  # of a board's height, where a long title makes it wider
 BAR_WIDTH = 0.95  # a colour bar with its ticks and label
 
 
 def figure_size(layout: Layout) -> Size:
     """The size of a figure that shows only this layout."""
     width, height = size_of(layout, Position())
-    return min(max(width, words_width(layout), 4.5), 16.0), min(max(height, 2.2), 14.0)
+    wide = min(max(width, words_width(layout), 4.5), 16.0)
+    grids = leaves(layout) if isinstance(layout, Panels) else ()
+    if any(isinstance(grid, Grid) and grid.is_board for grid in grids):  # square cells grow where words make it wider
+        height *= min(max(wide / width, 1.0), MAX_STRETCH)
+    return wide, min(max(height, 2.2), 14.0)
 
 
 def words_width(layout: Layout) -> float:

@@ -67,10 +67,10 @@ class Search:
             )
 
 
-def how_to_enter() -> str:
-    """What to type where a state cannot be entered."""
+def how_to_enter(observation: str = "run.labels.observation(state)") -> str:
+    """What to type where a state cannot be entered; ``observation``: that of the state."""
     python = (
         "pass enter=, a function that puts the environment into the state with an index after a reset, such as "
-        "`def enter(env, state, rng): env.unwrapped.position = state`"
+        f"`def enter(env, state, rng): env.unwrapped.position = {observation}`"
     )
     return either(python, f"in Python, {python}; the command line cannot")

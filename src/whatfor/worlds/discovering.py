@@ -116,7 +116,14 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
     def index(self, observation: Any) -> int:
         """The index of an observation's state; a state that was never met gets the next number."""
         self.steps += 1
-        key = self.discovery.state_of(observation)
+        try:
+            key = self.discovery.state_of(observation)
+        except Exception as error:
+            if self._given is None:
+                raise
+            raise ValueError(
+                f"state_of= failed for the observation {_shown(observation)}: {type(error).__name__}: {one_line(str(error), MAX_SHOWN)}"
+            ) from error
         try:
             state = self.numbers.get(key)
         except TypeError:
@@ -173,7 +180,7 @@ class Discovering(gym.Wrapper[Any, Any, Any, Any]):
             other = next(one for one in self.columns[at] if one is not None)
             where = "" if len(self.columns) == 1 else f"value {at} of "
             raise ValueError(
-                f"{where}keys was {other!r} before and is {value!r} now; return the same kind of value in every state"
+                f"{where}an earlier key was {other!r}, and here it is {value!r}; return the same kind of value in every state"
             )
         return next(one for one in KINDS if type(value) is one)
 

@@ -29,7 +29,12 @@ def enter_checked(
     core = env.unwrapped
     readable = _state_of(env, labels) == before  # else what is read there is something else
     attributes = _attributes(core) if not readable and state != before else None
-    enter(env, state, generator)
+    try:
+        enter(env, state, generator)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"enter= failed for {labels.words(state)!r}: {type(error).__name__}: {error}") from error
     found = _state_of(env, labels) if readable else state
     if found is not None and found != state:
         raise ValueError(

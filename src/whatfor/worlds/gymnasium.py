@@ -21,7 +21,7 @@ from whatfor.worlds.adapter import Enter, NoTwin
 from whatfor.worlds.bins import edges_of, interval_words
 from whatfor.worlds.discovering import Discovering, Discovery, StateOf, not_yet_discovered
 from whatfor.worlds.known import adapter_of, has_twin
-from whatfor.worlds.making import Clipped
+from whatfor.worlds.making import Clipped, make_env
 from whatfor.worlds.private import max_episode_steps
 from whatfor.worlds.spaces import countable, is_small, product_labels, ranges_of, structure_of_space
 from whatfor.worlds.world import World
@@ -36,8 +36,10 @@ NAME_KEEPING = (*PLAIN_WRAPPERS, gym.RewardWrapper, RecordEpisodeStatistics)
 NAMES_ENTRY = "whatfor"
 
 
-def labels_of(env: gym.Env[Any, Any]) -> Labels:
-    """Labels for an environment's states and actions: its own names, those of its adapter, or generic ones."""
+def labels_of(env: gym.Env[Any, Any] | str) -> Labels:
+    """Labels for the states and actions of an environment or its id: its own names, those of its adapter, or generic ones."""
+    if isinstance(env, str):
+        env = make_env(env)
     if isinstance(env, Discovering):
         return env.labels()
     try:

@@ -30,8 +30,9 @@ MAX_LAYOUT_WORDS = 60
 MAX_RESETS = 1_000
 
 
-def key_of(core: Any) -> tuple[Any, ...]:
-    """The key of the state that an environment is in."""
+def key_of(env: Any) -> tuple[Any, ...]:
+    """The key of the state that an environment is in: ``run.intention(key_of(env))`` asks about it."""
+    core = env.unwrapped
     doors, things, layout = [], [], []
     for at, thing in enumerate(core.grid.grid):
         kind = None if thing is None else thing.type
@@ -133,7 +134,7 @@ def enter(_: Any, labels: Labels) -> Enter | None:
     def put(env: Any, state: int, generator: np.random.Generator) -> None:
         key = labels.observation(state)
         for _ in range(MAX_RESETS):
-            if key_of(env.unwrapped)[LAYOUT:] == key[LAYOUT:] and _arrange(env.unwrapped, key):
+            if key_of(env)[LAYOUT:] == key[LAYOUT:] and _arrange(env.unwrapped, key):
                 return
             env.reset(seed=int(generator.integers(2**31)))
         raise ValueError(

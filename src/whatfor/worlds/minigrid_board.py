@@ -71,7 +71,8 @@ class Scenes:
         words = [self.labels.axes[place].word(int(at)) for place, at in zip((CARRYING, DOORS), kind, strict=True)]
         doors = words[1] if self.labels.axes[DOORS].size > 1 else ""
         doors = f"door {doors}" if doors and "," not in doors else doors
-        carried = words[0].split(" with ")[0] if words[0] != NOTHING else "no load" if not doors else ""
+        carried = f"the {words[0].split(' with ')[0]}" if words[0] != NOTHING else NOTHING if not doors else ""
+        carried = f"carrying {carried}" if carried else ""
         return "\n".join(part for part in (carried, doors) if part)
 
     def cells(self, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
