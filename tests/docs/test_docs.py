@@ -97,7 +97,10 @@ def test_the_code_of_a_page_runs_prints_and_draws_what_it_shows(page, tmp_path):
         "", text
     ), fill_readme.to_fill(page)
     drawn = {path.name for path in tmp_path.iterdir() if path.suffix in fill_readme.PICTURES}
-    assert drawn == set(re.findall(r"\]\(\.\./images/([^)]+)\)", text)), "its pictures are those that its code draws"
+    shown = set(re.findall(r"\]\((?:\.\./)?images/([^)]+)\)", text))
+    assert drawn <= shown, "it shows what its code draws"
+    if page.parent.name == "questions":
+        assert drawn == shown, "its pictures are those that its code draws"
 
 
 def test_the_calibration_says_what_the_page_says():
