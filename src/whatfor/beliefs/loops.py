@@ -134,7 +134,7 @@ class LoopReader:
     def _have_ways_out(
         self, cells: NDArray[np.int64], lines: LedgerLines | None, onto: NDArray[np.int64] | None = None
     ) -> bool:
-        """Whether all cells that may follow these have a way out: then there is no loop, which is told much sooner."""
+        """Whether all cells that may follow these have a way out: then there is no loop. This check is much faster."""
         ledger = self.reader.ledger
         latest, earlier = self._links
         kept = self._stages if onto is None else self._greedy_stages

@@ -80,7 +80,7 @@ def with_names(ledger: Ledger, labels: Labels) -> Ledger:
 
 
 def _fits(ledger: Ledger, labels: Labels) -> bool:
-    """Whether few kinds of last steps have the names of these labels already, which is told without sorting them."""
+    """Whether few kinds of last steps have the names of these labels already; checked without sorting them."""
     kinds = few_kinds(ledger)
     if kinds is None or any(ending.reads_final or ending.reads_step for ending in labels.endings):
         return False

@@ -134,9 +134,9 @@ def _episodes(steps: StepsInOrder) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def _jumps_text(ledger: Ledger, steps: StepsInOrder, jumps: int, first: int) -> str:
-    """Updates that do not continue where the one before led: ends that are not recorded, where that can be told from updates that are not.
+    """Updates that do not continue where the one before led: ends that are not recorded, where they can be distinguished from missing updates.
 
-    It is told where all go on in states in which recorded episodes start, which few states are, and where a single
+    They can be where all go on in states in which recorded episodes start, which few states are, and where a single
     step that was not recorded does not explain all of them.
     """
     state, (begins, after) = _states(ledger), _episodes(steps)

@@ -44,7 +44,7 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
 
 
 def _takes_folders(folder: Path) -> bool:
-    """Whether a folder can be created in another one: some file systems let nobody, whatever the permissions say."""
+    """Whether a folder can be created in another one: some file systems do not allow it, whatever the permissions say."""
     try:
         os.rmdir(tempfile.mkdtemp(prefix=".whatfor-", dir=folder))
     except OSError:

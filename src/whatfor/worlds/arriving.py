@@ -1,4 +1,4 @@
-"""Start rollouts in a state that nobody can enter: play fresh episodes until they reach it."""
+"""Start rollouts in a state that cannot be set directly: play fresh episodes until they reach it."""
 
 from __future__ import annotations
 
