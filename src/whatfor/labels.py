@@ -33,8 +33,8 @@ MAX_BUILT_IN_STATES = 1_000
 MAX_AXES = 63
 #: The names of the two endings that every world has.
 ENDINGS = ("timed out", "terminated")
-#: The name for going on without an end.
-NEVER_ENDS = "never ends"
+#: The names for going on without an end: where the transition table is known, and by recorded transitions alone.
+NEVER_ENDS, NO_RECORDED_END = "never ends", "no recorded end"
 #: The kinds of observation that ``Labels.observed`` may be.
 OBSERVATION_KINDS = ("index", "tuple", "array", "bins", "nested")
 #: Pictures of discovered states have a cell for every combination of values, if these are at most so many, or so many for each state.
@@ -221,6 +221,7 @@ class Labels:
             "timed out": "run out of time",
             "terminated": "terminate",
             NEVER_ENDS: "go on without an end",
+            NO_RECORDED_END: "go on without a recorded end",
         }.get(name, f"end with {name!r}")
 
     def observation(self, index: int) -> Any:

@@ -36,30 +36,30 @@ def test_a_circle_never_ends(learner):
     best = int(run.values[0].argmax())
     row = run.audit.row(Situation(0), best)
     assert sum(row.endings.values()) + row.endings_unknown == pytest.approx(1.0, abs=1e-12)
-    assert row.endings["never ends"] > 0.99
-    assert run.audit.never_ends(0, best) == row.endings["never ends"]
+    assert row.endings["no recorded end"] > 0.99
+    assert run.audit.never_ends(0, best) == row.endings["no recorded end"]
 
 
 def test_a_replayed_circle_never_ends():
     replay = wf.Replay(capacity=500, batch=4)
     run = wf.train(CIRCLE, LEARNERS[0], episodes=300, seed=0, replay=replay)
-    assert run.audit.row(Situation(0), 0).endings["never ends"] > 0.99
+    assert run.audit.row(Situation(0), 0).endings["no recorded end"] > 0.99
 
 
 def test_a_few_updates_of_a_circle_are_unknown():
     """Most of the weight is still on initial values, as near as the discount looks."""
     row = row_of(steps(wf.Ledger(2, 1), (0, 1), (1, 0), times=2))
-    assert "never ends" not in row.endings
+    assert "no recorded end" not in row.endings
     assert row.endings_unknown == pytest.approx(1.0)
     row = row_of(steps(wf.Ledger(2, 1), (0, 1), (1, 0), times=200))
-    assert row.endings == {"never ends": pytest.approx(1.0, abs=1e-3)}
+    assert row.endings == {"no recorded end": pytest.approx(1.0, abs=1e-3)}
 
 
 def test_a_circle_without_a_discount_never_ends():
     ledger = wf.Ledger(1, 1)
     for _ in range(2_000):
         ledger.record(0, 0, -1.0, 0, 0, step_size=0.3, discount=1.0)
-    assert row_of(ledger).endings == {"never ends": pytest.approx(1.0, abs=1e-2)}
+    assert row_of(ledger).endings == {"no recorded end": pytest.approx(1.0, abs=1e-2)}
 
 
 def test_what_leads_to_an_untried_pair_is_unknown_however_often_it_was_updated():
@@ -78,7 +78,7 @@ def test_a_long_way_that_ends_is_no_circle():
 def test_half_of_a_future_may_go_on_without_an_end():
     ledger = steps(wf.Ledger(3, 1), (0, 1), (1, 1), (0, 2), (2, None), times=400, step_size=0.05)
     row = row_of(ledger)
-    assert row.endings["never ends"] == pytest.approx(0.5, abs=0.05)
+    assert row.endings["no recorded end"] == pytest.approx(0.5, abs=0.05)
     assert row.endings["terminated"] == pytest.approx(0.5, abs=0.05)
 
 
@@ -87,7 +87,7 @@ def test_a_circle_after_a_way_that_ended_never_ends():
     ledger = steps(steps(wf.Ledger(2, 1), (0, 1), (1, None), times=50), (0, 1), (1, 0), times=300)
     assert wf.Audit(ledger).account(0, 0, discount=1.0).endings.sum() > 0.99
     row = row_of(ledger)
-    assert row.endings == {"never ends": pytest.approx(1.0, abs=1e-3), "terminated": pytest.approx(0.0, abs=1e-3)}
+    assert row.endings == {"no recorded end": pytest.approx(1.0, abs=1e-3), "terminated": pytest.approx(0.0, abs=1e-3)}
     assert sum(row.endings.values()) + row.endings_unknown == pytest.approx(1.0, abs=1e-12)
     outcomes = wf.Audit(ledger).named_endings(Situation(0), 0, wf.Labels.plain(2, 1))[0]
     assert sum(outcomes.values()) == pytest.approx(1.0, abs=1e-12)
@@ -97,7 +97,7 @@ def test_an_event_in_the_circle_is_certain_and_one_beyond_it_never_happens():
     run = wf.train(CIRCLE, LEARNERS[0], episodes=300, seed=0)
     inside, outside = run.chance(0, 0, event="state 1"), run.chance(0, 0, event="state 2")
     assert inside.probability > 0.99
-    assert outside.otherwise == {"never ends": pytest.approx(1.0)}
+    assert outside.otherwise == {"no recorded end": pytest.approx(1.0)}
     for chance in (inside, outside):
         assert chance.probability + sum(chance.otherwise.values()) + chance.unknown == pytest.approx(1.0, abs=1e-12)
 
@@ -134,7 +134,7 @@ def test_against_a_walk_of_the_latest_updates(seed):
         row = audit.row(Situation(state), 0)
         near = float(audit.account(state, 0).endings.sum() + audit.account(state, 0).initial_weights.sum())
         loops = path[-1] in path[:-1] and path[-1] != 30
-        assert (row.endings.get("never ends", 0.0) > 0.5) == (loops and near < 0.5)
+        assert (row.endings.get("no recorded end", 0.0) > 0.5) == (loops and near < 0.5)
 
 
 def test_a_rare_end_is_not_forgotten():
@@ -147,7 +147,8 @@ def test_a_rare_end_is_not_forgotten():
     )
     learner = wf.QLearning(step_size=0.5, discount=0.95)
     said = [
-        wf.train(world, learner, episodes=30, seed=seed, max_steps=25).outcomes(0).chances.get("never ends", 0.0) > 0.05
+        wf.train(world, learner, episodes=30, seed=seed, max_steps=25).outcomes(0).chances.get("no recorded end", 0.0)
+        > 0.05
         for seed in range(40)
     ]
     assert sum(said) <= 4
@@ -161,7 +162,7 @@ def test_the_quick_search_for_loops_misses_none(learner):
         world = random_world(seed, states=12, actions=2)
         run = wf.train(world, learner, episodes=3 + 5 * seed, seed=seed, max_steps=10 + seed)
         ledger = run.ledger
-        endless, loops = endless_from(ledger.lines, ledger.n_cells), run.audit._loops
+        endless, loops = endless_from(ledger.lines, ledger.n_cells).chances, run.audit._loops
         for state, action in np.ndindex(ledger.n_states, ledger.n_actions):
             cells = run.audit._cells(state, action)
             none = loops._have_ways_out(cells, None)
@@ -169,3 +170,37 @@ def test_the_quick_search_for_loops_misses_none(learner):
             assert not none or endless[cells].max() <= MIN_STEP
             said[none] += 1
     assert said[True] > 50
+
+
+def loop_of(ledger, state=0):
+    return wf.Audit(ledger).loop(state, 0)
+
+
+def test_the_record_of_a_loop_counts_steps_since_the_last_way_out():
+    """A way out was seen long ago: the steps before it do not count, and the chance of another is bounded by those after it."""
+    ledger = steps(wf.Ledger(3, 1), (0, 1), (1, 0), times=100)
+    steps(ledger, (1, None), (0, 2), (2, None), times=3)
+    steps(ledger, (0, 1), (1, 0), times=400)
+    loop = loop_of(ledger)
+    assert loop.never == pytest.approx(1.0, abs=1e-3)
+    assert loop.record.steps == 800
+    assert loop.record.bound == pytest.approx(3 / 800)
+    assert loop.record.repeats == 0, "the same pair led elsewhere once"
+
+
+def test_the_bound_is_that_of_the_pair_that_was_recorded_least():
+    """Half of the steps of the loop are made in a state that was recorded a tenth as often as the other."""
+    ledger = steps(wf.Ledger(3, 1), (0, 1), (0, 2), (1, 0), times=4)  # so that chance decides
+    steps(ledger, (0, 1), times=1_000)
+    steps(ledger, (1, 0), times=96)
+    assert loop_of(ledger).record.bound == pytest.approx(0.5 * 3 / 100)
+
+
+def test_a_world_in_which_nothing_ever_led_elsewhere_is_called_so():
+    ledger = steps(wf.Ledger(2, 1), (0, 1), (1, 0), times=30)
+    assert loop_of(ledger).record.repeats == 58
+
+
+def test_replayed_steps_count_once():
+    run = wf.train(CIRCLE, LEARNERS[0], episodes=50, seed=0, replay=wf.Replay(capacity=500, batch=8))
+    assert run.audit.loop(0, 0).record.steps <= len(run.history.returns) * 50

@@ -20,7 +20,7 @@ def ledger_of(*rewards):
 def test_ends_that_pay_differently_are_told_apart():
     run = trained()
     assert run.labels.ending_names == ("ended with -10", "ended with +10")
-    assert set(run.outcomes(START).chances) <= {"ended with -10", "ended with +10", "never ends"}
+    assert set(run.outcomes(START).chances) <= {"ended with -10", "ended with +10", "no recorded end"}
     assert "end with +10" in str(run.intention((0, 0, 1), 1))
     assert [ending.bad for ending in run.labels.endings] == [True, False]
 

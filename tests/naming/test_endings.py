@@ -117,7 +117,7 @@ def test_endings_that_the_world_names_are_renamed_saved_and_resumed(tmp_path):
     run.save(tmp_path / "run")
     loaded = wf.load(tmp_path / "run")
     on = wf.train(loaded, episodes=100)
-    assert set(on.outcomes(0).chances) <= {"warm", "wet", "timed out", "never ends"}
+    assert set(on.outcomes(0).chances) <= {"warm", "wet", "timed out", "no recorded end"}
     assert on.labels.ending_names == ("warm", "wet")
     straight = wf.train("FrozenLake-v1", episodes=400, seed=0)
     assert np.array_equal(on.values, straight.values)
@@ -162,7 +162,7 @@ def test_forged_names_are_rejected(field, value, message):
         wf.Labels.from_json(data)
 
 
-@pytest.mark.parametrize("name", ["timed out", "terminated", "never ends"])
+@pytest.mark.parametrize("name", ["timed out", "terminated", "never ends", "no recorded end"])
 def test_an_ending_that_whatfor_names_itself_is_refused(name):
     with pytest.raises(
         ValueError, match=rf"an ending cannot be called '{name}': whatfor itself says so where .*Choose another"

@@ -27,7 +27,7 @@ def test_names_are_in_the_answers(named):
     assert "In 'row 3, column 0, without key', it" in text
     assert named.labels.action_phrase(0) == "moves up"
     assert named.labels.action_phrase(1) == "takes 'right'"
-    assert set(named.outcomes(START).chances) <= {"home", "burned", "never ends"}
+    assert set(named.outcomes(START).chances) <= {"home", "burned", "no recorded end"}
     assert "get home" in str(named.intention((0, 0, 1), "right"))
 
 
@@ -140,7 +140,7 @@ def test_names_are_given_when_training_goes_on(plain):
 def test_counterfactual_and_earlier_runs_keep_the_names(named):
     for other in (named.without([390]), named.as_of(300), named.repriced(lambda s, a, r: 2 * r)):
         assert other.labels.actions == NAMES["actions"]
-        assert set(other.outcomes(START).chances) <= {"home", "burned", "never ends"}
+        assert set(other.outcomes(START).chances) <= {"home", "burned", "no recorded end"}
 
 
 def test_a_custom_loop_has_the_same_names():
@@ -237,14 +237,14 @@ def test_continuous_rewards_at_the_end():
     assert names
     assert all(name.startswith("ended with") for name in names)
     named = run.named(endings={"sold": {"action": 2}, "broken": lambda last: last[0] == 3})
-    assert set(named.outcomes((0, 0)).chances) <= {"sold", "broken", "never ends"}
+    assert set(named.outcomes((0, 0)).chances) <= {"sold", "broken", "no recorded end"}
     assert {"sold", "broken"} <= set(with_names(named.ledger, named.labels).endings)
 
 
 def test_discovered_states_are_named_once_they_are_known(named, tmp_path):
     run = trained(names=NAMES, state_of=tuple)
     assert run.labels.discovered == run.labels.n_states < 32
-    assert set(run.outcomes(START).chances) <= {"home", "burned", "never ends"}
+    assert set(run.outcomes(START).chances) <= {"home", "burned", "no recorded end"}
     assert str(run.outcomes(START)) == str(named.outcomes(START))
     assert run.labels.words(run.labels.index(START)) == "row 3, column 0, without key"
     assert [panel.title for panel in map_of(Map(run.labels, np.zeros((run.labels.n_states, 4)))).panels] == [
@@ -263,7 +263,7 @@ def test_names_stay_when_more_states_are_discovered():
     assert on.labels.n_states > run.labels.n_states
     assert {mark.name for mark in on.labels.marks} == {"lava", "home"}
     assert ([axis.name for axis in on.labels.axes], on.labels.actions) == (["row", "column", "key"], NAMES["actions"])
-    assert set(on.outcomes(START).chances) <= {"home", "burned", "never ends"}
+    assert set(on.outcomes(START).chances) <= {"home", "burned", "no recorded end"}
 
 
 def test_names_that_do_not_fit_discovered_states_lose_nothing():

@@ -14,6 +14,7 @@ from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
 from whatfor.beliefs.course import Course, by_last_step, course
 from whatfor.beliefs.deletion import Deletion, deletion, episode_deletions
 from whatfor.beliefs.experience import ExperiencedWorld
+from whatfor.beliefs.loop import Loop
 from whatfor.beliefs.loops import LoopReader
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.policy import greedy_policy
@@ -25,7 +26,7 @@ from whatfor.concepts import Concept
 from whatfor.kernels.backwards import scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TERMINATED, LedgerLines, ending_place
-from whatfor.labels import NEVER_ENDS, Labels
+from whatfor.labels import NO_RECORDED_END, Labels
 from whatfor.ledger import Ledger
 from whatfor.ledger.faults import find_faults
 from whatfor.limits import check_limit
@@ -86,7 +87,7 @@ class Audit(Beliefs):
         ends = self.account(at.index, action, discount=1.0)
         endings, never, unknown = self._loops.ends(ends, self._cells(at, action))
         chances = {name: float(x) for name, x in zip(self.ledger.endings, endings, strict=True) if x}
-        exploiting = self.never_exploiting(at, action)
+        loop = self._loop(at, action, never)
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -94,10 +95,10 @@ class Audit(Beliefs):
             initial=account.initial_share,
             unknown=float(account.initial_weights.sum()),
             now=account.now,
-            endings=chances | ({NEVER_ENDS: never} if never else {}),
+            endings=chances | ({NO_RECORDED_END: never} if never else {}),
             endings_unknown=unknown,
-            never_exploiting=exploiting,
-            explores=exploiting > 0.0 and self.explores,
+            loop=loop,
+            explores=loop.exploiting > 0.0 and self.explores,
             faults=self.faults,
             tries=self.tries,
             error=error,
@@ -256,17 +257,20 @@ class Audit(Beliefs):
             weights = self.weights(at.index, action, discount=1.0)
             share = unnamed / float(account.endings[ending_place(TERMINATED)])
             chances |= {name: share * x for name, x in by_last_step(self.ledger, weights, labels).items()}
-        chances[NEVER_ENDS] = never
+        chances[NO_RECORDED_END] = never
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
         return known, unknown
 
-    def never_ends(self, state: int, action: int) -> float:
-        """The probability to go on without an end: weight that goes round in a loop."""
+    def never_ends(self, state: int | Situation, action: int) -> float:
+        """The probability to go on without a recorded end: weight that goes round in a loop."""
         return self._loops.ends(self.account(state, action, discount=1.0), self._cells(state, action)).never
 
-    def never_exploiting(self, at: Situation | int, action: int) -> float:
-        """The probability to go on without an end by the best actions alone."""
-        return self._loops.without_exploring(self._cells(at, action), self._greedy_policy)
+    def loop(self, at: Situation | int, action: int) -> Loop:
+        """Whether the future goes on without a recorded end: as learned, and by the best actions alone."""
+        return self._loop(at, action, self.never_ends(at, action))
+
+    def _loop(self, at: Situation | int, action: int, never: float) -> Loop:
+        return self._loops.loop(self._cells(at, action), never, self._greedy_policy)
 
     @property
     def explores(self) -> bool:

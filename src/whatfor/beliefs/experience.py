@@ -42,15 +42,28 @@ def count_steps(
     return StepCounts(pairs, np.where(ended, 0, after), np.where(ended, after, NOT_ENDED), rewards[paid], count)
 
 
+class ExperiencedSteps(NamedTuple):
+    """Steps of episodes, one entry each."""
+
+    pair: NDArray[np.int64]  # (steps,) state * A + action
+    next_state: NDArray[np.int64]  # (steps,) 0 where the episode ended
+    ending: NDArray[np.int64]  # (steps,) 0: not ended; else the code of the ending
+    reward: NDArray[np.float64]  # (steps,)
+
+
 def experiences_of(ledger: Ledger) -> StepCounts:
-    """The distinct experiences of a ledger: one that was replayed often counts once."""
+    """The distinct experiences of a ledger, counted by outcome."""
+    return count_steps(*recorded_steps(ledger))
+
+
+def recorded_steps(ledger: Ledger) -> ExperiencedSteps:
+    """The distinct experiences of a ledger, in the order in which they were made: one that was replayed often counts once."""
     used = np.flatnonzero(ledger.learned_from)
-    if ledger.order == "replayed":
-        used = used[np.unique(ledger.origins_of(used), return_index=True)[1]]
+    used = used[np.unique(ledger.origins_of(used), return_index=True)[1]]
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[used]
     to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
     ended = source < NO_BOOTSTRAP
-    return count_steps(
+    return ExperiencedSteps(
         ledger.lines.cell[used].astype(np.int64) % n_pairs,
         np.where(ended, 0, to // ledger.n_actions % ledger.n_states),
         np.where(ended, source, NOT_ENDED).astype(np.int64),

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from whatfor.beliefs.account import Account, AccountReader
 from whatfor.beliefs.exact import reaching
 from whatfor.beliefs.experience import experiences_of
+from whatfor.beliefs.loop import MIN_ENDLESS, Loop
+from whatfor.beliefs.loop_record import loop_record
 from whatfor.kernels.backwards import scan
 from whatfor.kernels.following import NEW, count_explored, find_ways_out, link_updates
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, LedgerLines
@@ -46,8 +48,16 @@ class Ends(NamedTuple):
     """How a future ends: the probabilities sum to 1."""
 
     endings: NDArray[np.float64]  # (endings,) of each, in the order of an account
-    never: float  # to go on without an end
+    never: float  # to go on without a recorded end
     unknown: float  # of what rests on initial values
+
+
+class Endless(NamedTuple):
+    """What goes on without an end, by the latest updates."""
+
+    chances: NDArray[np.float64]  # (cells,) the probability of it from each cell
+    closed: NDArray[np.bool_]  # (cells,) whether a cell is in a loop
+    chain: Any  # (cells, cells) the probability that each cell is followed by another; sparse
 
 
 class LoopReader:
@@ -55,7 +65,7 @@ class LoopReader:
 
     def __init__(self, reader: AccountReader) -> None:
         self.reader = reader
-        self._greedily: NDArray[np.float64] | None = None  # (cells,) endless by the best actions; None: not asked
+        self._greedily: Endless | None = None  # by the best actions; None: not asked
 
     def ends(self, undiscounted: Account, cells: NDArray[np.int64], lines: LedgerLines | None = None) -> Ends:
         """How the future of an undiscounted account ends; ``cells``: of the asked pair, one in each table.
@@ -70,7 +80,7 @@ class LoopReader:
         if (lines is not None or "_endless" not in self.__dict__) and self._have_ways_out(cells, lines):
             return Ends(endings, 0.0, unknown)
         endless = self._endless if lines is None else endless_from(lines, ledger.n_cells)
-        never = float(endless[cells].mean())
+        never = float(endless.chances[cells].mean())
         if never == 0.0:
             return Ends(endings, 0.0, unknown)
         looks_ahead = np.clip(ledger.lines.discount, MIN_DISCOUNT, MAX_DISCOUNT)
@@ -108,20 +118,37 @@ class LoopReader:
             source[trails] = best[lines.cell[trails - 1]]
             followed = lines._replace(source=source.astype(np.int32), lambda_=np.zeros(1))
             self._greedily = endless_from(followed, ledger.n_cells, shared)
-            if self._greedily.any():
+            if self._greedily.chances.any():
                 self._greedily = endless_from(followed, ledger.n_cells, shared, self._unsettled)
-        return float(self._greedily[cells].mean())
+        return float(self._greedily.chances[cells].mean())
+
+    def loop(self, cells: NDArray[np.int64], never: float, policy: NDArray[np.float64]) -> Loop:
+        """What is known about the loop that follows some cells; ``never``: its probability by ``ends``."""
+        loop = Loop(never, self.without_exploring(cells, policy))
+        if not loop.stated:
+            return loop
+        endless = self._endless if never >= MIN_ENDLESS else self._greedily
+        assert endless is not None
+        return loop._replace(
+            record=loop_record(self.reader.ledger, cells, endless.chain, endless.closed, self._repeats)
+        )
 
     @cached_property
     def _unsettled(self) -> NDArray[np.bool_]:
         """(cells,) Whether too few transitions of a pair are recorded to say where it leads."""
         ledger, seen = self.reader.ledger, experiences_of(self.reader.ledger)
         tries = np.bincount(seen.pair, weights=seen.times, minlength=ledger.n_states * ledger.n_actions)
+        return np.tile(tries < (1 if self._repeats else MIN_TRIES), ledger.n_tables)
+
+    @cached_property
+    def _repeats(self) -> int:
+        """The steps that repeated a pair, if there are enough and all led where the pair had led before; else 0."""
+        seen = experiences_of(self.reader.ledger)
         followed = np.where(seen.ending == NOT_ENDED, seen.next_state, seen.ending)
         outcomes = len(np.unique(np.stack([seen.pair, followed]), axis=1).T)
-        tried = np.count_nonzero(tries)
-        deterministic = outcomes == tried and tries.sum() - tried >= MIN_TRIES  # no repetition led elsewhere
-        return np.tile(tries < (1 if deterministic else MIN_TRIES), ledger.n_tables)
+        tried = len(np.unique(seen.pair))
+        repeats = int(seen.times.sum()) - tried
+        return repeats if outcomes == tried and repeats >= MIN_TRIES else 0
 
     @cached_property
     def explores(self) -> bool:
@@ -170,8 +197,8 @@ class LoopReader:
         return np.full(self.reader.ledger.n_cells, NEW, np.int8)
 
     @cached_property
-    def _endless(self) -> NDArray[np.float64]:
-        """(cells,) ``endless_from`` of the ledger itself."""
+    def _endless(self) -> Endless:
+        """``endless_from`` of the ledger itself."""
         return endless_from(self.reader.ledger.lines, self.reader.ledger.n_cells)
 
 
@@ -191,18 +218,18 @@ def _greedy_cells(policy: NDArray[np.float64], n_tables: int) -> tuple[NDArray[n
 
 def endless_from(
     lines: LedgerLines, n_cells: int, shared: Any = None, unsettled: NDArray[np.bool_] | None = None
-) -> NDArray[np.float64]:
-    """(cells,) The probability to go on without an end from each cell, by the latest updates of all cells.
+) -> Endless:
+    """The probability to go on without an end from each cell, by the latest updates of all cells.
 
     A cell with much weight on its own initial value is a way out: where it leads is unknown. So are ``unsettled`` cells.
     ``shared``: (cells, cells) the cells that share the steps to a cell in its place.
 
     >>> one = np.zeros(20, np.int32)  # 20 updates of cell 0, each bootstrapped from itself
-    >>> endless_from(LedgerLines(one, one, np.zeros(20), np.full(1, 0.5), np.ones(1), np.zeros(1)), 1).tolist()
+    >>> endless_from(LedgerLines(one, one, np.zeros(20), np.full(1, 0.5), np.ones(1), np.zeros(1)), 1).chances.tolist()
     [1.0]
     """
     if len(lines.cell) == 0:
-        return np.zeros(n_cells)
+        return Endless(np.zeros(n_cells), np.zeros(n_cells, np.bool_), None)
     chain = _latest_chain(lines, n_cells)
     leaves = 1.0 - np.asarray(chain.sum(axis=1)).ravel() > MIN_STEP  # by an ending, or to an initial value
     if unsettled is not None:
@@ -222,7 +249,7 @@ def endless_from(
         endless[closed] = 1.0
         if np.abs(endless - before).max() < MIN_STEP:
             break
-    return endless
+    return Endless(endless, closed, chain)
 
 
 def _rare_steps(lines: LedgerLines, n_cells: int, cells: NDArray[np.bool_]) -> tuple[Any, NDArray[np.bool_]]:

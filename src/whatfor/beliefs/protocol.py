@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args, ru
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED, Quality
@@ -106,9 +107,9 @@ class Beliefs(ABC):
         chances = sorted((row.endings or {}).items(), key=lambda item: -item[1])
         return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
-    def never_exploiting(self, at: Situation, action: int) -> float:
-        """The probability to go on without an end by the best actions alone; 0 if it is not known."""
-        return 0.0
+    def loop(self, at: Situation, action: int) -> Loop:
+        """Whether the future goes on without a recorded end."""
+        return NO_LOOP
 
     @property
     def explores(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.course import Course
+from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.trust import COMPUTED, Quality
 
 
@@ -22,9 +23,9 @@ class Row:
     initial: float = 0.0  # the part of the value that still comes from initial values
     unknown: float | None = None  # expected visits of pairs that it has not learned about, discounted as learned
     now: float = 1.0  # the weight of the asked step in its own visits: 1 less the weight on its initial value
-    endings: Mapping[str, float] | None = None  # the probability of every ending, and of "never ends"; undiscounted
+    endings: Mapping[str, float] | None = None  # the probability of every ending, and of going on; undiscounted
     endings_unknown: float | None = None  # probability that still rests on initial values
-    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone
+    loop: Loop = NO_LOOP  # whether it goes on without a recorded end
     explores: bool = False  # whether what was learned includes exploration
     faults: tuple[str, ...] = ()  # what seems to be wrong with the record that the row was computed from
     tries: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated

@@ -9,7 +9,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.phrases import MOSTLY_UNKNOWN, all_unknown, without_end
-from whatfor.labels import NEVER_ENDS, Labels
+from whatfor.labels import NO_RECORDED_END, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question
 from whatfor.text import amount, count, percent
@@ -56,7 +56,7 @@ class Chance(Explanation):
         first = [] if before is None else [(event & before, "both at once"), (before, before.name)]
         arrived, ended, never, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
         otherwise: dict[str, float] = {}
-        names = [*(name for _, name in first), *audit.ledger.endings, NEVER_ENDS]
+        names = [*(name for _, name in first), *audit.ledger.endings, NO_RECORDED_END]
         for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist(), never], strict=True):
             if chance > 0.0:
                 otherwise[name] = otherwise.get(name, 0.0) + chance
@@ -77,7 +77,7 @@ class Chance(Explanation):
             tries=row.tries,
             unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
             discounted=audit.discounted,
-            notes=(*without_end(never, audit.never_exploiting(state, action)), *audit.faults),
+            notes=(*without_end(audit.loop(state, action)), *audit.faults),
         )
 
     def sentences(self) -> list[str]:

@@ -13,7 +13,6 @@ from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import (
     FEW_UPDATES,
     LIKELY,
-    MIN_ENDLESS,
     expectation_clause,
     not_significant,
     signed_lines,
@@ -165,17 +164,12 @@ class Contrast(Difference):
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Whether an action does not move it, leads back, or leads in circles."""
         name, back = self.labels.actions[which.action], self.back_after(which)
-        if which.endless >= MIN_ENDLESS:
-            chance = "" if which.endless >= LIKELY else f" (probability {percent(which.endless)})"
-            return [f"After {name!r}, it expects to go on without an end{chance}."]
-        exploiting = [f"After {name!r}, in its recorded transitions, its greedy policy cycles forever."] * bool(
-            which.without_end()
-        )
+        loops = [f"After {name!r}, {text[0].lower()}{text[1:]}" for text in which.without_end()]
         if back == 1:
-            return [f"After {name!r}, it expects to stay where it is.", *exploiting]
+            return [f"After {name!r}, it expects to stay where it is.", *loops]
         if back is not None:
-            return [f"After {name!r}, it expects to be back here in {back} steps.", *exploiting]
-        return exploiting
+            return [f"After {name!r}, it expects to be back here in {back} steps.", *loops]
+        return loops
 
     def _reasons(self) -> list[str]:
         """The largest parts in favour of the first action, and the sum of the rest."""

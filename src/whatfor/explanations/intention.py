@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.course import Course
+from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.explanation import MIN_SHOWN, ROUNDING, Explanation
 from whatfor.explanations.phrases import (
-    MIN_ENDLESS,
     Expectation,
     action_sequence,
     counted,
@@ -27,7 +27,7 @@ from whatfor.explanations.phrases import (
     tied_actions,
     without_end,
 )
-from whatfor.labels import NEVER_ENDS, Labels
+from whatfor.labels import Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -58,9 +58,9 @@ class Intention(Explanation):
     unknown: float | None = None  # expected visits to pairs it has not learned about, discounted as learned
     now: float = 1.0  # visits of this very step: 1 minus the weight on the initial value
     tries_by_pair: NDArray[np.int64] | None = None  # (S, A) how often each pair was updated; None: not counted
-    chances: dict[str, float] | None = None  # of every ending and of "never ends", undiscounted; None: unknown
+    chances: dict[str, float] | None = None  # of every ending and of "no recorded end", undiscounted; None: unknown
     endings_unknown: float = 0.0  # probability that still rests on initial values
-    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone
+    loop: Loop = NO_LOOP  # whether it goes on without a recorded end
     explores: bool = False  # whether what was learned includes exploration
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     course: Course | None = None  # the likeliest course; None: unknown to this source
@@ -99,7 +99,7 @@ class Intention(Explanation):
             tries_by_pair=row.tries,
             chances=None if row.endings is None else dict(row.endings),
             endings_unknown=row.endings_unknown or 0.0,
-            never_exploiting=row.never_exploiting,
+            loop=row.loop,
             explores=row.explores,
             faults=row.faults,
             course=row.course,
@@ -198,7 +198,7 @@ class Intention(Explanation):
             )
             lines = [f"In {here!r}, {f'{tied} are tied; ' if tied else ''}if it {doing}, {expects}."]
         lines.append(self._compared())
-        lines += [] if "without an end" in why.text and self.endless >= MIN_ENDLESS else self.without_end()
+        lines += self.without_end()
         lines += [] if why.text else self.little_known()
         rest = 1.0 - self.now, self.unknown or 0.0
         lines += experience(self.trust.updated, self.tries, *rest, discounted=self.discounted)
@@ -218,18 +218,13 @@ class Intention(Explanation):
         return little_known(self.chances or {}, self.endings_unknown, after)
 
     def without_end(self) -> list[str]:
-        """A sentence if the episode goes on without an end by what it has learned; empty if not."""
-        return without_end(self.endless, self.never_exploiting)
-
-    @property
-    def endless(self) -> float:
-        """The probability to go on without an end, as learned."""
-        return (self.chances or {}).get(NEVER_ENDS, 0.0)
+        """A sentence if the episode stays in a loop by what it has learned; empty if not."""
+        return without_end(self.loop)
 
     @property
     def learned_from(self) -> str:
         """The words before what it expects with exploration, if its best actions alone go on without an end."""
-        return learned_from(self.explores, self.never_exploiting)
+        return learned_from(self.explores, self.loop.exploiting)
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""

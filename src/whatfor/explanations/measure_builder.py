@@ -22,7 +22,7 @@ from whatfor.explanations.phrases import MIN_STATED_SHARE
 from whatfor.explanations.simulation import Simulation
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TERMINATED, ending_place
-from whatfor.labels import ENDINGS, NEVER_ENDS
+from whatfor.labels import ENDINGS, NO_RECORDED_END
 
 #: A difference below this share of the scale is ignored.
 NEGLIGIBLE_SHARE = 2e-3
@@ -88,7 +88,7 @@ class MeasureBuilder:
         """Measure the chance of every ending that was believed, simulated or is possible."""
         ledger, n = self.audit.ledger, self.simulated.rollouts
         if (self.believed.chances or {}).get(
-            NEVER_ENDS, 0.0
+            NO_RECORDED_END, 0.0
         ) >= MIN_STATED_SHARE:  # weight that goes round is no ending
             return []
         unknown = float(self._initial_weights(1.0).sum())

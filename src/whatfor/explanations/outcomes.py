@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.phrases import MIN_CERTAIN, all_unknown, learned_from, without_end
-from whatfor.labels import NEVER_ENDS, Labels
+from whatfor.labels import NO_RECORDED_END, Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, State, question
 from whatfor.text import percent
@@ -31,11 +32,11 @@ class Outcomes(Explanation):
     action: int
     chances: dict[
         str, float
-    ]  # by name, the likeliest first, with "never ends"; an unnamed one by what it pays or its last step
+    ]  # by name, the likeliest first, with "no recorded end"; an unnamed one by what it pays or its last step
     unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
     tries: int | None  # None: not counted
     unaccounted: float  # |sum of chances + unknown - 1|
-    never_exploiting: float = 0.0  # probability to go on without an end by the best actions alone
+    loop: Loop = NO_LOOP  # whether it goes on without a recorded end
     explores: bool = False  # whether what it learned includes exploration
     trust: Quality = COMPUTED  # how far it can be trusted
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
@@ -49,7 +50,7 @@ class Outcomes(Explanation):
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
         more: dict[str, Any] = {
-            "never_exploiting": beliefs.never_exploiting(at, action),
+            "loop": beliefs.loop(at, action),
             "explores": beliefs.explores,
             "trust": beliefs.trust,
             "faults": beliefs.faults,
@@ -69,13 +70,13 @@ class Outcomes(Explanation):
                 f"In {here!r}, how the episode ends after {doing!r} is unknown{self._experience()}: {self.trust.rest}."
             ]
             return [*lines, *self._notes()]
-        if self.chances.get(NEVER_ENDS, 0.0) >= MIN_CERTAIN:
+        if self.chances.get(NO_RECORDED_END, 0.0) >= MIN_CERTAIN:
             return [
-                f"In {here!r}, after {doing!r}, it expects the episode to go on without an end{self._experience()}.",
-                *self.faults,
+                f"In {here!r}, after {doing!r}, it expects the episode to stay in a loop{self._experience()}.",
+                *self._notes(),
             ]
         lines = [
-            f"In {here!r}, after {doing!r}, {learned_from(self.explores, self.never_exploiting)}it expects the episode to end like this{self._experience()}:"
+            f"In {here!r}, after {doing!r}, {learned_from(self.explores, self.loop.exploiting)}it expects the episode to end like this{self._experience()}:"
         ]
         lines += [f"  {percent(chance):>7}  {name}" for name, chance in self.chances.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
@@ -92,8 +93,7 @@ class Outcomes(Explanation):
 
     def _notes(self) -> list[str]:
         """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
-        loops = without_end(self.chances.get(NEVER_ENDS, 0.0), self.never_exploiting)
-        return [*loops, *self.faults, *self.trust.sentences()]
+        return [*without_end(self.loop), *self.faults, *self.trust.sentences()]
 
     def _experience(self) -> str:
         """The number of updates, in brackets."""
@@ -110,6 +110,7 @@ class Outcomes(Explanation):
             "tries": self.tries,
             "trust": self.trust.to_json(),
             "unaccounted": self.unaccounted,
+            "loop": self.loop.to_json(),
             "residual": self.residual,
             "sentences": self.sentences(),
         }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.trust import COMPUTED
 from whatfor.explanation import ROUNDING, Explanation
 from whatfor.explanations.contrast import other_action
@@ -65,8 +66,7 @@ class Parts(Explanation):
     tries: int
     residual: float | None  # |totals + rest + initial_share - value|; None: the value is not the agent's own
     discounted: bool = True  # whether any discount is below 1
-    never: float = 0.0  # the probability to go on without an end
-    never_exploiting: float = 0.0  # the same by the best actions alone
+    loop: Loop = NO_LOOP  # whether it goes on without a recorded end
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     foil: Parts | None = None  # of another action in the same state, to compare with
 
@@ -110,8 +110,11 @@ class Parts(Explanation):
         totals = {name: float(earned.sum()) for name, earned in earnings.items()}
         rest = float(weights @ (rewards - covered))
         residual = abs(sum(totals.values()) + rest + row.initial_share - value) if own else None
-        more: dict[str, Any] = {"discounted": audit.discounted, "never": audit.never_ends(state, action)}
-        more |= {"never_exploiting": audit.never_exploiting(state, action), "faults": audit.faults}
+        more: dict[str, Any] = {
+            "discounted": audit.discounted,
+            "loop": audit.loop(state, action),
+            "faults": audit.faults,
+        }
         return cls(
             labels,
             state,
@@ -195,9 +198,8 @@ class Parts(Explanation):
 
     def _notes(self, foil: Parts | None = None) -> list[str]:
         """Loops, and what seems to be wrong with the ledger."""
-        both = [self, *([] if foil is None else [foil])]
-        never, exploiting = (max(getattr(one, name) for one in both) for name in ("never", "never_exploiting"))
-        return [*without_end(never, exploiting), *self.faults]
+        loop = self.loop if foil is None or self.loop.stated else foil.loop
+        return [*without_end(loop), *self.faults]
 
     @property
     def magnitude(self) -> float:

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.course import Course
+from whatfor.beliefs.loop import MIN_ENDLESS, Loop, LoopRecord
 from whatfor.explanation import MIN_SHOWN
-from whatfor.labels import NEVER_ENDS, Labels
+from whatfor.labels import NO_RECORDED_END, Labels
 from whatfor.text import amount, count, percent
 
 #: A course that is at least this likely counts as expected.
 LIKELY = 0.8
-#: A probability to go on without an end is stated from here on.
-MIN_ENDLESS = 0.5
 #: A probability from which on it is not stated.
 MIN_CERTAIN = 0.99
 #: With at least this probability unknown, a chance near 0 is called unknown.
@@ -48,8 +47,8 @@ def expectation(
         return _endings(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
         back = _back(labels, course)
-        if chances.get(NEVER_ENDS, 0.0) >= LIKELY:
-            return Expectation(f"{back}, again and again, without an end")
+        if chances.get(NO_RECORDED_END, 0.0) >= LIKELY:
+            return Expectation(f"{back}, again and again, without a recorded end")
         return _endings(labels, chances, unknown, course.pairs[-1][0]) if chances else Expectation(back)
     if course.ending_chance >= LIKELY:
         milestones = _milestones(labels, course)
@@ -70,21 +69,41 @@ def _back(labels: Labels, course: Course) -> str:
     return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"
 
 
-def without_end(never: float, exploiting: float = 0.0) -> list[str]:
-    """A sentence if what it learned leads on without an end; ``exploiting``: the probability by its best actions alone.
+def without_end(loop: Loop) -> list[str]:
+    """A sentence if what it learned, or its greedy policy, stays in a loop, with what is recorded about ways out.
 
-    >>> without_end(0.4), without_end(1.0)
-    ([], ['By what it has learned, the episode goes on without an end.'])
-    >>> without_end(0.0, exploiting=1.0)
-    ['In its recorded transitions, its greedy policy cycles forever.']
+    >>> without_end(Loop(0.4)), without_end(Loop(1.0, 1.0, LoopRecord(600, 0.005, 0)))  # doctest: +NORMALIZE_WHITESPACE
+    ([], ['By what it has learned, the episode stays in a loop, with no way out in 600 recorded steps
+    (95 % confidence: less than 0.5 % a step).'])
     """
-    if never >= MIN_ENDLESS:
-        chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
-        return [f"By what it has learned, the episode goes on without an end{chance}."]
-    if exploiting >= MIN_ENDLESS:
-        chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
-        return [f"In its recorded transitions, its greedy policy cycles forever{chance}."]
-    return []
+    if not loop.stated:
+        return []
+    learned = loop.never >= MIN_ENDLESS
+    who = (
+        "By what it has learned, the episode stays"
+        if learned
+        else "In its recorded transitions, its greedy policy stays"
+    )
+    probability = loop.never if learned else loop.exploiting
+    chance = "" if probability >= MIN_CERTAIN else f" (probability {percent(probability)})"
+    return [f"{who} in a loop{chance}{_ways_out(loop.record)}."]
+
+
+def _ways_out(record: LoopRecord | None) -> str:
+    """What is recorded about ways out of a loop.
+
+    >>> _ways_out(LoopRecord(2, 1.0, 0)), _ways_out(LoopRecord(12, 0.25, 4_031))  # doctest: +NORMALIZE_WHITESPACE
+    (', with no way out in 2 recorded steps, too few to rule one out',
+    ', with no way out in 12 recorded steps; all 4,031 repeated steps of its record led where they had led before')
+    """
+    if record is None:
+        return ""
+    none = f", with no way out in {count(record.steps, 'recorded step')}"
+    if record.repeats:
+        return f"{none}; all {record.repeats:,} repeated steps of its record led where they had led before"
+    if record.settles_little:
+        return f"{none}, too few to rule one out"
+    return f"{none} (95 % confidence: less than {percent(record.bound)} a step)"
 
 
 def learned_from(explores: bool, exploiting: float) -> str:

@@ -70,7 +70,6 @@ class Provenance(Explanation):
         carried, rewards = weights[used], lines.reward[used]
         account = float(carried @ rewards) + row.initial_share
         usual = audit.mean_rewards.ravel()[lines.cell[used] % (labels.n_states * labels.n_actions)]
-        loops = without_end(audit.never_ends(state, action), audit.never_exploiting(state, action))
         return cls(
             labels=labels,
             state=state,
@@ -88,7 +87,7 @@ class Provenance(Explanation):
             stale=_stale(audit, used, carried),
             luck=float(carried @ (rewards - usual)),
             scale=row.scale,
-            notes=(*loops, *audit.faults),
+            notes=(*without_end(audit.loop(state, action)), *audit.faults),
             residual=abs(account - value) if own else None,
         )
 

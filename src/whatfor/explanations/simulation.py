@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.loop import MIN_ENDLESS
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
-from whatfor.explanations.phrases import LIKELY, MIN_CERTAIN, MIN_ENDLESS, MIN_STATED_SHARE, counted
+from whatfor.explanations.phrases import LIKELY, MIN_CERTAIN, MIN_STATED_SHARE, counted
 from whatfor.history import Evaluation
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map

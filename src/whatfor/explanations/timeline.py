@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.explanation import Explanation
 from whatfor.explanations.phrases import MIN_STATED_SHARE, without_end
 from whatfor.labels import Labels
@@ -39,8 +40,7 @@ class Timeline(Explanation):
     unaccounted: float  # the largest difference between that sum and the visits
     discount: float | None = None  # of the visits; None: as learned
     discounted: bool = True  # whether that discount is below 1
-    never: float = 0.0  # the probability to go on without an end
-    never_exploiting: float = 0.0  # the same by the best actions alone
+    loop: Loop = NO_LOOP  # whether it goes on without a recorded end
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     residual: None = None  # there is no value of the agent to compare with
 
@@ -57,8 +57,7 @@ class Timeline(Explanation):
         whole = audit.account(state, action, discount=discount, method="scan").visits
         unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
         discounted = audit.discounted if discount is None else discount < 1.0
-        ends: dict[str, Any] = {"never": audit.never_ends(state, action), "faults": audit.faults}
-        ends["never_exploiting"] = audit.never_exploiting(state, action)
+        ends: dict[str, Any] = {"loop": audit.loop(state, action), "faults": audit.faults}
         return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount, discounted, **ends)
 
     def sentences(self) -> list[str]:
@@ -78,7 +77,7 @@ class Timeline(Explanation):
         beyond = float(self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
-        return [*lines, *without_end(self.never, self.never_exploiting), *self.faults]
+        return [*lines, *without_end(self.loop), *self.faults]
 
     def _adjective(self) -> str:
         return "discounted " if self.discounted else ""
@@ -95,7 +94,7 @@ class Timeline(Explanation):
             "action": self.action,
             "steps": [self._map(expected) for expected in self.visits],
             "remainder": self._map(self.remainder),
-            "never": self.never,
+            "loop": self.loop.to_json(),
             "unaccounted": self.unaccounted,
             "sentences": self.sentences(),
         }

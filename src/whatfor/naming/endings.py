@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from whatfor.axes import Ending, LastStep, Milestone, Observe, check_distinct
-from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
+from whatfor.labels import ENDINGS, NEVER_ENDS, NO_RECORDED_END, Labels
 from whatfor.naming.given import check_keys, objects, one_of
 from whatfor.text import normalized
 
@@ -18,8 +18,13 @@ FINAL, WHOLE_STEP = 1, 4
 #: The names that endings have without being named, and what they say.
 OWN_ENDINGS = dict(
     zip(
-        (*ENDINGS, NEVER_ENDS),
-        ("a time limit cut an episode", "an episode ended without a name", "an episode goes on without an end"),
+        (*ENDINGS, NEVER_ENDS, NO_RECORDED_END),
+        (
+            "a time limit cut an episode",
+            "an episode ended without a name",
+            "an episode goes on without an end",
+            "an episode goes on without a recorded end",
+        ),
         strict=True,
     )
 )

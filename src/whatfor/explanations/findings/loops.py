@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs, reaching
+from whatfor.beliefs.loop import MIN_ENDLESS
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
 from whatfor.explanations.findings.support import Support, support
-from whatfor.explanations.phrases import MIN_ENDLESS
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.text import amount, count, percent
 
@@ -60,19 +60,22 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: 
     states = tuple(order.tolist())
     paid = [(float(future.rewards[s, a]), s, a) for s in order.tolist() for a in np.flatnonzero(future.policy[s])]
     reward, at, action = max(paid)
+    endless = "without an end" if ground.exact else "without a recorded end"
     if reward > max(0.0, ground.usual_reward):
         return Finding(
             "reward",
             f"In {labels.words(at)!r}, {labels.actions[action]!r} pays {amount(reward, signed=True)} each time, "
-            f"and the agent goes round for it without an end {where}.",
+            f"and the agent goes round for it {endless} {where}.",
             at, met, 1.0, "parts", int(action), states=states,
         )  # fmt: skip
     if not _way_out(future, core):
-        text = f"From {labels.words(lead)!r} no action leads to an end {where}"
+        text = f"From {labels.words(lead)!r} no {'' if ground.exact else 'recorded '}action leads to an end {where}"
     elif len(core) == 1:
-        text = f"In {labels.words(lead)!r}, it {labels.action_phrase(run.best(lead))} and stays there, without an end {where}"
+        text = (
+            f"In {labels.words(lead)!r}, it {labels.action_phrase(run.best(lead))} and stays there, {endless} {where}"
+        )
     else:
-        among = f"goes round between {count(len(core), 'state')} without an end"
+        among = f"goes round between {count(len(core), 'state')} {endless}"
         text = f"From {labels.words(lead)!r}, where it {labels.action_phrase(run.best(lead))}, it {among} {where}"
     evidence = ground.evidence
     if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < MIN_ENDLESS:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.loop import RULE_OF_THREE
 from whatfor.explanations.findings.ground import MIN_MET, Ground
 from whatfor.explanations.findings.played import Played
 from whatfor.text import count, percent
@@ -16,7 +17,6 @@ MIN_TRIES = 5
 #: Where chance decides, the probability that an episode leaves a loop is at most this, by the rule of three: a pair that
 #: n experiences never left is left with a probability of at most 3/n (at 95 % confidence).
 MAX_LEFT = 0.5
-RULE_OF_THREE = 3.0
 
 
 class Support(NamedTuple):
