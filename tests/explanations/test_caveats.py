@@ -77,3 +77,14 @@ def test_an_answer_of_a_sound_ledger_has_no_caveats(resting):
     run = wf.train("FrozenLake-v1", episodes=50, seed=0)
     for _, why in answers(run, 0):
         assert str(why).splitlines() == "\n".join(why.sentences()).splitlines()
+
+
+def test_a_comparison_says_what_seems_to_be_wrong_with_the_ledger(faulty):
+    world = wf.worlds.table(
+        next_state=[[1, 1], [2, 2], [2, 2]], reward=[[0.0, 0.0], [1.0, 0.5], [0.0, 0.0]], terminated=[[0, 0], [1, 1], [1, 1]]
+    )  # fmt: skip
+    run = wf.Run(labels=wf.Labels.plain(3, 2), values=faulty.values, ledger=faulty.ledger, env=world)
+    (fault,) = run.audit.faults
+    for name in ("comparison", "change", "outcomes"):
+        assert str(run.ask(name, 0, **GIVEN.get(name, {}))).splitlines().count(fault) == 1, name
+    assert fault in str(run.findings())

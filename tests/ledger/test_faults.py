@@ -313,3 +313,36 @@ def test_a_fault_says_where_the_order_of_its_ledger_needs_new_episode():
         for _ in range(1_001):
             ledger.record(0, 0, 0.0, 0, 0, step_size=0.1, discount=0.9)
         assert f"{words} by a time limit, call ledger.new_episode()" in find_faults(ledger)[0]
+
+
+def corridor(order, wrong=True, episodes=30, slips=0.0):
+    """A corridor whose last observation is that of the start, as some environments return it; the very last end recorded wrongly."""
+    rng, ledger = np.random.default_rng(0), wf.Ledger(7, 2, order=order)
+    for episode in range(episodes):
+        state, path = 3, []
+        while state not in (0, 6):
+            action = int(rng.integers(2))
+            to = state + (1 if (action == 1) != (rng.random() < slips) else -1)
+            ended = to in (0, 6)
+            path.append((state, action, 3 if ended else to, ended and not (wrong and episode == episodes - 1)))
+            state = to
+        if order == "backwards":
+            ledger.new_episode()
+        for state, action, to, ended in path[:: -1 if order == "backwards" else 1]:
+            following = (None, None) if ended else (to, 0)
+            ledger.record(state, action, 0.0, *following, step_size=0.2, discount=0.9)
+    return ledger
+
+
+@pytest.mark.parametrize("order", ["forwards", "backwards"])
+def test_a_last_end_that_is_recorded_wrongly_is_found_though_its_state_is_an_ordinary_one(order):
+    (fault,) = find_faults(corridor(order))
+    assert "The last update bootstraps from state 3, but its state-action pair ended the episode in all" in fault
+    assert "None if terminated else next_state" in fault
+    assert find_faults(corridor(order, wrong=False)) == ()
+
+
+def test_where_chance_decides_a_last_step_that_does_not_end_is_no_fault():
+    for episodes in (30, 300):
+        assert find_faults(corridor("forwards", episodes=episodes, slips=0.2)) == ()
+        assert find_faults(corridor("forwards", episodes=3)) == (), "too little is recorded to tell"

@@ -23,6 +23,8 @@ MIN_UPDATES = 1_000
 MIN_UPDATES_OF_PAIR = 20
 #: Last steps into states that were never updated are a fault if the chance of so many is below this.
 MAX_CHANCE = 1e-3
+#: A record looks deterministic if so many repeated steps all led where the same pair had led before.
+MIN_REPEATS = 100
 #: Numbers of experiences with more gaps than this, for each that was replayed, are counted anew.
 MAX_GAPS = 8
 
@@ -62,7 +64,7 @@ def find_faults(ledger: Ledger) -> tuple[str, ...]:
     stops = _stops(steps)
     stops = stops[~updated[state[steps.source[stops]]]]  # a time limit may lead to a new state
     if jumps == 0 and len(stops) == 0 and ended:
-        return ()
+        return _contradicted_stop(ledger, steps)
     to = np.where(steps.source >= 0, state[np.maximum(steps.source, 0)], -1)
     left = (steps.cell >= 0) & (to >= 0) & ~updated[np.maximum(to, 0)]
     left[stops[stops != (0 if steps.backwards else len(left) - 1)]] = False
@@ -91,7 +93,11 @@ def find_faults(ledger: Ledger) -> tuple[str, ...]:
             f"No end of an episode is recorded in {count(len(ledger), 'update')}. If episodes of this task end: {TERMINATION}; {TRUNCATION[ledger.order]}.",
         )
     surely, early, cuts = _early(steps, stops)
-    return _repeated_stops(ledger, steps, surely) or _unlikely_stops(ledger, steps, early, cuts)
+    return (
+        _repeated_stops(ledger, steps, surely)
+        or _unlikely_stops(ledger, steps, early, cuts)
+        or _contradicted_stop(ledger, steps)
+    )
 
 
 def _steps_of(ledger: Ledger) -> StepsInOrder:
@@ -216,6 +222,34 @@ def _unlikely_stops(ledger: Ledger, steps: StepsInOrder, early: NDArray[np.int64
     return (
         f"{_ends(len(early))} not recorded: the last update bootstrapped from state "
         f"{int(state[steps.source[early[-1]]])}, which was never updated, and its state-action pair ended other episodes: {TERMINATION}.",
+    )
+
+
+def _contradicted_stop(ledger: Ledger, steps: StepsInOrder) -> tuple[str, ...]:
+    """The last step of all, if it bootstraps although its pair always ended episodes, in a record that looks deterministic."""
+    final = int(_episodes(steps)[0][-1]) if steps.backwards else len(steps.cell) - 1
+    if steps.cell[final] < 0 or steps.source[final] < 0:
+        return ()
+    pair, state = steps.cell % (ledger.n_states * ledger.n_actions), _states(ledger)
+    others = (steps.cell >= 0) & (steps.source != TIMED_OUT)
+    others[final] = False
+    same = others & (pair == pair[final])
+    times = int(same.sum())
+    if times == 0 or (steps.source[same] > TERMINATED).any():
+        return ()
+    following = np.roll(steps.cell, 1 if steps.backwards else -1)  # of a return, which bootstraps from no table
+    to = np.where(steps.source == NO_BOOTSTRAP, following, steps.source)
+    ended = steps.source <= TERMINATED
+    led = np.where(ended, -1, state[np.maximum(to, 0)])[others].astype(np.int64)
+    keys = pair[others].astype(np.int64) * (ledger.n_states + 1) + led + 1
+    outcomes, pairs = len(np.unique(keys)), len(np.unique(pair[others]))
+    repeats = len(keys) - pairs
+    if outcomes > pairs or repeats < MIN_REPEATS:
+        return ()
+    return (
+        f"The last update bootstraps from state {int(state[steps.source[final]])}, but its state-action pair ended the episode "
+        f"in {'the 1 other step' if times == 1 else f'all {times:,} other steps'} with it, and none of {repeats:,} repeated steps "
+        f"ever led elsewhere than before. If the episode ended there: {TERMINATION}.",
     )
 
 
