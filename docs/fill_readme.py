@@ -245,18 +245,24 @@ RELATED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, str]]]] = {
 }  # fmt: skip
 
 
-def claims(file: Path) -> str:
-    """What `whatfor paper` found about the paper's claims, as it wrote it: the counts, then every claim."""
-    from whatfor.text import count, percent
+def claim_counts(file: Path) -> str:
+    """How many of the paper's claims are reproduced, not reproduced and unclear."""
+    from whatfor.paper.evidence import STATUSES
+    from whatfor.text import count
 
     rows = json.loads(file.read_text(encoding="utf-8"))
-    number = {
-        status: sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")
-    }
-    counts = ", ".join(f"**{n} {status}**" for status, n in number.items())
+    counts = ", ".join(f"**{sum(row['status'] == status for row in rows)} {status}**" for status in STATUSES)
+    seeds = count(max(row["seeds"] for row in rows), "agent")
+    return f"{counts}, of {len(rows)} claims, each measured on {seeds}.\n"
+
+
+def claims(file: Path) -> str:
+    """What `whatfor paper` found about the paper's claims, as it wrote it: the counts, then every claim."""
+    from whatfor.text import percent
+
+    rows = json.loads(file.read_text(encoding="utf-8"))
     lines = [
-        f"{counts}, of {len(rows)} claims, each measured on {count(max(row['seeds'] for row in rows), 'agent')}.",
-        "",
+        claim_counts(file),
         "| | claim | agents that show it | measured: median (range) | wrong mechanism | |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
@@ -341,6 +347,7 @@ KINDS = {
     "taxi": taxi,
     "related": related,
     "claims": claims,
+    "claimcounts": claim_counts,
     "questions": questions,
     "question": question,
 }

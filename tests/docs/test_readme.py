@@ -59,9 +59,21 @@ def test_files_it_links_to_exist():
 
 
 def test_the_readme_counts_the_papers_claims_as_they_were_measured():
-    rows = json.loads((ROOT / "benchmarks" / "paper.json").read_text())
-    counts = [sum(row["status"] == status for row in rows) for status in ("reproduced", "not reproduced", "unclear")]
-    form = r"measures (\d+) of them on (\d+) agents each\. (\d+) are reproduced, (\d+) are not .*?, (\d+) are unclear"
-    stated = re.search(form, " ".join(README.split()))
-    assert stated is not None
-    assert [*map(int, stated.groups())] == [len(rows), min(row["seeds"] for row in rows), *counts]
+    """Those of tabular agents, and those of deep ones."""
+    for file, form in (
+        ("paper.json", r"measures (\d+) of them on (\d+) agents each\. (\d+) are reproduced, (\d+) are not .*?, (\d+) are unclear"),
+        ("paper_deep.json", r"Of (\d+) claims about deep agents, measured on (\d+) agents each, (\d+) are reproduced, (\d+) is not, (\d+) is unclear"),
+    ):  # fmt: skip
+        rows = json.loads((ROOT / "benchmarks" / file).read_text())
+        counts = [sum(row["status"] == one for row in rows) for one in ("reproduced", "not reproduced", "unclear")]
+        stated = re.search(form, " ".join(README.split()))
+        assert stated is not None
+        assert [*map(int, stated.groups())] == [len(rows), min(row["seeds"] for row in rows), *counts]
+
+
+def test_the_counts_of_claims_stand_at_the_top_of_the_papers_page():
+    top = (ROOT / "docs" / "paper.md").read_text().split("```sh")[0]
+    for file in ("paper.json", "paper_deep.json"):
+        rows = json.loads((ROOT / "benchmarks" / file).read_text())
+        for status in ("reproduced", "not reproduced", "unclear"):
+            assert f"**{sum(row['status'] == status for row in rows)} {status}**" in top

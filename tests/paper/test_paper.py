@@ -94,6 +94,8 @@ def test_a_check_that_a_control_passes_is_unclear():
     assert ClaimResult(claim, yes, no, yes).status == "unclear"
     assert ClaimResult(claim, yes, yes, no).status == "unclear"
     assert ClaimResult(claim, no, no, yes).status == "not reproduced"
+    assert ClaimResult(claim, yes, no, (*yes[:9], *no[9:])).status == "unclear", "as T1 and figure 3 once were"
+    assert ClaimResult(claim, yes, no, (*yes[:1], *no[1:])).status == "reproduced", "by chance"
     assert counts_text([ClaimResult(claim, yes, no, no)]) == "1 reproduced, 0 not reproduced, 0 unclear, of 1 claims"
 
 

@@ -12,6 +12,8 @@ Status = Literal["reproduced", "not reproduced", "unclear"]
 STATUSES: tuple[Status, ...] = ("reproduced", "not reproduced", "unclear")
 #: The least rate of agents for a claim about typical agents, and for a claim about all agents.
 MOST, ALL = 0.5, 0.8
+#: The largest share of control agents that may pass a check by chance.
+MAX_BY_CHANCE = 0.05
 #: The level of intervals, and their level for deep agents, of which there are only a few.
 LEVEL, DEEP_LEVEL = 0.95, 0.8
 
@@ -92,9 +94,9 @@ class ClaimResult:
 
     @property
     def status(self) -> Status:
-        """Reproduced, not reproduced or unclear; a check that its controls pass too says nothing, so it is unclear."""
+        """Reproduced, not reproduced or unclear; a check that its controls pass too says nothing, so its claim is unclear."""
         status = self.rate.status(self.claim.at_least)
-        passing = [one for one in self.controls if one.seeds and one.status(self.claim.at_least) == "reproduced"]
+        passing = [one for one in self.controls if one.met > MAX_BY_CHANCE * one.seeds]
         return "unclear" if passing and status == "reproduced" else status
 
     @property

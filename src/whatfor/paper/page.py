@@ -62,7 +62,7 @@ def _rule(results: Sequence[ClaimResult], deep: bool) -> str:
     return (
         f"Each claim is a yes-or-no question to an agent, asked of {count(seeds, 'agent')} with different seeds. It is <em>reproduced</em> if the {level} interval (Wilson's) of the "
         "rate lies above a threshold stated with it, <em>not reproduced</em> if it lies below, and <em>unclear</em> otherwise: 50 % for a claim about typical agents, 80 % for "
-        "one about all agents. The same question is asked of untrained agents and of agents with a wrong mechanism; a check that those pass too counts as unclear. "
+        "one about all agents. The same question is asked of untrained agents and of agents with a wrong mechanism; a check that more than one in twenty of those passes says nothing, and its claim counts as unclear. "
         f"Pictures show seed 0 unless they say otherwise.{few}"
     )
 
