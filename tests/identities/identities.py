@@ -397,6 +397,9 @@ def deletion_of_an_episode_is_its_effect(case: Case) -> None:
         for (s, a), why in answers.items():
             assert why.deletion.exact[episode], "so few episodes are all replayed"
             assert abs(why.deletion.episodes[episode] - taken[s, a]) <= _at_stake(run), (episode, s, a)
+    together = run.audit.episode_deletions([*answers])
+    for column, why in zip(together.T, answers.values(), strict=True):
+        assert np.abs(column - why.deletion.episodes).max() <= _at_stake(run), "several values by one pass"
 
 
 def without_episodes_equals_a_fold_and_relearning_an_oracle(case: Case) -> None:

@@ -193,6 +193,42 @@ BROKEN = {
         "of_update = np.searchsorted(ledger.episode_starts, np.arange(len(ledger)), side='right') - 1",
         ["deletion_of_an_episode_is_its_effect"],
     ),
+    "a replayed episode is deleted nowhere": (
+        "kernels/deletion.py",
+        "if group[i] != x:",
+        "if True:",
+        ["deletion_of_an_episode_is_its_effect"],
+    ),
+    "replaying forgets the λ-returns that pass through deleted updates": (
+        "kernels/deletion.py",
+        "carry = g * lambda_ * (own + carry)",
+        "carry = g * lambda_ * own",
+        ["deletion_of_an_update_is_its_effect", "deletion_of_an_episode_is_its_effect"],
+    ),
+    "of several values the first loses all": (
+        "kernels/deletion.py",
+        "by_block[block, row] += left[lines.cell[i], row] * moved_by",
+        "by_block[block, row] += left[lines.cell[i], 0] * moved_by",
+        ["deletion_of_an_episode_is_its_effect"],
+    ),
+    "relearning prefers the lowest of equal actions to the recorded one": (
+        "kernels/relearning.py",
+        "return recorded if tables[first + recorded] == tables[first + best] else best",
+        "return best",
+        ["without_episodes_equals_a_fold_and_relearning_an_oracle"],
+    ),
+    "relearning selects the action by the table that evaluates it": (
+        "kernels/relearning.py",
+        "k // pairs * pairs + first % pairs",
+        "first",
+        ["without_episodes_equals_a_fold_and_relearning_an_oracle"],
+    ),
+    "replaying without an episode keeps its updates": (
+        "counterfactual.py",
+        "steps = np.where(deleted, 0.0, np.broadcast_to(",
+        "steps = np.where(deleted, current.lines.step_size, np.broadcast_to(",
+        ["without_episodes_equals_a_fold_and_relearning_an_oracle"],
+    ),
     "relearning keeps the recorded bootstrap action": (
         "kernels/relearning.py",
         "if choosing and j >= 0:",
