@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.text import amount, count
 
 #: The ending of an episode that was not played to its end.
@@ -66,6 +67,7 @@ class Evaluation:
     lengths: NDArray[np.int64]  # (episodes,)
     low: float  # 95 % interval for the mean return (Student's t)
     high: float
+    going: int = 0  # episodes that were still going when play stopped, after 10,000 steps without a time limit
 
     @property
     def mean(self) -> float:
@@ -73,15 +75,15 @@ class Evaluation:
         return float(self.returns.mean())
 
     @classmethod
-    def of(cls, returns: NDArray[np.float64], lengths: NDArray[np.int64]) -> Evaluation:
-        """The evaluation of some episodes, with the interval for their mean."""
+    def of(cls, returns: NDArray[np.float64], lengths: NDArray[np.int64], going: int = 0) -> Evaluation:
+        """The evaluation of some episodes, with the interval for their mean; ``going``: those that were still going."""
         mean, n = float(returns.mean()), len(returns)
         if n < 2 or returns.std() == 0.0:
-            return cls(returns, lengths, mean if n > 1 else -np.inf, mean if n > 1 else np.inf)
+            return cls(returns, lengths, mean if n > 1 else -np.inf, mean if n > 1 else np.inf, going)
         from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
         half = float(stdtrit(n - 1, 0.975) * returns.std(ddof=1) / np.sqrt(n))
-        return cls(returns, lengths, mean - half, mean + half)
+        return cls(returns, lengths, mean - half, mean + half, going)
 
     def __repr__(self) -> str:
         return f"Evaluation({self})"
@@ -91,4 +93,5 @@ class Evaluation:
         interval = (
             f" (95 % interval {amount(self.low)} to {amount(self.high)})" if n > 1 else ""
         )  # one episode has no spread
-        return f"mean undiscounted return {amount(self.mean)}{interval} over {count(n, 'episode')}"
+        going = f"; still going after {MAX_EPISODE_STEPS:,} steps: {self.going:,}" if self.going else ""
+        return f"mean undiscounted return {amount(self.mean)}{interval} over {count(n, 'episode')}{going}"

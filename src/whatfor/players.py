@@ -124,7 +124,7 @@ class TablePlay:
     def evaluate(self, episodes: int, seed: int, env: Any) -> Evaluation:
         """Returns of the greedy policy over whole episodes."""
         played = self._rollouts(env, discount=1.0, rollouts=episodes, seed=seed).episodes()
-        return Evaluation.of(played.returns, played.lengths)
+        return _evaluation(played)
 
     def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode; ``at=None``: from the start of an episode."""
@@ -170,7 +170,7 @@ class NetworkPlay:
         place, dice = self.environment(env), np.random.default_rng([seed, 2])
         limit = time_limit(place) or MAX_EPISODE_STEPS
         played = AgentPlayer(self.agent, dice).roll_out(place, rollouts=episodes, max_steps=limit)
-        return Evaluation.of(played.returns, played.lengths)
+        return _evaluation(played)
 
     def episode(self, at: Situation | None, best: Best, seed: int, env: Any, enter: Enter | None) -> Episode:
         """One greedy episode; ``at=None``: from the start of an episode."""
@@ -183,6 +183,12 @@ class NetworkPlay:
                 f"{type(place.unwrapped).__name__} cannot be put into this observation: {how_to_enter('state.observation')}"
             )
         return play_episode(AgentPlayer(self.agent, dice, (at, best(at)), enter), place)
+
+
+def _evaluation(played: Rollouts) -> Evaluation:
+    """The evaluation of played episodes; one that no time limit ended was cut after ``MAX_EPISODE_STEPS``."""
+    going = int(((played.ending == TIMED_OUT) & (played.lengths >= MAX_EPISODE_STEPS)).sum())
+    return Evaluation.of(played.returns, played.lengths, going)
 
 
 def first_episode(rollouts: Rollouts, labels: Labels, *, limited: bool) -> Episode:

@@ -2,6 +2,7 @@
 
 import json
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -185,3 +186,34 @@ def test_one_episode_is_too_few_to_judge():
     assert comparison.episodes < 5
     assert comparison.verdict == "too few"
     assert "too few to tell a difference from sampling error" in str(comparison)
+
+
+class Sticky(gym.Env):
+    """A corridor of seven steps, and a state that it is left from with probability 0.05, for a reward of 1."""
+
+    observation_space, action_space = gym.spaces.Discrete(8), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = 0
+        return 0, {}
+
+    def step(self, action):
+        if self.state == 7:
+            ended = self.np_random.random() < 0.05
+            return 0 if ended else 7, float(ended), ended, False, {}
+        self.state += 1
+        return self.state, 0.0, False, False, {}
+
+
+def test_weight_on_initial_values_may_explain_many_visits():
+    """Most of the weight is on initial values, and nothing is known beyond: the many visits of the last state are no surprise."""
+    learner = wf.QLearning(step_size=0.15, discount=0.99, exploration=0.3)
+    run = wf.train(Sticky(), learner, episodes=40, seed=0)
+    comparison = run.comparison(0, rollouts=500)
+    assert comparison.believed.unknown > 0.8
+    assert max(abs(measure.difference) for *_, measure in comparison.places) > 10.0
+    assert comparison.verdict == "agrees"
+    text = str(comparison)
+    assert "by more than sampling error and its weight on initial values (83 %) explain." in text
+    assert "not judged: the margin of the test is over 100 points" in text

@@ -40,7 +40,7 @@ def test_at_a_wall_it_stays_where_it_is(taxi):
     contrast = taxi.contrast(START, "south", "north")
     assert contrast.back_after(contrast.instead) == 1
     assert contrast.back_after(contrast.chosen) is None
-    assert "After 'north', it expects to stay where it is." in str(contrast)
+    assert "After 'north', it expects to stay where it is at first." in str(contrast)
     assert "After 'south'" not in str(contrast)
 
 

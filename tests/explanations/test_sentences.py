@@ -57,7 +57,7 @@ def test_a_pick_up_without_a_passenger_is_not_called_one(taxi):
     assert "only 7 times" in text
     contrast = str(taxi.contrast(START, "south", "pick up"))
     assert "It has learned little about how the episode ends after 'pick up'" in contrast
-    assert "After 'pick up', it expects to stay where it is." in contrast
+    assert "After 'pick up', it expects to stay where it is at first." in contrast
 
 
 def test_why_not_the_other(taxi):
@@ -89,7 +89,7 @@ def test_a_small_gap_unsettled(blackjack):
 def test_staying_and_coming_back_are_distinguished(cliff):
     stuck = cliff.contrast("row 3, column 0", "up", "down")
     assert stuck.back_after(stuck.instead) == 1
-    assert "After 'down', it expects to stay where it is." in str(stuck)
+    assert "After 'down', it expects to stay where it is at first." in str(stuck)
     bounce = cliff.contrast("row 2, column 5", "right", "left")
     assert bounce.back_after(bounce.instead) == 2
     assert bounce.back_after(bounce.chosen) is None
@@ -242,3 +242,32 @@ def test_every_question_writes_numbers_in_one_form(name, taxi_2k, blackjack):
         for action in range(2):
             lines = str(run.ask(name, state, action, **needed_by(QUESTIONS[name], run))).splitlines()
             assert {line: odd for line in lines if (odd := odd_numbers(line))} == {}, "write shares with percent(), values with amount()"  # fmt: skip
+
+
+def test_an_evaluation_says_how_many_episodes_were_still_going():
+    """CliffWalking has no time limit: its episodes are cut after 10,000 steps, and their return is that of these."""
+    run = wf.train("CliffWalking-v1", wf.Sarsa(step_size=0.3, discount=0.95, exploration=0.1), episodes=30, seed=5)
+    assert str(run.evaluate(20)).endswith("over 20 episodes; still going after 10,000 steps: 20")
+    good = wf.train("CliffWalking-v1", wf.QLearning(), episodes=300, seed=5)
+    assert "still going" not in str(good.evaluate(20))
+
+
+def test_what_comes_back_once_is_not_said_to_stay():
+    """A state that is left with probability 0.1 a step: the likeliest next state is itself, and it does not stay there."""
+    ledger = wf.Ledger(2, 1)
+    for _ in range(80):
+        for to in (0, 0, 0, 0, 0, 0, 0, 0, 0, 1):
+            ledger.record(0, 0, -1.0, to, 0, step_size=0.02, discount=0.9)
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    assert "it expects to stay here at first." in str(run.intention(0))
+
+
+def test_reward_noise_beyond_the_standard_error_is_explained():
+    """The latest rewards are all equal, and unlike those before."""
+    ledger = wf.Ledger(1, 1)
+    for i in range(120):
+        ledger.record(0, 0, 0.0 if i < 20 else 10.0, None, step_size=0.2, discount=1.0)
+    run = wf.Run(labels=wf.Labels.plain(1, 1), values=ledger.values(), ledger=ledger)
+    assert "more than the standard error, since the rewards with most weight are unlike the others" in str(
+        run.provenance(0)
+    )

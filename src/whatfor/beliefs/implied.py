@@ -44,6 +44,11 @@ class ImpliedFuture:
             self._visits[discount] = future.visits(self.state, self.action).ravel() if finite else None
         return self._visits[discount]
 
+    def returns_to(self, pair: int) -> float:
+        """Expected visits of a pair from itself on: from anywhere else there are no more; 0 if they are infinite."""
+        future, at = self._futures[None], divmod(pair, self._futures[None].policy.shape[1])
+        return float(future.visits(*at)[at]) if future.has_finite_visits(*at) else 0.0
+
     @cached_property
     def values(self) -> ExpectedAmount:
         """The values of the policy; the variance of one step is estimated, and pairs with few experiences borrow from all."""

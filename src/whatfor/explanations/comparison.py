@@ -18,7 +18,7 @@ from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, rarely_tr
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
-from whatfor.explanations.phrases import all_unknown
+from whatfor.explanations.phrases import MIN_STATED_SHARE, all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.explanations.without_error import measures_without_error, place_without_error
 from whatfor.labels import Labels
@@ -188,10 +188,10 @@ class Comparison(Explanation):
         what = f"what {'it expects' if self.learned else 'these beliefs say'} after {doing!r}"
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
-        lines += [*self.believed.without_end(), *self.simulated.without_end(), *self.simulated.start_text()]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
         shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
         lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in shown]
+        lines += [*self.believed.without_end(), *self.simulated.without_end(), *self.simulated.start_text()]
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
@@ -224,20 +224,19 @@ class Comparison(Explanation):
         reality = f"{rollouts} of its policy" if self.exact is None else "the exact future of its policy"
         verdict, differs = self.verdict, "differs slightly" if self.slight else "differs"
         if verdict == "agrees":
-            return f"does not differ from {reality} by more than sampling error."
+            rests = 0.0 if self.exact is not None else self.believed.unknown or 0.0
+            weight = f" and its weight on initial values ({percent(rests)}) explain" * (rests >= MIN_STATED_SHARE)
+            return f"does not differ from {reality} by more than sampling error{weight}."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            rest = (
-                ""
-                if any(one.rate is not None for one in self.found)
-                else "; what lag and initial values leave is within sampling error"
-            )
+            tested = any(one.rate is not None for one in self.found)
+            rest = "" if tested else "; what lag and initial values leave is within sampling error"
             return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
             lag = "lag (targets from actions that its policy does not take)"
-            known = f", {lag} and initial values explain" if self.exact is not None else f" and {lag} explain"
+            known = f", {lag} and initial values explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
             return f"{differs} from {reality}, most of all in {quoted(worst.name)}, {beyond}."
         not_judged = f"was not tested against {reality}"

@@ -166,7 +166,7 @@ class Contrast(Difference):
         name, back = self.labels.actions[which.action], self.back_after(which)
         loops = [f"After {name!r}, {text[0].lower()}{text[1:]}" for text in which.without_end()]
         if back == 1:
-            return [f"After {name!r}, it expects to stay where it is.", *loops]
+            return [f"After {name!r}, it expects to stay where it is at first.", *loops]
         if back is not None:
             return [f"After {name!r}, it expects to be back here in {back} steps.", *loops]
         return loops

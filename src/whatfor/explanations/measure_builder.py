@@ -124,7 +124,8 @@ class MeasureBuilder:
         labels = self.believed.labels
         negligible = NEGLIGIBLE_SHARE * max(1.0, float(self.believed.visits[state, action]))
         if belief_error.true is None:
-            negligible += (self.believed.unknown or 0.0) + self.simulated.beyond
+            unknown = (self.believed.unknown or 0.0) + self.simulated.beyond
+            negligible += unknown * max(1.0, float(self.simulated.visits[state, action]), self.implied.returns_to(pair))
         else:
             negligible += min(self.believed.unknown or 0.0, NEGLIGIBLE_INITIAL_VISITS)
         numbers = float(self.believed.visits[state, action]), float(self.simulated.visits[state, action])

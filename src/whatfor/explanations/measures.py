@@ -98,6 +98,8 @@ class Measure:
         """Both numbers in words, and whether they differ."""
         if not np.isfinite(self.tolerance):
             return f"{self.text(form)} (too few experiences to judge)"
+        if form is percent and self.tolerance >= 1.0:
+            return f"{self.text(form)} (not judged: the margin of the test is over 100 points)"
         tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance).replace(" %", " points")
         if self.differs:
             return f"{self.text(form)} ({self.terms_text(form)}; margin of the test: ± {tolerance})"

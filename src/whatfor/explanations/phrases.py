@@ -25,6 +25,8 @@ MIN_ALL_UNKNOWN = 0.995
 MIN_STATED_SHARE = 0.005
 #: A smaller number of updates is called "only" that many.
 FEW_UPDATES = 10
+#: What a course that stays where it starts leads to.
+STAY = "to stay here"
 #: How the phrases of endings without one of their own begin.
 END_WITH = "end with "
 
@@ -47,9 +49,12 @@ def expectation(
         return _endings(labels, chances, unknown, state)
     if course.comes_back_to is not None and course.ending_chance >= LIKELY:
         back = _back(labels, course)
+        stays = back == STAY
         if chances.get(NO_RECORDED_END, 0.0) >= LIKELY:
-            return Expectation(f"{back}, again and again, without a recorded end")
-        return _endings(labels, chances, unknown, course.pairs[-1][0]) if chances else Expectation(back)
+            return Expectation(f"{back}{'' if stays else ', again and again,'} without a recorded end")
+        if chances:
+            return _endings(labels, chances, unknown, course.pairs[-1][0])
+        return Expectation(f"{back} at first" if stays else back)
     if course.ending_chance >= LIKELY:
         milestones = _milestones(labels, course)
         if milestones:
@@ -63,7 +68,7 @@ def expectation(
 def _back(labels: Labels, course: Course) -> str:
     """Where a course comes back to: "to come back here after 2 steps"."""
     if all(state == course.pairs[0][0] for state, _ in course.pairs):
-        return "to stay here"
+        return STAY
     pair = course.pairs[course.comes_back_to or 0]
     again = "here" if course.comes_back_to == 0 else f"to {labels.words(pair[0])!r}"
     return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"

@@ -168,8 +168,10 @@ class Provenance(Explanation):
     def _luck_text(self) -> str:
         if abs(self.luck) <= self._rounding:
             return ""
-        within = ", within the standard error" if abs(self.luck) <= self.standard_error else ""
-        return f"reward noise contributes {amount(self.luck, signed=True)}{within} (rewards above or below the mean of their pair)"
+        within = "within the standard error"
+        if abs(self.luck) > self.standard_error:
+            within = "more than the standard error, since the rewards with most weight are unlike the others"
+        return f"reward noise contributes {amount(self.luck, signed=True)}, {within} (rewards above or below the mean of their pair)"
 
     @property
     def magnitude(self) -> float:
