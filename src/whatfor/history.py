@@ -90,8 +90,11 @@ class Evaluation:
 
     def __str__(self) -> str:
         n = len(self.returns)
-        interval = (
-            f" (95 % interval {amount(self.low)} to {amount(self.high)})" if n > 1 else ""
-        )  # one episode has no spread
+        if n == 1:  # one episode has no spread
+            interval = ""
+        elif self.low == self.high:
+            interval = " (identical in all episodes)"
+        else:
+            interval = f" (95 % interval {amount(self.low)} to {amount(self.high)})"
         going = f"; still going after {MAX_EPISODE_STEPS:,} steps: {self.going:,}" if self.going else ""
         return f"mean undiscounted return {amount(self.mean)}{interval} over {count(n, 'episode')}{going}"

@@ -167,7 +167,7 @@ class Run(QuestionMethods, Counterfactuals):
         return None if counts is None else counts[self.situation(state).index]
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, env: Any = None) -> Evaluation:
-        """Play the greedy policy: the returns, with a 95 % confidence interval of their mean.
+        """Play the greedy policy with the rewards of the environment: the returns, with a 95 % interval of their mean.
 
         ``env``: the environment, for a loaded run that cannot recreate it.
         """

@@ -326,3 +326,16 @@ def test_the_planted_grid_is_what_it_says():
     assert np.diff(table.first).tolist() == [2] * 100
     assert (table.ending != NOT_ENDED).sum() > 0
     assert gym.make("FrozenLake-v1", is_slippery=False).observation_space.n == 16
+
+
+def test_findings_of_a_hardly_trained_agent_rest_on_more_than_an_update_each():
+    """After 300 hands, most pairs of Blackjack were updated once: nothing is nearly the same for opposite reasons."""
+    learner = wf.MonteCarlo(step_size=wf.visit_count(), discount=1.0, exploration=0.1)
+    run = wf.train(wf.worlds.blackjack(), learner, episodes=300, seed=6)
+    found = run.findings()
+    assert [one.kind for one in found if one.kind == "near-tie"] == []
+    (costly,) = [one for one in found if "and then its policy gives" in one.sentence]
+    assert np.ptp(run.values[costly.state]) == 0.0
+    assert "is among the actions with the best value, but playing 'stick' (updated 1 time)" in costly.sentence
+    contrast = run.contrast(costly.state, **costly.parameters)
+    assert {contrast.one.action, contrast.other.action} == {0, 1}

@@ -87,16 +87,22 @@ def _costly(ground: Ground, real: NDArray[np.float64], looked: NDArray[np.bool_]
         return None
     order = states[np.argsort(-(ground.met * cost)[states], kind="stable")]
     state = int(order[0])
-    best, better = ground.run.best(state), int(known[state].argmax())
-    tries = ground.tries
+    best, better, tries = ground.run.best(state), int(known[state].argmax()), ground.tries
+    takes, instead = f"it {labels.action_phrase(best)}", better
+    if tied[state].sum() > 1:
+        worst = int(np.where(tied[state], known[state], np.inf).argmin())
+        takes, instead = (
+            f"{labels.actions[worst]!r} is among the actions with the best value",
+            worst if better == best else better,
+        )
     after = "" if tries is None else f" (updated {count(int(tries[state, better]), 'time')})"
     text = (
-        f"In {labels.words(state)!r}, it {labels.action_phrase(best)}, but playing {labels.actions[better]!r}{after} and then its policy "
+        f"In {labels.words(state)!r}, {takes}, but playing {labels.actions[better]!r}{after} and then its policy "
         f"gives {amount(float(cost[state]))} more{_elsewhere(len(states), 'another action would be better')}."
     )
     stake, more = min(1.0, float(cost[state]) / ground.range), tuple(order.tolist())
     return Finding(
-        "reality", text, state, float(ground.met[state]), stake, "contrast", parameters={"instead": labels.actions[better]},
+        "reality", text, state, float(ground.met[state]), stake, "contrast", parameters={"instead": labels.actions[instead]},
         states=more,
     )  # fmt: skip
 

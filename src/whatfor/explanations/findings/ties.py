@@ -9,6 +9,7 @@ from whatfor.beliefs.account import Account
 from whatfor.beliefs.audit import Audit
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
+from whatfor.explanations.phrases import FEW_UPDATES
 from whatfor.text import amount, count, percent
 
 #: A near-tie: the gap is below this share of the range of the values.
@@ -64,7 +65,9 @@ def _opposite(ground: Ground, audit: Audit, states: NDArray[np.int64]) -> list[F
         best = run.best(state)
         others = ground.values[state].copy()
         others[best] = -np.inf
-        pairs += [(state, best), (state, int(others.argmax()))]
+        other = int(others.argmax())
+        if audit.tries[state, [best, other]].min() >= FEW_UPDATES:  # with fewer, all that it expects is chance
+            pairs += [(state, best), (state, other)]
     earned, ends = audit.accounts(pairs), audit.accounts(pairs, discount=1.0)
     found = []
     for at in range(0, len(pairs), 2):
@@ -108,4 +111,4 @@ def _ends_text(ground: Ground, audit: Audit, actions: tuple[int, int], ends: tup
     which = int(np.abs(ends[0].endings - ends[1].endings).argmax())
     name, (one, other) = audit.ledger.endings[which], (ground.run.labels.actions[action] for action in actions)
     chances = [percent(float(account.endings[which])) for account in ends]
-    return f"{one!r} ends with {name!r} in {chances[0]} of episodes, {other!r} in {chances[1]}."
+    return f"after {one!r} it expects {name!r} with a probability of {chances[0]}, after {other!r} of {chances[1]}."
