@@ -121,9 +121,10 @@ def test_agents_with_the_wrong_mechanism_fail_every_check(controls, i):
 
 
 @pytest.mark.parametrize(
-    "i", [i for i in range(len(CLAIMS)) if MEASURED[i]["met"] == MEASURED[i]["seeds"]], ids=lambda i: IDS[i]
+    "i", [i for i in range(len(CLAIMS)) if MEASURED[i]["status"] == "reproduced"], ids=lambda i: IDS[i]
 )
-def test_what_all_agents_show_is_shown_by_one_that_nobody_measured(unmeasured, i):
+def test_what_is_reproduced_is_shown_by_agents_that_nobody_measured(unmeasured, i):
+    """Every check passes somewhere: by agents with their whole training, of a seed that was not chosen for it."""
     assert CLAIMS[i].measure(unmeasured).met
 
 
