@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 import whatfor as wf
 from taxi_runs import START, train_taxi
-from whatfor.beliefs.noise import ahead, lag, sampling_error
+from whatfor.beliefs.noise import OneStepErrors, ahead, sampling_error
 from whatfor.explanations.causes import RATE
 from whatfor.labels import Axis
 from whatfor.testing import random_world
@@ -44,7 +44,7 @@ def test_a_belief_is_any_table_plus_weighted_one_step_errors(learner, seed):
     table = np.random.default_rng(seed).normal(size=ledger.n_cells)
     for state, action in ((0, 0), (3, 2)):
         weights = run.audit.weights(state, action)
-        g, bootstrapped, _ = ahead(ledger, np.arange(len(ledger)), table, None)
+        g, bootstrapped = ahead(ledger, np.arange(len(ledger)), table, None)
         errors = lines.reward + g * bootstrapped - table[lines.cell]
         left = run.audit.account(state, action, method="scan").initial_weights.ravel()
         value = table.reshape(ledger.n_tables, 5, 3)[:, state, action].mean()
@@ -57,8 +57,8 @@ def test_lag_is_what_bootstraps_from_other_actions():
     ledger.record(0, 0, 0.0, 1, 0, step_size=1.0, discount=1.0)
     table, policy = np.array([0.0, 0.0, 1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]])
     used, weights = np.zeros(1, int), np.ones(1)
-    assert lag(ledger, used, weights, table, policy) == -2.0
-    assert lag(ledger, used, weights, table, policy, discount=0.5) == -1.0
+    assert OneStepErrors(ledger, used, weights, policy).lag(table) == -2.0
+    assert OneStepErrors(ledger, used, weights, policy, discount=0.5).lag(table) == -1.0
     assert sampling_error(ledger, used, weights, np.zeros(1), table) == (1.0, 1.0)
 
 

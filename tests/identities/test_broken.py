@@ -225,19 +225,19 @@ BROKEN = {
     ),
     "errors of different episodes are added up before they are squared": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = by_episode(ledger, used, errors)",
         "together = np.atleast_1d(errors.sum())",
         ["the_spread_of_equal_experiences_is_their_standard_error", "errors_are_summed_by_episode"],
     ),
     "errors of one episode are squared before they are added up": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = by_episode(ledger, used, errors)",
         "together = errors",
         ["the_spread_of_equal_experiences_is_their_standard_error", "errors_are_summed_by_episode"],
     ),
     "an experience counts wherever it is replayed": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = by_episode(ledger, used, errors)",
         "together = summed_by(np.searchsorted(ledger.episode_starts, used, side='right'), errors)",
         ["errors_are_summed_by_episode"],
     ),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.noise import ahead
+from whatfor.beliefs.noise import led_to
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TERMINATED
 from whatfor.kernels.tables import Table
 from whatfor.labels import Labels
@@ -48,7 +48,7 @@ def experiences_of(ledger: Ledger) -> StepCounts:
     if ledger.order == "replayed":
         used = used[np.unique(ledger.origins_of(used), return_index=True)[1]]
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[used]
-    to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
+    to = led_to(ledger, used)
     ended = source < NO_BOOTSTRAP
     return count_steps(
         ledger.lines.cell[used].astype(np.int64) % n_pairs,

@@ -48,9 +48,10 @@ class Outcomes(Explanation):
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
+        exploiting = beliefs.never_exploiting(at, action)
         more: dict[str, Any] = {
-            "never_exploiting": beliefs.never_exploiting(at, action),
-            "explores": beliefs.explores,
+            "never_exploiting": exploiting,
+            "explores": exploiting > 0.0 and beliefs.explores,
             "trust": beliefs.trust,
             "faults": beliefs.faults,
             "learned": beliefs.learned,
