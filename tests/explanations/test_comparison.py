@@ -62,6 +62,18 @@ def test_lag_is_what_bootstraps_from_other_actions():
     assert sampling_error(ledger, used, weights, np.zeros(1), table) == (1.0, 1.0)
 
 
+def test_there_is_no_lag_where_only_the_policy_was_followed():
+    """With one action nothing lags; a sum over many updates has a rounding error, which is no cause of a difference."""
+    rewards = [[[0.1]], [[0.7]], [[-0.3]]]
+    world = wf.worlds.table(next_state=[[[1]], [[2]], [[0]]], reward=rewards, terminated=[[[0]], [[0]], [[0]]])
+    run = wf.train(world, wf.QLearning(step_size=0.1, discount=0.9), episodes=50, max_steps=97, seed=0)
+    weights, policy = run.audit.weights(0, 0), np.ones((3, 1))
+    used = np.flatnonzero(weights)
+    errors, table = OneStepErrors(run.ledger, used, weights[used], policy), np.random.default_rng(0).normal(size=3)
+    assert errors.bootstrapped @ table != 0.0
+    assert errors.lag(table) == 0.0
+
+
 def test_an_experience_replayed_many_times_counts_once():
     world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.5, 0.5]]])
     replay = wf.Replay(capacity=10, keep="first")

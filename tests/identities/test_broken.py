@@ -141,14 +141,14 @@ BROKEN = {
     ),
     "the asked step counts among what follows": (
         "explanations/chance.py",
-        "(row.visits - now.visits)[event.states]",
-        "row.visits[event.states]",
+        "visits - now.visits, earnings",
+        "visits, earnings",
         ["expected_visits_exclude_the_asked_step"],
     ),
     "the asked step earns among what follows": (
         "explanations/chance.py",
-        "(row.earnings - now.earnings)[event.states]",
-        "row.earnings[event.states]",
+        "earnings - now.earnings",
+        "earnings",
         ["expected_visits_exclude_the_asked_step"],
     ),
     "the rest is forgotten": (

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.noise import led_to
+from whatfor.caching import Cache
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TERMINATED
 from whatfor.kernels.tables import Table
 from whatfor.labels import Labels
@@ -82,6 +83,7 @@ class ExperiencedWorld:
     """
 
     def __init__(self, ledger: Ledger) -> None:
+        self._futures = Cache[tuple[bytes, float], ExactBeliefs](max_size=2)  # with a discount and without
         self.labels = Labels.plain(ledger.n_states, ledger.n_actions)
         self.experiences = experiences_of(ledger)
         n_pairs = ledger.n_states * ledger.n_actions
@@ -110,4 +112,6 @@ class ExperiencedWorld:
 
     def future(self, policy: NDArray[np.float64], discount: float) -> ExactBeliefs:
         """What a policy leads to, by the experiences alone."""
-        return ExactBeliefs(self, policy, discount=discount)
+        return self._futures.get_or_add(
+            (policy.tobytes(), discount), lambda: ExactBeliefs(self, policy, discount=discount)
+        )

@@ -55,7 +55,9 @@ class LoopReader:
 
     def __init__(self, reader: AccountReader) -> None:
         self.reader = reader
-        self._best: NDArray[np.int64] | None = None  # (cells,) a best action's cell in the state of each; None: not asked
+        self._best: NDArray[np.int64] | None = (
+            None  # (cells,) a best action's cell in the state of each; None: not asked
+        )
         self._tied = False  # whether several actions of an updated state are best: then one tells too little
         self._greedily: NDArray[np.float64] | None = None  # (cells,) endless by the best actions; None: not asked
 
@@ -182,7 +184,8 @@ def _greedy_cells(policy: NDArray[np.float64], n_tables: int) -> NDArray[np.int6
     """(cells,) A cell of a best action in the state of each, in its table."""
     n_states, n_actions = policy.shape
     best = np.repeat(np.arange(n_states) * n_actions + policy.argmax(axis=1), n_actions)
-    return (np.arange(n_tables)[:, None] * policy.size + best).ravel()
+    cells: NDArray[np.int64] = (np.arange(n_tables)[:, None] * policy.size + best).ravel()
+    return cells
 
 
 def _shares_of_ties(policy: NDArray[np.float64], best: NDArray[np.int64], n_tables: int) -> Any:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from whatfor.kernels.recursion import NO_BOOTSTRAP
 from whatfor.ledger import Ledger
 
-
 #: A smaller share of what is summed up is rounding.
 ROUNDING = 1e-11
 
@@ -150,7 +149,8 @@ class OneStepErrors:
         pairs = self.ledger.lines.cell[self.used[which]] % self.policy.size
         largest = np.zeros(self.policy.size)
         np.maximum.at(largest, pairs, combined)
-        return np.bincount(pairs, weights=combined**2, minlength=self.policy.size), largest
+        squares = np.bincount(pairs, weights=combined**2, minlength=self.policy.size)
+        return squares.astype(np.float64), largest
 
     def _by_state(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """(tables * S,) The numbers of the states under the policy."""
