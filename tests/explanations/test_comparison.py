@@ -64,8 +64,8 @@ def test_lag_is_what_bootstraps_from_other_actions():
 
 def test_there_is_no_lag_where_only_the_policy_was_followed():
     """With one action nothing lags; a sum over many updates has a rounding error, which is no cause of a difference."""
-    rewards = [[[0.1]], [[0.7]], [[-0.3]]]
-    world = wf.worlds.table(next_state=[[[1]], [[2]], [[0]]], reward=rewards, terminated=[[[0]], [[0]], [[0]]])
+    rewards = [[0.1], [0.7], [-0.3]]
+    world = wf.worlds.table(next_state=[[1], [2], [0]], reward=rewards, terminated=[[False]] * 3)
     run = wf.train(world, wf.QLearning(step_size=0.1, discount=0.9), episodes=50, max_steps=97, seed=0)
     weights, policy = run.audit.weights(0, 0), np.ones((3, 1))
     used = np.flatnonzero(weights)

@@ -92,8 +92,9 @@ def by_episode(ledger: Ledger, used: NDArray[np.int64], amount: NDArray[np.float
     """What some updates, in their order, amount to, summed by the episode of the experience."""
     if ledger.order == "replayed":
         return summed_by(ledger.episodes_and_steps(used)[0], amount)
-    first = np.unique(np.searchsorted(used, ledger.episode_starts))  # far fewer searches than one for each update
-    return np.add.reduceat(amount, first[first < len(used)]) if len(used) else np.zeros(0)
+    first = np.searchsorted(used, ledger.episode_starts)  # far fewer searches than one for each update
+    first = first[np.diff(first, append=len(used)) > 0]
+    return np.add.reduceat(amount, first) if len(first) else np.zeros(0)
 
 
 def summed_by(groups: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import DiscretizeObservation, TransformObservation
+from gymnasium.wrappers import Autoreset, DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.folder import MANIFEST
@@ -110,13 +110,13 @@ def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | N
     'gravity'
     """
     before = _settings(fresh)
-    fresh.action_space.seed(0)
+    trial = Autoreset(fresh)
+    trial.action_space.seed(0)
     with suppress(Exception):  # a third-party environment may fail; then all its attributes count as settings
         for seed in range(2):
-            fresh.reset(seed=seed)
+            trial.reset(seed=seed)
             for _ in range(TRIAL_STEPS):
-                if any(fresh.step(fresh.action_space.sample())[2:4]):
-                    break
+                trial.step(trial.action_space.sample())
     after, given = _settings(fresh), _settings(env)
     settings = (name for name, value in before.items() if after.get(name) == value)
     return next((name for name in settings if given.get(name) != before[name]), None)
