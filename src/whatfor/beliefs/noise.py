@@ -1,8 +1,8 @@
-"""Errors of a belief: noise and its standard error, from the experiences it averages, and its lag behind the policy.
+"""Errors of a belief: noise and its standard error, from the experiences it averages, and the part of it from off-policy targets.
 
 For any table T and the weights m of an asked value B, B equals T at the asked pair plus the sum of m times the
 one-step errors c + g T(next) - T(own). If T holds the true values of a policy, these errors are noise around 0,
-except in updates that bootstrapped from an action the policy does not take: that part is the lag.
+except in updates that bootstrapped from an action the policy does not take: these are its off-policy targets.
 """
 
 from __future__ import annotations
@@ -133,15 +133,15 @@ class OneStepErrors:
     def noise(self, amount: NDArray[np.float64], table: NDArray[np.float64]) -> float:
         """The part of the belief that is chance: the errors as if every update had bootstrapped from the policy.
 
-        ``amount``: what each update adds. ``table``: (cells,) the true numbers of the policy. With the lag and the initial part
+        ``amount``: what each update adds. ``table``: (cells,) the true numbers of the policy. With the off-policy and the initial part
         it sums to the belief less the true number.
         """
         return float(self.weights @ amount + self.onward @ self._by_state(table) - self.own @ table)
 
-    def lag(self, table: NDArray[np.float64]) -> float:
+    def off_policy(self, table: NDArray[np.float64]) -> float:
         """The part of the belief that was bootstrapped from actions that the policy does not take; ``table``: (cells,)."""
-        lag = float(self.bootstrapped @ table - self.onward @ self._by_state(table))
-        return lag if abs(lag) > ROUNDING * float(self.bootstrapped @ np.abs(table)) else 0.0
+        part = float(self.bootstrapped @ table - self.onward @ self._by_state(table))
+        return part if abs(part) > ROUNDING * float(self.bootstrapped @ np.abs(table)) else 0.0
 
     @cached_property
     def by_pair(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -46,7 +46,7 @@ class BeliefError(NamedTuple):
     width: float  # the number of standard errors that count as noise
     unit: float  # half of what one experience may change
     noise: float | None  # the part that is chance in what happened; None: only as the rest
-    lag: float  # the part that bootstraps from actions the policy does not take
+    off_policy: float  # the part that bootstraps from actions the policy does not take
     initial: float  # the part that still rests on initial values
     variance: NDArray[np.float64] | None = None  # (S, A) of one step, where it is known
 
@@ -157,7 +157,7 @@ class MeasureBuilder:
         scale: float,
     ) -> Measure:
         chance = float(np.hypot(belief_error.error, simulated_error if belief_error.true is None else 0.0))
-        rest = believed - simulated - belief_error.lag - belief_error.initial
+        rest = believed - simulated - belief_error.off_policy - belief_error.initial
         return Measure(
             name=name,
             believed=believed,
@@ -166,7 +166,7 @@ class MeasureBuilder:
             exact=belief_error.true,
             error=belief_error.error,
             noise=rest if belief_error.noise is None else belief_error.noise,
-            lag=belief_error.lag,
+            off_policy=belief_error.off_policy,
             initial=belief_error.initial,
             tolerance=belief_error.width * chance + belief_error.unit + negligible,
             notable=NOTABLE_SHARE * scale,
@@ -238,7 +238,7 @@ class MeasureBuilder:
             width=float(ndtri(1.0 - rate / 2.0)),
             unit=0.5 * float((largest * expected.span.ravel()).max(initial=0.0)),
             noise=errors.noise(amount, table),
-            lag=errors.lag(table),
+            off_policy=errors.off_policy(table),
             initial=initial - float(self._initial_weights(discount) @ table),
             variance=expected.variance,
         )
@@ -261,7 +261,7 @@ class MeasureBuilder:
             width=width,
             unit=float(np.ptp(amount) if len(used) else 0.0) / max(self.episodes, 1.0),
             noise=None,
-            lag=self._errors(discount).lag(table),
+            off_policy=self._errors(discount).off_policy(table),
             initial=0.0,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -39,9 +40,13 @@ class NoEnvironment(ValueError):
     def __init__(self, id: str, error: Exception) -> None:
         self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
         python = "Pass an id such as 'FrozenLake-v1', after importing what registers it"
-        if (Path(id) / MANIFEST).is_file():
-            python += f"; resume a saved run with train(load({id!r}), ...)"
         shell = "Give an id such as FrozenLake-v1, or module:Id if a module registers it"
+        saved = (Path(id) / MANIFEST).is_file()
+        if saved:
+            python += f"; resume a saved run with train(load({id!r}), ...)"
+        if "Malformed" in str(error) or (os.sep in id and "-v" not in id):  # Gymnasium's own error is about namespaces
+            self.what = f"{id!r} is the folder of a run, " if saved else f"{id!r} is neither the folder of a run "
+            self.what += "not the id of an environment" if saved else "nor the id of an environment"
         super().__init__(f"{self.what}{'' if self.what.endswith(('?', '!')) else '.'} {either(python, shell)}")
 
 
