@@ -1,6 +1,6 @@
 """How often ``run.comparison`` names a cause that is none, and finds one that is: ``python benchmarks/calibration.py [--seeds N]``.
 
-Agents learn in worlds whose exact future is known. The belief about a greedy action is right except for noise, lag and
+Agents learn in worlds whose exact future is known. The belief about a greedy action is right except for noise, off-policy targets and
 initial values, so it should be called wrong, and each tested cause be named, no more often than the stated rate. The tests are
 then tried where their cause is known: Sutton and Barto's example 6.7, small replay buffers, and changed worlds.
 The tables in docs/questions/comparison.md are generated from the output.

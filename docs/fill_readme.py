@@ -101,17 +101,17 @@ def table(file: Path) -> str:
 
 
 def calibration(file: Path) -> str:
-    """How often belief and reality differed without a named cause or by lag and initial values, and how often each tested cause was named: wrongly, and rightly."""
+    """How often belief and reality differed without a named cause or by off-policy targets and initial values, and how often each tested cause was named: wrongly, and rightly."""
     result = json.loads(file.read_text())
     tests = ("maximisation bias", "too little data", "different environment")
     lines = [
-        f"| well-trained agents | judged | different without a named cause | 95 % interval | lag or initial value named | {' | '.join(tests)} | not judged: tried seldom | their value is off by |",
+        f"| well-trained agents | judged | different without a named cause | 95 % interval | off-policy targets or initial value named | {' | '.join(tests)} | not judged: tried seldom | their value is off by |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, row in result["settings"].items():
         low, high = row["interval"]
         named = " | ".join(f"{100 * row['false_alarms'][test]:.1f} %" for test in tests)
-        parts = sum(row["verdicts"].get(part, 0) for part in ("lag", "initial value")) / row["judged"]
+        parts = sum(row["verdicts"].get(part, 0) for part in ("off-policy targets", "initial value")) / row["judged"]
         off = f"{row['rare_off']:+.3f} ± {2 * row['rare_error']:.3f}" if row["rare"] else ""
         lines.append(
             f"| {name} | {row['judged']:,} | {100 * row['differs']:.1f} % | {100 * low:.1f} % to {100 * high:.1f} % | {100 * parts:.1f} % | {named} | {row['rare']:,} | {off} |"

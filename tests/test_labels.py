@@ -1,6 +1,7 @@
 """Observation, index and words of every state can be converted into each other."""
 
 import json
+import re
 
 import gymnasium as gym
 import numpy as np
@@ -267,9 +268,30 @@ def test_observations_that_do_not_start_at_zero_can_be_asked_about():
     assert (last.state, last.action) == (4, 1)
 
 
+@pytest.mark.parametrize(
+    ("id", "bins", "bounds", "first", "last"),
+    [
+        ("CartPole-v1", (3, 2, 6, 3), BOUNDS, "cart at below -0.8, moving at below 0; pole at below -8°, swinging at below -0.33", "cart at 0.8 or more, moving at 0 or more; pole at 8° or more, swinging at 0.33 or more"),
+        ("MountainCar-v0", (4, 1), None, "x0 below -0.75; x1 any", "x0 0.15 or more; x1 any"),
+        ("Acrobot-v1", (2, 2, 2, 2, 3, 2), None, "x0 below 0; x1 below 0; x2 below 0; x3 below 0; x4 below -4.19; x5 below 0", "x0 0 or more; x1 0 or more; x2 0 or more; x3 0 or more; x4 4.19 or more; x5 0 or more"),
+    ],
+)  # fmt: skip
+def test_the_words_of_end_bins_cover_what_is_clipped_into_them(id, bins, bounds, first, last):
+    env = gym.make(id)
+    env = binned(env, bins, bounds)
+    labels = labels_of(env)
+    assert (labels.words(0), labels.words(labels.n_states - 1)) == (first, last)
+    assert [labels.index(labels.words(state)) for state in range(labels.n_states)] == list(range(labels.n_states))
+    shuffled = [", ".join(reversed(re.split("[,;] ", labels.words(state)))) for state in range(labels.n_states)]
+    assert [labels.index(text) for text in shuffled] == list(range(labels.n_states))
+    far = np.full(env.unwrapped.observation_space.shape, 1e3, np.float32)
+    assert labels.words(labels.index(far)) == last
+    assert labels.words(labels.index(-far)) == first
+
+
 def test_cartpole_with_more_observations_gets_plain_labels():
     env = binned(TimeAwareObservation(gym.make("CartPole-v1")), 2, [*BOUNDS, (0, 500)])
-    assert labels_of(env).words(0).startswith("x0 -2.4 to 0; x1 -2.5 to 0;")
+    assert labels_of(env).words(0).startswith("x0 below 0; x1 below 0;")
 
 
 def test_endings_are_recognised_by_action_and_reward(blackjack, taxi):

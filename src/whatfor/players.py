@@ -111,6 +111,14 @@ class TablePlay:
 
     def exact_future(self, env: Any = None) -> ExactBeliefs | None:
         """As ``exact``, whatever is asked about: without a discount, the visits from some states may be infinite."""
+        return self._own_future if env is None else self._future_in(env)
+
+    @cached_property
+    def _own_future(self) -> ExactBeliefs | None:
+        """In the world of the run."""
+        return self._future_in(None)
+
+    def _future_in(self, env: Any) -> ExactBeliefs | None:
         world, ledger = self.playing.place(env).world, self.playing.ledger
         if world is None or world.arrays.kind != TABLE or self.playing.origin.factors is not None:
             return None

@@ -46,7 +46,7 @@ def test_concepts_of_three_kinds_make_one_cell_for_each_combination() -> None:
     assert cells.labels.n_states == 2 * 3 * 3
     observations = np.array([[0.0, 0.0, -0.1, 0.0], [0.5, 0.0, 0.1, 1.0]])
     words = [cells.labels.words(int(cell)) for cell in cells.index(observations)]
-    assert words == ["pole left; cart middle; swing -0.5 to 0.5", "not pole left; cart right; swing above 0.5"]
+    assert words == ["pole left; cart middle; swing -0.5 to 0.5", "not pole left; cart right; swing 0.5 or more"]
     assert cells.labels.where("pole left").states.sum() == 9
     assert cells.labels.index(words[0]) == cells.index(observations)[0]
     assert not cells.whole

@@ -130,6 +130,7 @@ def test_saved_agents_with_the_same_settings_are_not_trained_again(tmp_path, mon
     assert trained == ["cartpole"], "another input"
 
 
+@pytest.mark.long
 def test_processes_train_the_seeds_and_the_next_run_goes_on_with_them(tmp_path, monkeypatch):
     claims, progress = [claim for claim in DEEP_CLAIMS if claim.figure == "S11"][:1], {}
     agents = DeepAgents(trained=False, device="cpu")

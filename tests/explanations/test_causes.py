@@ -50,9 +50,9 @@ def test_noise_lag_and_initial_value_sum_to_the_difference(learner, replay):
                 assert measure.exact is not None
                 assert sum(measure.terms.values()) == pytest.approx(measure.difference, abs=1e-9), measure
                 seen.append([abs(term) for term in measure.terms.values()])
-    noise, lag, initial = np.max(seen, axis=0)
+    noise, off_policy, initial = np.max(seen, axis=0)
     assert noise > 0.01
-    assert max(lag, initial) > 0.01, "an identity between zeros proves nothing"
+    assert max(off_policy, initial) > 0.01, "an identity between zeros proves nothing"
 
 
 @pytest.fixture(scope="module")
@@ -205,24 +205,24 @@ def test_a_rarely_tried_action_is_called_too_low_only_if_it_is():
             value, text = comparison.measures[0], str(comparison)
             assert ("too low" in text) == (value.difference < -value.notable), text
             assert ("too high" in text) == (value.difference > value.notable), text
-            assert ("unlucky estimate" in text) <= (value.noise < min(value.lag, value.initial)), text
-            assert ("optimistic" in text) <= (value.initial > max(0.0, value.noise, value.lag)), text
+            assert ("unlucky estimate" in text) <= (value.noise < min(value.off_policy, value.initial)), text
+            assert ("optimistic" in text) <= (value.initial > max(0.0, value.noise, value.off_policy)), text
             seen.add(np.sign(value.difference) * (abs(value.difference) > value.notable))
     assert 1.0 in seen
 
 
 def test_parts_of_a_difference_have_one_form():
-    measure = Measure("won", 0.2, 1.0, 0.01, 1.0, 0.02, noise=-0.004, lag=0.2, initial=-0.996, tolerance=0.1)
-    assert measure.terms_text(percent) == "lag +20 points, weight on initial values -100 points"
-    estimated = replace(measure, exact=None, lag=-0.05, noise=0.03, initial=0.0)
-    assert estimated.terms_text(percent) == "estimated: lag -5.0 points, rest +3.0 points"
+    measure = Measure("won", 0.2, 1.0, 0.01, 1.0, 0.02, noise=-0.004, off_policy=0.2, initial=-0.996, tolerance=0.1)
+    assert measure.terms_text(percent) == "off-policy targets +20 points, weight on initial values -100 points"
+    estimated = replace(measure, exact=None, off_policy=-0.05, noise=0.03, initial=0.0)
+    assert estimated.terms_text(percent) == "estimated: off-policy targets -5.0 points, rest +3.0 points"
 
 
 def test_nothing_is_tested_where_states_are_bins():
     """What follows a bin depends on how it was entered, so no test would keep its rate."""
     run = wf.train(wf.worlds.cartpole(), wf.QLearning(step_size=0.1, discount=0.95), episodes=200, seed=0)
     comparison = run.comparison(79, rollouts=100)
-    assert {cause.name for cause in comparison.causes} <= {"lag", "initial value"}
+    assert {cause.name for cause in comparison.causes} <= {"off-policy targets", "initial value"}
 
 
 def test_causes_are_part_of_the_json(small_buffer):
@@ -234,7 +234,8 @@ def test_causes_are_part_of_the_json(small_buffer):
     assert {"holds", "measures", "measure", "effect", "size", "evidence", "text"} <= set(few)
     assert form["experiences"] > 0.0
     for measure in form["measures"]:
-        assert measure["noise"] + measure["lag"] + measure["initial"] == pytest.approx(measure["difference"], abs=1e-9)
+        total = measure["noise"] + measure["off_policy"] + measure["initial"]
+        assert total == pytest.approx(measure["difference"], abs=1e-9)
 
 
 def test_a_small_alteration_with_overwhelming_evidence_is_named_where_belief_and_reality_differ():
@@ -263,4 +264,4 @@ def test_a_difference_below_a_notable_one_is_slight():
         assert comparison.verdict == "initial value", comparison
         assert comparison.slight == comparison.numbers()["slight"] == slight
         assert (" differs slightly from " in str(comparison)) == slight
-        assert "; what lag and initial values leave is within sampling error." in str(comparison)
+        assert "; what off-policy targets and initial values leave is within sampling error." in str(comparison)

@@ -141,14 +141,14 @@ BROKEN = {
     ),
     "the asked step counts among what follows": (
         "explanations/chance.py",
-        "(row.visits - now.visits)[event.states]",
-        "row.visits[event.states]",
+        "visits - now.visits, earnings",
+        "visits, earnings",
         ["expected_visits_exclude_the_asked_step"],
     ),
     "the asked step earns among what follows": (
         "explanations/chance.py",
-        "(row.earnings - now.earnings)[event.states]",
-        "row.earnings[event.states]",
+        "earnings - now.earnings",
+        "earnings",
         ["expected_visits_exclude_the_asked_step"],
     ),
     "the rest is forgotten": (
@@ -261,19 +261,19 @@ BROKEN = {
     ),
     "errors of different episodes are added up before they are squared": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = by_episode(ledger, used, errors)",
         "together = np.atleast_1d(errors.sum())",
         ["the_spread_of_equal_experiences_is_their_standard_error", "errors_are_summed_by_episode"],
     ),
     "errors of one episode are squared before they are added up": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = by_episode(ledger, used, errors)",
         "together = errors",
         ["the_spread_of_equal_experiences_is_their_standard_error", "errors_are_summed_by_episode"],
     ),
     "an experience counts wherever it is replayed": (
         "beliefs/noise.py",
-        "together = summed_by(ledger.episodes_and_steps(used)[0], errors)",
+        "together = by_episode(ledger, used, errors)",
         "together = summed_by(np.searchsorted(ledger.episode_starts, used, side='right'), errors)",
         ["errors_are_summed_by_episode"],
     ),

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -299,7 +300,7 @@ def test_invalid_settings_are_refused(learner, settings, message):
         (
             lambda: Moody(actions=spaces.Discrete(2, start=1)),
             {},
-            "actions must start at 0, and here they start at 1",
+            r"actions must start at 0, and here they start at 1: pass gymnasium.wrappers.TransformAction\(env, lambda action: action \+ 1, gymnasium.spaces.Discrete\(2\)\)",
         ),
         (lambda: gym.make_vec("Taxi-v4", num_envs=2), {}, "vector environment.*gymnasium.make"),
         (object, {}, "train.. takes an environment's id, a gymnasium.Env"),
@@ -611,3 +612,36 @@ def test_questions_with_unknown_names_list_the_choices():
         ValueError, match="simulation needs the discount that its values were learned with: pass discount= to Run"
     ):
         nowhere.simulation(0)
+
+
+@pytest.mark.parametrize("path", ["a/path", "./runs/taxi/", "my run"])
+def test_a_path_is_not_an_environment(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        ValueError, match=f"^'{path}' is neither the folder of a run nor the id of an environment. Pass an id"
+    ):
+        wf.train(path, wf.QLearning(), episodes=1)
+    wf.train("FrozenLake-v1", wf.QLearning(), episodes=1).save(path)
+    with pytest.raises(ValueError, match=rf"^'{path}' is the folder of a run, not .*train\(load\('{path}'\), ...\)"):
+        wf.train(path, wf.QLearning(), episodes=1)
+
+
+def test_actions_that_start_at_1_are_shifted_by_the_wrapper_that_the_message_names():
+    """Whole numbers are indices of actions everywhere, so environments number them from 0."""
+
+    class FromOne(Moody):
+        def step(self, action):
+            assert self.action_space.contains(action)
+            return super().step(action)
+
+    env = FromOne(actions=spaces.Discrete(2, start=1))
+    with pytest.raises(ValueError, match="actions must start at 0") as caught:
+        wf.train(env, wf.QLearning(), episodes=1)
+    advice = re.search(r"gymnasium.wrappers.TransformAction\(.*Discrete\(2\)\)", str(caught.value))
+    run = wf.train(eval(advice[0], {"gymnasium": gym, "env": env}), wf.QLearning(), episodes=9)
+    assert set(run.ledger.lines.cell.tolist()) <= set(range(6))
+
+
+def test_a_learner_with_an_impossible_step_size_cannot_be_made():
+    with pytest.raises(ValueError, match="step_size is -1; it must lie in"):
+        wf.QLearning(step_size=-1)

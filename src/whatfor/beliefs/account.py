@@ -54,7 +54,7 @@ class Account:
 
 
 class Weighed(NamedTuple):
-    """An account, the updates that carry weight in it, and their weights."""
+    """An account, the updates that carry weight in it, in order, and their weights."""
 
     account: Account
     used: NDArray[np.int64]
@@ -133,7 +133,7 @@ class AccountReader:
             self._failed_walks += 1
             return None
         account = self._account(cells, _Sums(visits, earnings, endings, left, spread, read, dropped), discount)
-        return Weighed(account, used[:read], weights[:read])
+        return Weighed(account, used[:read][::-1], weights[:read][::-1])
 
     @property
     def walk_is_quicker(self) -> bool:

@@ -40,7 +40,7 @@ def evidence_against_table(recorded: StepCounts, table: Table) -> float:
     if (counts[expected <= 0.0] > 0).any():
         return np.inf
     possible = expected > 0.0
-    own, counts, expected = keys[possible, 0], counts[possible], expected[possible]
+    own, counts, expected = keys[possible], counts[possible], expected[possible]
     by_concentration = [_mixture(own, counts, kappa * expected) for kappa in CONCENTRATIONS]
     fit = np.bincount(own, weights=counts * np.log(expected))
     tried = np.bincount(own, weights=counts) > 0
@@ -50,7 +50,7 @@ def evidence_against_table(recorded: StepCounts, table: Table) -> float:
 
 def evidence_against_play(recorded: StepCounts, played: StepCounts) -> float:
     """The logarithm of the e-value against the hypothesis that one world produced the recorded and the played steps."""
-    keys, which = _keys(
+    own, which = _keys(
         np.concatenate([recorded.pair, played.pair]),
         np.concatenate([recorded.ending, played.ending]),
         np.concatenate([recorded.next_state, played.next_state]),
@@ -58,10 +58,9 @@ def evidence_against_play(recorded: StepCounts, played: StepCounts) -> float:
     )
     n = len(recorded.pair)
     sides = [
-        np.bincount(at, weights=np.where(one.ending == TIMED_OUT, 0, one.times), minlength=len(keys)).astype(np.float64)
+        np.bincount(at, weights=np.where(one.ending == TIMED_OUT, 0, one.times), minlength=len(own)).astype(np.float64)
         for at, one in ((which[:n], recorded), (which[n:], played))
     ]
-    own = keys[:, 0]
     both = (np.bincount(own, weights=sides[0]) > 0) & (np.bincount(own, weights=sides[1]) > 0)
     prior = (1.0 / np.bincount(own, minlength=len(both))[own]) if len(own) else np.empty(0)
     together = sides[0] + sides[1]
@@ -74,11 +73,12 @@ def evidence_against_play(recorded: StepCounts, played: StepCounts) -> float:
 def _keys(
     pair: NDArray[np.int64], ending: NDArray[np.int64], next_state: NDArray[np.int64], reward: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(outcomes, 3) The distinct outcomes, sorted by pair, and the outcome of each entry; all endings are one."""
-    after = np.where(ending == NOT_ENDED, next_state, -1)
-    columns = np.column_stack([pair, after, np.unique(reward, return_inverse=True)[1]])
-    keys, which = np.unique(columns, axis=0, return_inverse=True)
-    return keys.astype(np.int64), which.ravel()
+    """The pair of each distinct outcome, ascending, and the outcome of each entry; all endings are one."""
+    after = np.where(ending == NOT_ENDED, next_state + 1, 0).astype(np.int64)
+    rewards, paid = np.unique(reward, return_inverse=True)
+    outcomes = (int(after.max(initial=0)) + 1) * max(len(rewards), 1)  # of each pair, at most
+    keys, which = np.unique(pair * outcomes + after * len(rewards) + paid, return_inverse=True)
+    return keys // outcomes, which
 
 
 def _rounded(rewards: NDArray[np.float64], most: int | None = None) -> NDArray[np.float64]:

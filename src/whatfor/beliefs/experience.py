@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.noise import ahead
+from whatfor.beliefs.noise import led_to
+from whatfor.caching import Cache
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TERMINATED
 from whatfor.kernels.tables import Table
 from whatfor.labels import Labels
@@ -61,7 +62,7 @@ def recorded_steps(ledger: Ledger) -> ExperiencedSteps:
     used = np.flatnonzero(ledger.learned_from)
     used = used[np.unique(ledger.origins_of(used), return_index=True)[1]]
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[used]
-    to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
+    to = led_to(ledger, used)
     ended = source < NO_BOOTSTRAP
     return ExperiencedSteps(
         ledger.lines.cell[used].astype(np.int64) % n_pairs,
@@ -95,6 +96,7 @@ class ExperiencedWorld:
     """
 
     def __init__(self, ledger: Ledger) -> None:
+        self._futures = Cache[tuple[bytes, float], ExactBeliefs](max_size=2)  # with a discount and without
         self.labels = Labels.plain(ledger.n_states, ledger.n_actions)
         self.experiences = experiences_of(ledger)
         n_pairs = ledger.n_states * ledger.n_actions
@@ -123,4 +125,6 @@ class ExperiencedWorld:
 
     def future(self, policy: NDArray[np.float64], discount: float) -> ExactBeliefs:
         """What a policy leads to, by the experiences alone."""
-        return ExactBeliefs(self, policy, discount=discount)
+        return self._futures.get_or_add(
+            (policy.tobytes(), discount), lambda: ExactBeliefs(self, policy, discount=discount)
+        )

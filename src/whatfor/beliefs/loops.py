@@ -65,6 +65,10 @@ class LoopReader:
 
     def __init__(self, reader: AccountReader) -> None:
         self.reader = reader
+        self._best: NDArray[np.int64] | None = (
+            None  # (cells,) a best action's cell in the state of each; None: not asked
+        )
+        self._tied = False  # whether several actions of an updated state are best: then one tells too little
         self._greedily: Endless | None = None  # by the best actions; None: not asked
 
     def ends(self, undiscounted: Account, cells: NDArray[np.int64], lines: LedgerLines | None = None) -> Ends:
@@ -100,16 +104,16 @@ class LoopReader:
 
         SARSA, Monte Carlo and λ-returns learn about a future with exploration, which leads out of a loop that the greedy
         policy never leaves. Updates that followed former best actions lead out as well. ``policy``: (S, A) the greedy policy; a pair whose recorded transitions do not settle where it
-        leads is a way out.
+        leads is a way out. All calls are about the same policy.
         """
         ledger = self.reader.ledger
         if len(ledger) == 0:
             return 0.0
-        best, shared = _greedy_cells(policy, ledger.n_tables)
-        tied = bool(
-            ((policy > 0.0).sum(axis=1) > 1)[ledger.tries().any(axis=1)].any()
-        )  # then one action tells too little
-        if not tied and self._have_ways_out(cells, None, best):
+        if self._best is None:
+            self._best = _greedy_cells(policy, ledger.n_tables)
+            self._tied = bool(((policy > 0.0).sum(axis=1) > 1)[ledger.tries().any(axis=1)].any())
+        best = self._best
+        if not self._tied and self._have_ways_out(cells, None, best):
             return 0.0
         if self._greedily is None:
             lines = ledger.lines
@@ -117,6 +121,7 @@ class LoopReader:
             trails = np.flatnonzero((lines.source == NO_BOOTSTRAP) & (np.arange(len(source)) > 0))
             source[trails] = best[lines.cell[trails - 1]]
             followed = lines._replace(source=source.astype(np.int32), lambda_=np.zeros(1))
+            shared = _shares_of_ties(policy, best, ledger.n_tables)
             self._greedily = endless_from(followed, ledger.n_cells, shared)
             if self._greedily.chances.any():
                 self._greedily = endless_from(followed, ledger.n_cells, shared, self._unsettled)
@@ -202,18 +207,22 @@ class LoopReader:
         return endless_from(self.reader.ledger.lines, self.reader.ledger.n_cells)
 
 
-def _greedy_cells(policy: NDArray[np.float64], n_tables: int) -> tuple[NDArray[np.int64], Any]:
-    """(cells,) A cell of a best action in the state of each, in its table; (cells, cells) the shares of tied actions in its place."""
+def _greedy_cells(policy: NDArray[np.float64], n_tables: int) -> NDArray[np.int64]:
+    """(cells,) A cell of a best action in the state of each, in its table."""
+    n_states, n_actions = policy.shape
+    best = np.repeat(np.arange(n_states) * n_actions + policy.argmax(axis=1), n_actions)
+    cells: NDArray[np.int64] = (np.arange(n_tables)[:, None] * policy.size + best).ravel()
+    return cells
+
+
+def _shares_of_ties(policy: NDArray[np.float64], best: NDArray[np.int64], n_tables: int) -> Any:
+    """(cells, cells) The shares of tied actions in the place of the best cell of their state; sparse."""
     from scipy import sparse
 
-    n_states, n_actions = policy.shape
-    first = np.arange(n_states) * n_actions + policy.argmax(axis=1)
-    state, action = np.nonzero(policy)
-    shares = (policy[state, action], (first[state], state * n_actions + action))
+    tied = np.flatnonzero(policy)
+    shares = (policy.ravel()[tied], (best[tied], tied))
     table = sparse.csr_array(shares, shape=(policy.size, policy.size))
-    best = np.repeat(first, n_actions)
-    offsets = np.arange(n_tables) * policy.size
-    return (offsets[:, None] + best).ravel(), sparse.block_diag([table] * n_tables, format="csr")
+    return sparse.block_diag([table] * n_tables, format="csr")
 
 
 def endless_from(

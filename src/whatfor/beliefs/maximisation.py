@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.noise import ahead, by_experience
+from whatfor.beliefs.noise import ahead, by_experience, led_to
 from whatfor.kernels.backwards import scan_bootstraps
 from whatfor.ledger import Ledger
 
@@ -52,7 +52,7 @@ def overestimate(
     used = np.flatnonzero(weights)
     if not len(used):
         return Overestimate(0.0, 0.0, updates)
-    g, _, to = ahead(ledger, used, np.zeros(ledger.n_cells), None)
+    g, to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[0], led_to(ledger, used)
     by_state = (values * policy).sum(axis=1)
     combined, which = by_experience(ledger, used, weights[used])
     pairs = lines.cell[used[which]] % values.size

@@ -30,7 +30,9 @@ MIN_TRIES = 30
 #: So is an action tried less often than this share of the tries of the most tried action in its state.
 MIN_TRIES_SHARE = 0.1
 
-CauseName = Literal["lag", "initial value", "maximisation bias", "too little data", "different environment"]
+CauseName = Literal[
+    "off-policy targets", "initial value", "maximisation bias", "too little data", "different environment"
+]
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,6 @@ class Cause:
     def called(self) -> str:
         """Its name in a sentence."""
         names = {
-            "lag": "its lag",
             "initial value": "weight on initial values",
             "different environment": "a different environment",
         }
@@ -99,12 +100,12 @@ def rarely_tried(audit: Audit | None, state: int, action: int, greedy: bool) -> 
 
 
 def parts_of(measures: Sequence[Measure]) -> list[Cause]:
-    """Lag and initial value: of the value, or of what differs most if the value agrees within sampling error."""
+    """Off-policy targets and initial value: of the value, or of what differs most if the value agrees within sampling error."""
     differing = [measure for measure in measures if measure.differs]
     worst = _first(differing or measures, lambda measure: measure.excess)
     causes = []
     terms: tuple[tuple[CauseName, float, str], ...] = (
-        ("lag", worst.lag, "its targets follow actions that its greedy policy does not take"),
+        ("off-policy targets", worst.off_policy, "they follow actions that its greedy policy does not take"),
         ("initial value", worst.initial, "its updates have not outweighed them yet"),
     )
     for name, effect, text in terms:

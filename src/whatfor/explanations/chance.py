@@ -61,7 +61,10 @@ class Chance(Explanation):
             if chance > 0.0:
                 otherwise[name] = otherwise.get(name, 0.0) + chance
         row = audit.account(state, action, method="scan")
-        now = audit.account(state, action, discount=0.0, method="scan")  # the first step only
+        visits, earnings = row.visits, row.earnings
+        if event.states[state]:  # the first step itself does not count
+            now = audit.account(state, action, discount=0.0, method="scan")
+            visits, earnings = visits - now.visits, earnings - now.earnings
         probability = float(arrived[-1])
         return cls(
             labels=labels,
@@ -69,8 +72,8 @@ class Chance(Explanation):
             action=action,
             event=event,
             before=before,
-            visits=max(0.0, float((row.visits - now.visits)[event.states].sum())),
-            earnings=float((row.earnings - now.earnings)[event.states].sum()),
+            visits=max(0.0, float(visits[event.states].sum())),
+            earnings=float(earnings[event.states].sum()),
             probability=probability,
             otherwise=dict(sorted(otherwise.items(), key=lambda item: -item[1])),
             unknown=unknown,

@@ -48,7 +48,7 @@ class Comparison(Explanation):
     """The future an agent expects of an action, beside the future that its greedy policy leads to.
 
     ``measures`` are the value and the chance of every ending; ``places`` are the pairs whose visits differ most.
-    A difference is the sum of noise, lag (what bootstraps from actions the agent would no longer take) and what still
+    A difference is the sum of noise, off-policy targets (what bootstraps from actions the agent would no longer take) and what still
     rests on initial values. ``causes`` are these parts, where the difference is more than sampling error, and three tests:
     maximisation bias, too little data, and a different environment. The verdict names the largest
     cause that holds: of the difference in value, or where the value agrees, in what differs most.
@@ -230,13 +230,16 @@ class Comparison(Explanation):
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            tested = any(one.rate is not None for one in self.found)
-            rest = "" if tested else "; what lag and initial values leave is within sampling error"
+            rest = (
+                ""
+                if any(one.rate is not None for one in self.found)
+                else "; what off-policy targets and initial values leave is within sampling error"
+            )
             return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
-            lag = "lag (targets from actions that its policy does not take)"
-            known = f", {lag} and initial values explain"
+            other = "off-policy targets (from actions that its policy does not take)"
+            known = f", {other} and initial values explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
             return f"{differs} from {reality}, most of all in {quoted(worst.name)}, {beyond}."
         not_judged = f"was not tested against {reality}"

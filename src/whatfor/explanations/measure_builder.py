@@ -15,7 +15,7 @@ from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.exact import ExactBeliefs, ExpectedAmount
 from whatfor.beliefs.implied import ImpliedFuture
 from whatfor.beliefs.maximisation import Overestimate, overestimate
-from whatfor.beliefs.noise import ahead, by_experience, effective_episodes, lag, noise, sampling_error
+from whatfor.beliefs.noise import OneStepErrors, ahead, effective_episodes, led_to, sampling_error
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measures import Measure
 from whatfor.explanations.phrases import MIN_STATED_SHARE
@@ -46,7 +46,7 @@ class BeliefError(NamedTuple):
     width: float  # the number of standard errors that count as noise
     unit: float  # half of what one experience may change
     noise: float | None  # the part that is chance in what happened; None: only as the rest
-    lag: float  # the part that bootstraps from actions the policy does not take
+    off_policy: float  # the part that bootstraps from actions the policy does not take
     initial: float  # the part that still rests on initial values
     variance: NDArray[np.float64] | None = None  # (S, A) of one step, where it is known
 
@@ -64,6 +64,7 @@ class MeasureBuilder:
     ) -> None:
         self.audit, self.believed, self.simulated, self.exact, self.policy = audit, believed, simulated, exact, policy
         self.state, self.action = believed.state, believed.action
+        self._one_step: dict[float | None, OneStepErrors] = {}
         self.implied = ImpliedFuture(audit.experienced, policy, self.state, self.action, simulated.discount)
 
     def value(self, rate: float) -> Measure:
@@ -113,10 +114,11 @@ class MeasureBuilder:
         """Measure the visits of one state-action pair."""
         ledger, n_pairs = self.audit.ledger, self.policy.size
         pair = state * self.policy.shape[1] + action
-        cells = np.arange(ledger.n_tables) * n_pairs + pair
+        counted = np.tile((np.arange(n_pairs) == pair).astype(np.float64), ledger.n_tables)
 
         def amount(at: Any) -> NDArray[np.float64]:
-            return np.isin(ledger.lines.cell[at], cells).astype(np.float64)
+            of_update: NDArray[np.float64] = counted[ledger.lines.cell[at]]
+            return of_update
 
         entries = None if self.exact is None else (self.exact.entry_pairs == pair).astype(np.float64)
         belief_error = self._belief_error(amount, entries, None, rate)
@@ -156,7 +158,7 @@ class MeasureBuilder:
         scale: float,
     ) -> Measure:
         chance = float(np.hypot(belief_error.error, simulated_error if belief_error.true is None else 0.0))
-        rest = believed - simulated - belief_error.lag - belief_error.initial
+        rest = believed - simulated - belief_error.off_policy - belief_error.initial
         return Measure(
             name=name,
             believed=believed,
@@ -165,7 +167,7 @@ class MeasureBuilder:
             exact=belief_error.true,
             error=belief_error.error,
             noise=rest if belief_error.noise is None else belief_error.noise,
-            lag=belief_error.lag,
+            off_policy=belief_error.off_policy,
             initial=belief_error.initial,
             tolerance=belief_error.width * chance + belief_error.unit + negligible,
             notable=NOTABLE_SHARE * scale,
@@ -200,11 +202,10 @@ class MeasureBuilder:
     def _bootstrapped_error(self, values: NDArray[np.float64]) -> float:
         """The part of the belief that its updates got from values that they bootstrapped from and that were off."""
         ledger, lines = self.audit.ledger, self.audit.ledger.lines
-        direct = self.audit.weights(self.state, self.action, discount=0.0)
+        account, direct = self.audit.weighed(self.state, self.action, discount=0.0)
         used = np.flatnonzero(direct)
-        g, found, _ = ahead(ledger, used, np.tile(values.ravel(), ledger.n_tables), None)
-        initial = self.audit.account(self.state, self.action, discount=0.0, method="scan").initial_share
-        return self.believed.value - initial - float(direct[used] @ (lines.reward[used] + g * found))
+        g, found = ahead(ledger, used, np.tile(values.ravel(), ledger.n_tables), None)
+        return self.believed.value - account.initial_share - float(direct[used] @ (lines.reward[used] + g * found))
 
     # -- the errors of a belief --------------------------------------------------------------
 
@@ -219,29 +220,26 @@ class MeasureBuilder:
         _, used, weights = self._weighed(discount)
         if entries is not None and self.exact is not None and self._is_finite(self.exact, used, discount):
             expected = self.exact.expected(entries, discount)
-            return self._exact_error(amount(used), expected, used, weights, discount, rate, initial[0])
+            return self._exact_error(amount(used), expected, discount, rate, initial[0])
         table = np.zeros((self.audit.ledger.n_cells, 1)) if initial[1] is None else initial[1].reshape(-1, 1)
         fold(self.audit.lines_at(discount), amount(slice(None)), table, np.zeros(1), np.empty(0))
         return self._estimated_error(amount(used), table[:, 0], used, weights, discount, rate)
 
     def _exact_error(
-        self, amount: NDArray[np.float64], expected: ExpectedAmount, used: NDArray[np.int64], weights: NDArray[np.float64],
-        discount: float | None, rate: float, initial: float,
-    ) -> BeliefError:  # fmt: skip
+        self, amount: NDArray[np.float64], expected: ExpectedAmount, discount: float | None, rate: float, initial: float
+    ) -> BeliefError:
         """The error from the known variance of every step."""
         from scipy.special import ndtri
 
-        ledger = self.audit.ledger
-        table = np.tile(expected.mean.ravel(), ledger.n_tables)
-        combined, which = by_experience(ledger, used, weights)
-        own = ledger.lines.cell[used[which]] % self.policy.size
+        errors, table = self._errors(discount), np.tile(expected.mean.ravel(), self.audit.ledger.n_tables)
+        squares, largest = errors.by_pair
         return BeliefError(
             true=float(expected.mean[self.state, self.action]),
-            error=float(np.sqrt(combined**2 @ expected.variance.ravel()[own])),
+            error=float(np.sqrt(squares @ expected.variance.ravel())),
             width=float(ndtri(1.0 - rate / 2.0)),
-            unit=0.5 * float((combined * expected.span.ravel()[own]).max(initial=0.0)),
-            noise=noise(ledger, used, weights, amount, table, self.policy, discount),
-            lag=lag(ledger, used, weights, table, self.policy, discount),
+            unit=0.5 * float((largest * expected.span.ravel()).max(initial=0.0)),
+            noise=errors.noise(amount, table),
+            off_policy=errors.off_policy(table),
             initial=initial - float(self._initial_weights(discount) @ table),
             variance=expected.variance,
         )
@@ -264,7 +262,7 @@ class MeasureBuilder:
             width=width,
             unit=float(np.ptp(amount) if len(used) else 0.0) / max(self.episodes, 1.0),
             noise=None,
-            lag=lag(ledger, used, weights, table, self.policy, discount),
+            off_policy=self._errors(discount).off_policy(table),
             initial=0.0,
         )
 
@@ -273,8 +271,7 @@ class MeasureBuilder:
         if discount is not None or exact.discount < 1.0 or not exact.may_not_end.any():  # chances are always finite
             return True
         ledger = self.audit.ledger
-        to = ahead(ledger, used, np.zeros(ledger.n_cells), None)[2]
-        cells = np.concatenate([ledger.lines.cell[used], to])
+        cells = np.concatenate([ledger.lines.cell[used], led_to(ledger, used)])
         return not exact.may_not_end[cells // self.policy.shape[1] % self.policy.shape[0]].any()
 
     def _entries_ending(self, exact: ExactBeliefs, name: str) -> NDArray[np.float64]:
@@ -294,6 +291,12 @@ class MeasureBuilder:
 
     def _weighed(self, discount: float | None) -> Weighed:
         return self._undiscounted if discount is not None else self._learned
+
+    def _errors(self, discount: float | None) -> OneStepErrors:
+        if discount not in self._one_step:
+            _, used, weights = self._weighed(discount)
+            self._one_step[discount] = OneStepErrors(self.audit.ledger, used, weights, self.policy, discount)
+        return self._one_step[discount]
 
     def _initial_weights(self, discount: float | None) -> NDArray[np.float64]:
         """(cells,) The weight still on each initial value."""

@@ -39,8 +39,8 @@ class Measure:
     simulated_error: float  # standard error
     exact: float | None  # None: unknown
     error: float | None  # the belief's own standard error; None: unknown
-    noise: float  # the part of the difference that is chance in what happened; with lag and initial, the whole
-    lag: float  # the part that bootstraps from actions the policy does not take
+    noise: float  # the part of the difference that is chance in what happened; with off_policy and initial, the whole
+    off_policy: float  # the part that bootstraps from actions the policy does not take
     initial: float  # the part that still rests on initial values; 0 where only a bound on it is known
     tolerance: float  # a difference up to this is sampling error or negligible
     notable: float = np.inf  # an effect below this is not named as a cause
@@ -64,11 +64,11 @@ class Measure:
 
     @property
     def unexplained(self) -> bool:
-        """Whether they differ by more than sampling error, lag and initial values explain.
+        """Whether they differ by more than sampling error, off-policy targets and initial values explain.
 
-        Without an exact number, lag and initial values are estimates, and their sign is not used.
+        Without an exact number, these two are estimates, and their sign is not used.
         """
-        explained = self.lag + self.initial
+        explained = self.off_policy + self.initial
         if self.exact is None:
             return abs(self.difference) > self.tolerance + abs(explained)
         return self.differs and abs(self.difference - explained) > self.tolerance
@@ -76,7 +76,7 @@ class Measure:
     @property
     def terms(self) -> dict[str, float]:
         """The parts of the difference, which sum to it."""
-        return {"noise": self.noise, "lag": self.lag, "initial value": self.initial}
+        return {"noise": self.noise, "off-policy targets": self.off_policy, "initial value": self.initial}
 
     @property
     def excess(self) -> float:
@@ -122,7 +122,7 @@ class Measure:
         largest = max(self.terms, key=lambda name: self.terms[name] * self.difference)
         if self.exact is None:
             return f"{off}."
-        if largest == "lag":
+        if largest == "off-policy targets":
             return f"{off}: its targets follow actions that its greedy policy does not take."
         if largest == "initial value":
             return f"{off}: it still rests on initial values, which were {'pessimistic' if low else 'optimistic'}."

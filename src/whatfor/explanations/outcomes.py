@@ -49,9 +49,10 @@ class Outcomes(Explanation):
         chances, unknown = beliefs.named_endings(at, action, labels)
         tries = None if beliefs.tries is None else int(beliefs.tries[at.index, action])
         unaccounted = abs(sum(chances.values()) + unknown - 1.0)
+        loop = beliefs.loop(at, action)
         more: dict[str, Any] = {
-            "loop": beliefs.loop(at, action),
-            "explores": beliefs.explores,
+            "loop": loop,
+            "explores": loop.exploiting > 0.0 and beliefs.explores,
             "trust": beliefs.trust,
             "faults": beliefs.faults,
             "learned": beliefs.learned,

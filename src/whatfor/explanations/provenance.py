@@ -223,7 +223,7 @@ def _stale(audit: Audit, used: NDArray[np.int64], weights: NDArray[np.float64]) 
     ledger = audit.ledger
     values = audit.recomputed.sum(axis=0)
     old = np.tile((values < values.max(axis=1, keepdims=True)).ravel().astype(np.float64), ledger.n_tables)
-    discount, share, _ = ahead(ledger, used, old, None)
+    discount, share = ahead(ledger, used, old, None)
     bootstrapped = weights * discount
     total = float(bootstrapped.sum())
     return float(bootstrapped @ share) / total if total else 0.0

@@ -33,7 +33,9 @@ def measures_without_error(believed: Intention, simulated: Simulation, exact: Ex
 def _measure_without_error(name: str, believed: float, simulated: float, error: float, true: float | None) -> Measure:
     """A measure whose difference is not split into parts: all of it may be noise."""
     noise = believed - (simulated if true is None else true)
-    return Measure(name, believed, simulated, error, true, None, noise=noise, lag=0.0, initial=0.0, tolerance=np.inf)
+    return Measure(
+        name, believed, simulated, error, true, None, noise=noise, off_policy=0.0, initial=0.0, tolerance=np.inf
+    )
 
 
 def place_without_error(

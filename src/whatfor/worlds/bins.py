@@ -28,9 +28,15 @@ def edges_of(env: Any) -> list[NDArray[np.float64]]:
 
 
 def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...]:
-    """Each bin as "low to high"."""
-    for digits in range(2, 17):  # as many as needed to distinguish all edges
-        numbers = [f"{round(float(x), digits) + 0.0:.{digits + 3}g}{unit}" for x in edges]
+    """Each bin in words; the first and the last have no outer end, since values beyond it count there, too.
+
+    >>> interval_words(np.array([-2.4, -0.8, 0.8, 2.4]))
+    ('less than -0.8', '-0.8 to 0.8', '0.8 or more')
+    """
+    if len(edges) == 2:
+        return ("any",)
+    for digits in range(2, 17):  # as many as needed to distinguish all inner edges
+        numbers = [f"{round(float(x), digits) + 0.0:.{digits + 3}g}{unit}" for x in edges[1:-1]]
         if len(set(numbers)) == len(numbers):
             break
-    return tuple(f"{low} to {high}" for low, high in pairwise(numbers))
+    return (f"less than {numbers[0]}", *(f"{low} to {high}" for low, high in pairwise(numbers)), f"{numbers[-1]} or more")

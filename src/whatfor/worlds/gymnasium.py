@@ -87,7 +87,8 @@ def _check_actions(actions: spaces.Space[Any]) -> None:
         )
     if actions.start != 0:
         raise ValueError(
-            f"actions must start at 0, and here they start at {actions.start}. gymnasium.wrappers.TransformAction can shift them"
+            f"actions must start at 0, and here they start at {actions.start}: pass gymnasium.wrappers.TransformAction(env, "
+            f"lambda action: action + {actions.start}, gymnasium.spaces.Discrete({actions.n})), whose action 0 is action {actions.start} of env"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import DiscretizeObservation, TransformObservation
+from gymnasium.wrappers import Autoreset, DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.folder import MANIFEST
@@ -39,9 +40,13 @@ class NoEnvironment(ValueError):
     def __init__(self, id: str, error: Exception) -> None:
         self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
         python = "Pass an id such as 'FrozenLake-v1', after importing what registers it"
-        if (Path(id) / MANIFEST).is_file():
-            python += f"; resume a saved run with train(load({id!r}), ...)"
         shell = "Give an id such as FrozenLake-v1, or module:Id if a module registers it"
+        saved = (Path(id) / MANIFEST).is_file()
+        if saved:
+            python += f"; resume a saved run with train(load({id!r}), ...)"
+        if "Malformed" in str(error) or (os.sep in id and "-v" not in id):  # Gymnasium's own error is about namespaces
+            self.what = f"{id!r} is the folder of a run, " if saved else f"{id!r} is neither the folder of a run "
+            self.what += "not the id of an environment" if saved else "nor the id of an environment"
         super().__init__(f"{self.what}{'' if self.what.endswith(('?', '!')) else '.'} {either(python, shell)}")
 
 
@@ -110,13 +115,13 @@ def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | N
     'gravity'
     """
     before = _settings(fresh)
-    fresh.action_space.seed(0)
+    trial = Autoreset(fresh)
+    trial.action_space.seed(0)
     with suppress(Exception):  # a third-party environment may fail; then all its attributes count as settings
         for seed in range(2):
-            fresh.reset(seed=seed)
+            trial.reset(seed=seed)
             for _ in range(TRIAL_STEPS):
-                if any(fresh.step(fresh.action_space.sample())[2:4]):
-                    break
+                trial.step(trial.action_space.sample())
     after, given = _settings(fresh), _settings(env)
     settings = (name for name, value in before.items() if after.get(name) == value)
     return next((name for name in settings if given.get(name) != before[name]), None)

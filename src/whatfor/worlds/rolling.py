@@ -1,4 +1,4 @@
-"""Rollouts: independent episodes of a policy from one action in one state."""
+"""Rollouts: independent episodes of a policy from one action in one state, and the compiled twin of the loop that plays them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def roll(
     ending: NDArray[np.int32],
     now: NDArray[np.int64],
 ) -> bool:
-    """Play until all rollouts are done (True), or random numbers or space are used up."""
+    """As ``worlds.play.play`` for a table of actions in a known world: until all rollouts are done (True), or random numbers or space are used up."""
     rollout, state, action, length, at = now[ROLLOUT], now[STATE], now[ACTION], now[LENGTH], now[AT]
     draws = draws_from(start)
     while rollout < len(ending) and at < len(pair) and cursor[0] + draws <= len(uniforms):

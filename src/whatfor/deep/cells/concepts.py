@@ -36,7 +36,7 @@ class Concepts:
     >>> concepts = Concepts({"left": lambda obs: obs[0] < 0.0, "speed": (lambda obs: obs[1], (0.0, 1.0))})
     >>> cells = concepts.partition(spaces.Box(-9, 9, (2,)), None, np.zeros(0))
     >>> [cells.labels.words(cell) for cell in cells.index(np.array([[-1.0, 0.5], [1.0, 2.0]]))]
-    ['left; speed 0 to 1', 'not left; speed above 1']
+    ['left; speed 0 to 1', 'not left; speed 1 or more']
     """
 
     concepts: Mapping[str, ConceptRule]
@@ -116,7 +116,7 @@ def _from_edges(name: str, function: Predicate, values: list[Any]) -> _Parsed:
         raise ValueError(
             f"the edges of {name!r} are {values!r}; they must be finite numbers, each above the one before"
         )
-    words = (f"below {edges[0]:g}", *(interval_words(edges) if len(edges) > 1 else ()), f"above {edges[-1]:g}")
+    words = interval_words(np.concatenate([[-np.inf], edges, [np.inf]]))
     bounds = edges.tolist()  # for a single number, bisect is ten times as fast as NumPy
 
     def value(obs: NDArray[Any]) -> int:

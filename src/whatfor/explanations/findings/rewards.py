@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.noise import ahead
+from whatfor.beliefs.noise import led_to
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import Ground
 from whatfor.kernels.recursion import NO_BOOTSTRAP
@@ -152,6 +152,6 @@ def _distinct(ledger: Ledger) -> NDArray[np.int64]:
 def _steps(ledger: Ledger, lines: NDArray[np.int64]) -> NDArray[np.int64]:
     """A number for each kind of step: its pair, and the state that it led to, or an end."""
     n_pairs, source = ledger.n_states * ledger.n_actions, ledger.lines.source[lines]
-    to = ahead(ledger, lines, np.zeros(ledger.n_cells), None)[2] // ledger.n_actions % ledger.n_states
+    to = led_to(ledger, lines) // ledger.n_actions % ledger.n_states
     after = np.where(source < NO_BOOTSTRAP, ledger.n_states, to)
     return ledger.lines.cell[lines].astype(np.int64) % n_pairs * (ledger.n_states + 1) + after
