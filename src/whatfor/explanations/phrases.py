@@ -70,8 +70,10 @@ def _back(labels: Labels, course: Course) -> str:
     return f"to come back {again} after {count(len(course.pairs) - (course.comes_back_to or 0), 'step')}"
 
 
-def without_end(never: float, exploiting: float = 0.0) -> list[str]:
+def without_end(never: float, exploiting: float = 0.0, *, learned: bool = True) -> list[str]:
     """A sentence if what it learned leads on without an end; ``exploiting``: the probability by its best actions alone.
+
+    ``learned``: False if it is what playing its policy leads to.
 
     >>> without_end(0.4), without_end(1.0)
     ([], ['By what it has learned, the episode goes on without an end.'])
@@ -80,7 +82,8 @@ def without_end(never: float, exploiting: float = 0.0) -> list[str]:
     """
     if never >= MIN_ENDLESS:
         chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
-        return [f"By what it has learned, the episode goes on without an end{chance}."]
+        source = "By what it has learned, the episode" if learned else "Playing its policy"
+        return [f"{source} goes on without an end{chance}."]
     if exploiting >= MIN_ENDLESS:
         chance = "" if exploiting >= MIN_CERTAIN else f" (probability {percent(exploiting)})"
         return [f"In its recorded transitions, its greedy policy cycles forever{chance}."]

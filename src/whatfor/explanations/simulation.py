@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
+from whatfor.explanations.intervals import Interval, interval_of
 from whatfor.explanations.phrases import LIKELY, MIN_CERTAIN, MIN_ENDLESS, MIN_STATED_SHARE, counted
 from whatfor.history import Evaluation
 from whatfor.labels import Labels
@@ -24,10 +25,6 @@ from whatfor.worlds.adapter import Enter
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
-
-Interval = tuple[float, float]
-#: The confidence level of intervals.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Simulation(Explanation):
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """95 % intervals for the chances of the endings (Clopper and Pearson); computed when asked for, since they take milliseconds."""
-        return {name: _interval(times, self.rollouts) for name, times in self.counts.items()}
+        return {name: interval_of(times, self.rollouts) for name, times in self.counts.items()}
 
     @property
     def played_on(self) -> bool:
@@ -167,7 +164,7 @@ class Simulation(Explanation):
         """A line for each ending, and for what was still going."""
         lines = []
         for name, times in counts.items():
-            low, high = _interval(times, self.rollouts)
+            low, high = interval_of(times, self.rollouts)
             lines.append(
                 f"  {percent(times / self.rollouts):>7}  {name} (95 % interval {percent(low)} to {percent(high)})"
             )
@@ -212,13 +209,6 @@ class Simulation(Explanation):
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
         }
-
-
-def _interval(times: int, of: int) -> Interval:
-    from scipy.stats import binomtest  # takes half a second to import
-
-    interval = binomtest(times, of).proportion_ci(CONFIDENCE)
-    return float(interval.low), float(interval.high)
 
 
 def layout(why: Simulation, *, facets: Facets = "all") -> Layout:

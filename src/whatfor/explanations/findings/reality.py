@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
+from whatfor.explanations.findings.played import expected_return
 from whatfor.explanations.phrases import FEW_UPDATES
 from whatfor.learners.named import LEARNERS
 from whatfor.text import amount, count, percent
@@ -57,7 +58,8 @@ def _off(ground: Ground, differences: NDArray[np.float64], sign: int) -> Finding
         source = "playing its policy gives" if ground.exact else "its own experience implies"
         others = _elsewhere(len(states), f"values are too {'high' if sign > 0 else 'low'}")
         why = " (its targets follow the actions that it explored)" if _learns_from_exploration(run) and sign < 0 else ""
-        text = f"In {labels.words(state)!r}, it expects a return of {amount(value)}, and {source} {amount(real)}{why}{others}."
+        believes = expected_return(run, value)
+        text = f"In {labels.words(state)!r}, {believes}, and {source} {amount(real)}{why}{others}."
         stake = min(1.0, float(differences[state]) / ground.range)
         more = tuple(order.tolist())
         return Finding("reality", text, state, float(ground.met[state]), stake, "comparison", states=more)
