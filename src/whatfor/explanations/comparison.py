@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,9 +22,10 @@ from whatfor.explanations.phrases import all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.explanations.without_error import measures_without_error, place_without_error
 from whatfor.labels import Labels
+from whatfor.layouts.beside import beside
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.map import Map
-from whatfor.layouts.shapes import Bars, Layout, Panels, Series
+from whatfor.layouts.shapes import Bars, Layout, Series
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
 from whatfor.text import amount, count, percent
@@ -301,8 +302,7 @@ def layout(
     ]
     if isinstance(panels[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, quantity=quantity, state=why.state)
-    caption = "\n".join(line for line in (caption, panels[0].caption) if line)
-    return Panels(title, caption, tuple(replace(one, caption="") for one in panels), columns=2)
+    return beside(title, "\n".join(line for line in (caption, panels[0].caption) if line), panels, columns=2)
 
 
 def _endings(why: Comparison, title: str, caption: str) -> Bars:
