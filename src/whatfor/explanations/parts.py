@@ -193,7 +193,7 @@ class Parts(Explanation):
     def _named(self, name: str) -> str:
         """The name of a part, with its standard error over the rollouts."""
         error = (self.errors or {}).get(name, 0.0)
-        return f"{name} (standard error {amount(error)})" if error else name
+        return f"{name} (standard error {amount(error)})" if error > ROUNDING * self.scale else name
 
     def _notes(self, foil: Parts | None = None) -> list[str]:
         """Loops, and what seems to be wrong with the ledger."""
