@@ -150,6 +150,25 @@ def test_when_whether_and_which_rewards_are_answered_by_rollouts():
         assert "expect" not in str(answer)
 
 
+def test_discovered_states_need_labels():
+    env = Corridor()
+    env.observation_space = spaces.MultiDiscrete([10_000, 10_000])  # too many to be a table
+    with pytest.raises(ValueError, match=r"states of this environment are discovered during training.*pass labels="):
+        wf.Run(values=RIGHT, env=env, discount=0.9)
+
+
+def test_discovered_states_come_with_the_labels(tmp_path):
+    """Its keys are texts, so that the environment alone does not tell which row is which."""
+    run = wf.train(Corridor(), episodes=200, seed=0, state_of=lambda place: f"place {place}")
+    table = wf.Run(values=run.values, labels=run.labels, env=Corridor(), discount=0.9)
+    assert table.timeline(0, horizon=3).rollouts == 1_000
+    assert sum(table.parts(0).totals.values()) == pytest.approx(table.intention(0).value)
+    assert table.chance(0, event=[run.labels.index("place 3")]).probability == pytest.approx(1.0)
+    table.save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run", env=Corridor(), state_of=lambda place: f"place {place}")
+    assert str(loaded.timeline(0)) == str(table.timeline(0))
+
+
 def test_findings_do_not_tell_of_expectations():
     for run in (
         wf.Run(values=RIGHT, env=Corridor(), discount=0.9),

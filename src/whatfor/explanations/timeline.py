@@ -112,7 +112,8 @@ class Timeline(Explanation):
         if step == 0 or not certain or self.rollouts is None:
             return ""
         low, high = interval_of(round(visits / certain * self.rollouts), self.rollouts)
-        return f" (95 % interval {low * certain:.3f} to {high * certain:.3f})"
+        low, high = min(low * certain, visits), max(high * certain, visits)  # rounded as the visits are
+        return f" (95 % interval {low:.3f} to {high:.3f})"
 
     def _adjective(self) -> str:
         return "discounted " if self.discounted else ""
