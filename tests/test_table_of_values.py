@@ -180,6 +180,11 @@ def test_findings_do_not_tell_of_expectations():
         assert all(one.question != "comparison" for one in found)
 
 
+def test_findings_of_a_policy_that_may_never_end():
+    run = wf.Run(values=np.random.default_rng(0).random((500, 6)), env="Taxi-v4", discount=1.0)
+    assert run.findings()[0].kind == "loop", "without a discount, returns are infinite: no warning"
+
+
 @pytest.mark.parametrize("question", ["provenance", "comparison"])
 def test_what_needs_learning_is_refused(trained, question):
     run = wf.Run(values=trained.values, env="FrozenLake-v1", discount=0.95)

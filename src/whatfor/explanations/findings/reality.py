@@ -82,18 +82,18 @@ def _costly(ground: Ground, real: NDArray[np.float64], looked: NDArray[np.bool_]
     known = np.where(np.isnan(real), -np.inf, real)
     tied = ground.values >= ground.values[rows, ground.best][:, None]
     own = np.where(tied, known, np.inf).min(axis=1)  # it may take any of several equal actions
-    cost = np.where(np.isfinite(own), known.max(axis=1) - own, 0.0)
-    cost[~looked] = 0.0
+    best, cost = known.max(axis=1), np.zeros(len(own))
+    np.subtract(best, own, out=cost, where=np.isfinite(own) & np.isfinite(best) & looked)
     states = np.flatnonzero(cost >= MIN_COST * ground.range)
     if not len(states):
         return None
     order = states[np.argsort(-(ground.met * cost)[states], kind="stable")]
     state = int(order[0])
-    best, better = ground.run.best(state), int(known[state].argmax())
+    chosen, better = ground.run.best(state), int(known[state].argmax())
     tries = ground.tries
     after = "" if tries is None else f" (updated {count(int(tries[state, better]), 'time')})"
     text = (
-        f"In {labels.words(state)!r}, it {labels.action_phrase(best)}, but playing {labels.actions[better]!r}{after} and then its policy "
+        f"In {labels.words(state)!r}, it {labels.action_phrase(chosen)}, but playing {labels.actions[better]!r}{after} and then its policy "
         f"gives {amount(float(cost[state]))} more{_elsewhere(len(states), 'another action would be better')}."
     )
     stake, more = min(1.0, float(cost[state]) / ground.range), tuple(order.tolist())
