@@ -6,6 +6,7 @@ import pytest
 from gymnasium import spaces
 
 import whatfor as wf
+from whatfor.question import layout_of
 from whatfor.testing import random_world
 
 
@@ -105,10 +106,89 @@ def test_a_table_world_is_a_world(tmp_path):
     assert run.intention("the start", "up").value == 2.0
 
 
-@pytest.mark.parametrize("question", ["provenance", "timeline", "parts", "comparison"])
+def test_when_whether_and_which_rewards_are_answered_exactly(trained):
+    run = wf.Run(values=trained.values, env="FrozenLake-v1", discount=0.95)
+    why, timeline = run.intention(0), run.timeline(0, horizon=5)
+    assert timeline.visits.sum(axis=0) + timeline.remainder == pytest.approx(why.visits)
+    assert timeline.unaccounted < 1e-9
+    goal = run.chance(0, event="reached the goal")
+    assert goal.probability == pytest.approx(run.outcomes(0).chances["reached the goal"])
+    assert run.chance(0, event="row 3, column 3").probability == pytest.approx(goal.probability)
+    first = run.chance(0, event="row 1", before="reached the goal")
+    assert first.probability == pytest.approx(1.0)
+    parts = run.parts(0)
+    assert parts.totals == pytest.approx({"reward +1": why.value})
+    assert parts.residual is None
+    other = run.parts(0, instead=1)
+    assert sum(other.gaps.values()) == pytest.approx(why.value - run.intention(0, 1).value)
+    for answer in (timeline, goal, first, parts, other):
+        assert "playing its policy" in str(answer).lower()
+        assert "expect" not in str(answer)
+        assert "interval" not in str(answer), "it is exact"
+        assert "expect" not in layout_of(answer).title
+    with pytest.raises(ValueError, match="there are no updates that it could have a number for"):
+        run.parts(0, parts={"x": np.zeros(3)})
+    assert run.parts(0, parts={"half": lambda s, a, r: r / 2}).rest == pytest.approx(why.value / 2)
+
+
+def test_when_whether_and_which_rewards_are_answered_by_rollouts():
+    run = wf.Run(values=RIGHT, env=Corridor(), discount=0.9)
+    timeline = run.timeline(2, horizon=3)
+    assert timeline.rollouts == 1_000
+    assert timeline.visits[1, 2, 1] == pytest.approx(0.9 * 0.2, abs=0.05)
+    assert "95 % interval" in str(timeline)
+    chance = run.chance(2, event=lambda place: place == 3)
+    assert chance.probability == 1.0
+    assert "(95 % interval > 99 % to 100 %)" in str(chance)
+    parts = run.parts(2)
+    assert parts.totals["reward +1"] == pytest.approx(run.intention(2).value)
+    assert parts.errors["reward +1"] == pytest.approx(run.intention(2).error)
+    assert "reward +1 (standard error" in str(parts)
+    assert run.parts(2, instead=0).errors["reward +1"] > parts.errors["reward +1"]
+    for answer in (timeline, chance, parts):
+        assert "playing its policy" in str(answer).lower()
+        assert "expect" not in str(answer)
+
+
+def test_discovered_states_need_labels():
+    env = Corridor()
+    env.observation_space = spaces.MultiDiscrete([10_000, 10_000])  # too many to be a table
+    with pytest.raises(ValueError, match=r"states of this environment are discovered during training.*pass labels="):
+        wf.Run(values=RIGHT, env=env, discount=0.9)
+
+
+def test_discovered_states_come_with_the_labels(tmp_path):
+    """Its keys are texts, so that the environment alone does not tell which row is which."""
+    run = wf.train(Corridor(), episodes=200, seed=0, state_of=lambda place: f"place {place}")
+    table = wf.Run(values=run.values, labels=run.labels, env=Corridor(), discount=0.9)
+    assert table.timeline(0, horizon=3).rollouts == 1_000
+    assert sum(table.parts(0).totals.values()) == pytest.approx(table.intention(0).value)
+    assert table.chance(0, event=[run.labels.index("place 3")]).probability == pytest.approx(1.0)
+    table.save(tmp_path / "run")
+    loaded = wf.load(tmp_path / "run", env=Corridor(), state_of=lambda place: f"place {place}")
+    assert str(loaded.timeline(0)) == str(table.timeline(0))
+
+
+def test_findings_do_not_tell_of_expectations():
+    for run in (
+        wf.Run(values=RIGHT, env=Corridor(), discount=0.9),
+        wf.Run(values=np.full((16, 4), 5.0) + np.eye(16, 4), env="FrozenLake-v1", discount=0.9),
+    ):
+        found = run.findings()
+        assert "its Q-value is" in str(found)
+        assert "expect" not in str(found)
+        assert all(one.question != "comparison" for one in found)
+
+
+def test_findings_of_a_policy_that_may_never_end():
+    run = wf.Run(values=np.random.default_rng(0).random((500, 6)), env="Taxi-v4", discount=1.0)
+    assert run.findings()[0].kind == "loop", "without a discount, returns are infinite: no warning"
+
+
+@pytest.mark.parametrize("question", ["provenance", "comparison"])
 def test_what_needs_learning_is_refused(trained, question):
     run = wf.Run(values=trained.values, env="FrozenLake-v1", discount=0.95)
-    with pytest.raises(ValueError, match=r"needs the ledger|a table without a ledger tells play alone"):
+    with pytest.raises(ValueError, match=r"needs the ledger|a table without a ledger has no such belief"):
         run.ask(question, 0)
 
 

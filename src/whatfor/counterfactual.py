@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.checks import episode_number, number
-from whatfor.explanations.parts import FUNCTIONS_IN_PYTHON, amounts_by_function, by_reward
+from whatfor.explanations.splitting import amounts_by_function, by_reward
 from whatfor.history import History
 from whatfor.kernels.relearning import relearn
 from whatfor.learners.named import LEARNERS
@@ -344,6 +344,5 @@ def _by_reward(ledger: Ledger) -> dict[str, RewardFunction]:
         return lambda _state, _action, reward: paid if reward == paid else 0.0
 
     paid = np.unique(ledger.lines.reward[ledger.learned_from])  # deleted rewards are no parts
-    return {
-        name: part(reward) for name, reward in by_reward(ledger.lines, FUNCTIONS_IN_PYTHON).items() if reward in paid
-    }
+    known = by_reward(np.unique(ledger.lines.reward))
+    return {name: part(reward) for name, reward in known.items() if reward in paid}

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.agent_player import AgentPlayer
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.policy import greedy_policy
 from whatfor.beliefs.protocol import ObservationAgent
-from whatfor.beliefs.simulated import AgentPlayer, SimulatedBeliefs
+from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.history import CUT, Episode, Evaluation
 from whatfor.kernels.recursion import TIMED_OUT, ending_place

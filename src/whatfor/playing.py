@@ -65,7 +65,12 @@ def described(
     """What a table of values is about, from what was given: its world and its discount, if any."""
     settings, origin = {**(settings or {})}, origin or Origin()
     if env is not None:
-        place = place_of(env)
+        place = place_of(env, **({} if labels is None else known_states(labels, {})))
+        if labels is None and "discovered" in place.recipe:
+            raise ValueError(
+                "the states of this environment are discovered during training, so the rows of a table mean nothing without "
+                "their names: pass labels=, e.g. the labels of the run that discovered them"
+            )
         labels, origin = labels or place.labels, replace(origin, place=place)
         settings |= {"world": place.recipe, "max_steps": place.max_steps}
     if discount is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from typing import (
@@ -22,6 +22,7 @@ from typing import (
     get_type_hints,
 )
 
+from whatfor.beliefs.protocol import CAPABILITIES, Beliefs
 from whatfor.checks import whole
 from whatfor.explanation import Caveats, Explanation
 from whatfor.layouts.shapes import Layout
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 #: What a question may need from a run:
 #: "beliefs"      beliefs of any source: a ledger, or those of ``Run(beliefs=...)``
 #: "endings"      beliefs about how episodes end
+#: "depths", "arrivals", "payments"  beliefs of any source that can tell these, as ``whatfor.beliefs.protocol`` describes
 #: "updates"      the ledger of updates
 #: "two actions"  at least two actions
 #: "play"         the environment
-Need = Literal["beliefs", "endings", "updates", "two actions", "play"]
+Need = Literal["beliefs", "endings", "depths", "arrivals", "payments", "updates", "two actions", "play"]
 #: What a parameter may be: a whole number, text, or an action by name or index.
 Kind = Literal["number", "words", "action"]
 
@@ -231,7 +233,7 @@ def _caveats(run: Run, one: Question) -> Caveats | None:
     """What to know of the source that a question needs; None: it needs none."""
     if "updates" in one.needs:
         return run.audit.caveats
-    return run.beliefs.caveats if one.needs & {"beliefs", "endings"} else None
+    return source_of(run, *one.needs).caveats if one.needs & {"beliefs", *CAPABILITIES} else None
 
 
 def first_question() -> Question:
@@ -243,14 +245,27 @@ def why_not(run: Run, one: Question) -> str | None:
     """Why a run cannot answer a question, and what to do; None: it can, as far as is known without playing."""
     if "two actions" in one.needs and run.labels.n_actions < 2:
         return "needs two actions: there is only one action, so there is nothing to compare it with"
-    if "updates" in one.needs and run.ledger is None:
-        return no_ledger_reason(run)
-    return run.beliefs.why_not(one.needs)
+    return no_ledger_reason(run) if _lacks_ledger(run, one) else source_of(run, *one.needs).why_not(one.needs)
+
+
+def _lacks_ledger(run: Run, one: Question) -> bool:
+    """Whether a question needs a ledger, for itself or in place of beliefs that cannot answer it, and there is none."""
+    return run.ledger is None and ("updates" in one.needs or not _covers(run, one.needs))
+
+
+def source_of(run: Run, *needs: str) -> Beliefs:
+    """The source that answers a question with these needs: the run's beliefs or, if they cannot, the audit of its ledger."""
+    return run.beliefs if run.ledger is None or _covers(run, needs) else run.audit
+
+
+def _covers(run: Run, needs: Collection[str]) -> bool:
+    """Whether the beliefs of a run can answer; endings are theirs alone."""
+    return run.beliefs.covers({*needs} - {"endings"})
 
 
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
-    able = [one.name for one in QUESTIONS.values() if "updates" not in one.needs and why_not(run, one) is None]
+    able = [one.name for one in QUESTIONS.values() if not _lacks_ledger(run, one) and why_not(run, one) is None]
     get = either("train with record=True, or pass ledger= to Run", "train with `whatfor train`, which records it")
     return (
         f"needs the ledger, and this run has none: {get}. "

@@ -27,7 +27,7 @@ class Structure:
     >>> list(home.values({"at": (2, 3), "door": "open"})), home.build([2, 3, "open"])
     ([2, 3, 'open'], {'at': (2, 3), 'door': 'open'})
     >>> home.names_of_values()
-    ('at 0', 'at 1', 'door')
+    ('at[0]', 'at[1]', 'door')
     """
 
     kind: Literal["value", "array", "tuple", "dict"] = "value"
@@ -88,7 +88,7 @@ class Structure:
         if self.kind == "array":
             if self.n_values == 1 and name:
                 return (name,)
-            return tuple(_inside(name, " ".join(map(str, at))) for at in np.ndindex(*self.shape))
+            return tuple(_inside(name, "][".join(map(str, at))) for at in np.ndindex(*self.shape))
         heads = self.names if self.kind == "dict" else [str(i) for i in range(len(self.parts))]
         named = self.kind == "dict"
         inside = (
@@ -99,8 +99,8 @@ class Structure:
 
 
 def _inside(name: str, place: str) -> str:
-    """The name of a place in a tuple or an array."""
-    return f"{name} {place}" if name else f"x{place}"
+    """The name of a place in a tuple or an array: as Python indexes it, apart from the value beside it."""
+    return f"{name}[{place}]" if name else f"x{place.replace('][', '_')}"
 
 
 def structure_of(key: Any, depth: int = 0) -> Structure:

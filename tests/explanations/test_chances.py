@@ -107,7 +107,7 @@ def test_endings_that_only_the_ledger_knows():
 
 
 def test_a_ledger_is_needed_and_one_of_the_same_world():
-    with pytest.raises(ValueError, match="chance needs the ledger"):
+    with pytest.raises(ValueError, match="chance needs a ledger, or an environment: pass ledger=, or env="):
         wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 1.0]]).chance(0, event="state 0")
     audit = wf.Audit(wf.Ledger(n_states=3, n_actions=1))
     with pytest.raises(ValueError, match="'here' covers 2 states, the ledger has 3"):
@@ -173,14 +173,23 @@ def test_wrong_parts_are_rejected(taxi, part, message):
         taxi.parts(START, parts={"x": part})
 
 
-def test_wrong_numbers_and_too_many_rewards_are_rejected(taxi):
+def test_wrong_numbers_are_rejected(taxi):
     numbers = np.zeros(len(taxi.ledger))
     numbers[7] = np.inf
     with pytest.raises(ValueError, match="part 'x' is inf at update 7; parts are finite numbers"):
         taxi.parts(START, parts={"x": numbers})
+
+
+def test_many_rewards_are_split_by_ending():
     run = wf.train(wf.testing.random_world(0), wf.QLearning(exploration=1.0), episodes=50, seed=0)
+    split = run.parts(0)
+    assert len(np.unique(run.ledger.lines.reward)) > 12
+    assert {"gains on the way", "costs on the way"} <= {*split.totals}
+    assert any(name.startswith("reward at ") for name in split.totals)
+    assert split.rest == pytest.approx(0.0, abs=1e-12)
+    assert split.residual < 1e-12
     with pytest.raises(ValueError, match=r"there are \d+ different rewards; name the parts: parts="):
-        run.parts(0)
+        run.repriced(factors={"reward -1": 0.0})
 
 
 def test_answers_are_json(taxi):

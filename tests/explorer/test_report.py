@@ -563,8 +563,13 @@ def test_progress_is_reported() -> None:
     ]  # fmt: skip
 
 
-def test_a_question_that_needs_parameters_is_left_out_with_the_reason() -> None:
-    """Where there are many different rewards, parts have to be named; the report failed."""
+def test_a_question_that_cannot_be_answered_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is a line of the report, which failed."""
+
+    def refuse(_: object) -> None:
+        raise ValueError("there are 40 different rewards")
+
+    monkeypatch.setattr("whatfor.explanations.parts.default_parts", refuse)
     ledger = wf.Ledger(n_states=2, n_actions=2)
     for reward in range(40):
         ledger.record(0, reward % 2, reward / 7, 1, 0, step_size=0.1, discount=0.9)

@@ -281,8 +281,8 @@ def test_parts_of_a_dictionary_are_named_by_their_keys():
     class Room(gym.Env):
         observation_space, action_space = space, spaces.Discrete(1)
 
-    names = {"axes": {"door": ("door closed", "door open")}, "board": ("at 0", "at 1"), "marks": {"key": (1, 2)}}
+    names = {"axes": {"door": ("door closed", "door open")}, "board": ("at[0]", "at[1]"), "marks": {"key": (1, 2)}}
     labels = wf.Labels.of(Room(), names)
-    assert labels.words(1) == "at 0 0, at 1 0, door open"
+    assert labels.words(1) == "at[0] 0, at[1] 0, door open"
     assert labels.board_axes == (0, 1)
-    assert labels.index("at 0 1, at 1 2, door closed") == labels.index({"at": [1, 2], "door": 0})
+    assert labels.index("at[0] 1, at[1] 2, door closed") == labels.index({"at": [1, 2], "door": 0})

@@ -434,9 +434,9 @@ def _as(space, seen):
 def test_axes_are_named_from_keys():
     names = [[axis.name for axis in wf.train(Showing(space), episodes=1, seed=0).labels.axes] for space in SPACES]
     assert names[0] == ["x0", "x1", "x2"]
-    assert names[2] == ["door", "at 0", "at 1"]
-    assert names[3] == ["door", "inner a 0", "inner a 1", "inner b"]
-    assert names[4] == ["x0", "x1 0", "x1 1"]
+    assert names[2] == ["door", "at[0]", "at[1]"]
+    assert names[3] == ["door", "inner a[0]", "inner a[1]", "inner b"]
+    assert names[4] == ["x0", "x1[0]", "x1[1]"]
 
 
 def test_a_large_space_is_discovered_and_a_small_one_is_not():

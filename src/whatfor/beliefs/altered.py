@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.exact import entries_of
 from whatfor.beliefs.experience import StepCounts
+from whatfor.beliefs.transitions import entries_of
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.kernels.tables import Table
 

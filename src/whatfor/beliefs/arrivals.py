@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whatfor.concepts import Concept
 from whatfor.kernels.recursion import NO_BOOTSTRAP, NOT_ENDED, TIMED_OUT, LedgerLines, ending_place
 from whatfor.ledger import Ledger
 from whatfor.ledger.ends import last_updates
-
-
-class Arrivals(NamedTuple):
-    """What is reached first: the probabilities sum to 1."""
-
-    concepts: NDArray[np.float64]  # that each concept is the first to be reached
-    endings: NDArray[np.float64]  # of every ending before any concept is reached
-    never: float  # to go on without either
-    unknown: float  # the weight on initial values
 
 
 def absorb_concepts(ledger: Ledger, concepts: Sequence[Concept]) -> LedgerLines:

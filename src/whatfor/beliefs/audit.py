@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.account import ROWS_PER_SCAN, Account, AccountReader
-from whatfor.beliefs.arrivals import Arrivals, absorb_concepts
+from whatfor.beliefs.arrivals import absorb_concepts
 from whatfor.beliefs.course import Course, by_last_step, course
 from whatfor.beliefs.deletion import Deletion, deletion, episode_deletions
 from whatfor.beliefs.experience import ExperiencedWorld
+from whatfor.beliefs.futures import Arrivals, Depths, Payments
 from whatfor.beliefs.loop import Loop
-from whatfor.beliefs.loops import LoopReader
+from whatfor.beliefs.loops import Ends, LoopReader
 from whatfor.beliefs.noise import sampling_error
 from whatfor.beliefs.policy import greedy_policy
-from whatfor.beliefs.protocol import Beliefs, Capability, checked_pair
+from whatfor.beliefs.protocol import CAPABILITIES, Beliefs, Capability, checked_pair
+from whatfor.beliefs.recorded import recorded_arrivals, recorded_depths, recorded_payments, weights_by_depth
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.checks import number, whole
 from whatfor.concepts import Concept
-from whatfor.kernels.backwards import scan_by_depth
 from whatfor.kernels.forwards import fold
 from whatfor.kernels.recursion import TERMINATED, LedgerLines, ending_place
 from whatfor.labels import NO_RECORDED_END, Labels
 from whatfor.ledger import Ledger
 from whatfor.ledger.faults import find_faults
-from whatfor.limits import check_limit
 
 #: Weights below this are dropped by the indexed walk; each account bounds the effect.
 TOLERANCE = 1e-15
@@ -76,7 +76,7 @@ class Audit(Beliefs):
 
     # -- the protocol ----------------------------------------------------------------------
 
-    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    can: ClassVar[frozenset[Capability]] = frozenset(CAPABILITIES)
 
     def _about(self) -> str:
         return repr(self.ledger)
@@ -87,7 +87,7 @@ class Audit(Beliefs):
         ends = self.account(at.index, action, discount=1.0)
         endings, never, unknown = self._loops.ends(ends, self._cells(at, action))
         chances = {name: float(x) for name, x in zip(self.ledger.endings, endings, strict=True) if x}
-        loop = self._loop(at, action, never)
+        loop = self._loops.loop(self._cells(at, action), never, self._greedy_policy)
         return Row(
             visits=account.visits,
             earnings=account.earnings,
@@ -261,16 +261,13 @@ class Audit(Beliefs):
         known = {name: chance for name, chance in sorted(chances.items(), key=lambda item: -item[1]) if chance > 0.0}
         return known, unknown
 
-    def never_ends(self, state: int | Situation, action: int) -> float:
+    def never_ends(self, at: Situation | int, action: int) -> float:
         """The probability to go on without a recorded end: weight that goes round in a loop."""
-        return self._loops.ends(self.account(state, action, discount=1.0), self._cells(state, action)).never
+        return self._loops.ends(self.account(at, action, discount=1.0), self._cells(at, action)).never
 
     def loop(self, at: Situation | int, action: int) -> Loop:
         """Whether the future goes on without a recorded end: as learned, and by the best actions alone."""
-        return self._loop(at, action, self.never_ends(at, action))
-
-    def _loop(self, at: Situation | int, action: int, never: float) -> Loop:
-        return self._loops.loop(self._cells(at, action), never, self._greedy_policy)
+        return self._loops.loop(self._cells(at, action), self.never_ends(at, action), self._greedy_policy)
 
     @property
     def explores(self) -> bool:
@@ -309,23 +306,29 @@ class Audit(Beliefs):
         self, state: int, action: int, horizon: int, *, discount: float | None = None
     ) -> NDArray[np.float64]:
         """(horizon + 1, S, A) Expected visits by steps ahead; the last slice sums all later steps."""
-        ledger, cells, horizon = self.ledger, self._cells(state, action), whole("horizon", horizon, 0)
-        check_limit("bytes", 16 * ledger.n_cells * (horizon + 1), f"a horizon of {horizon:,} steps")
-        left, visits = np.zeros((ledger.n_cells, horizon + 1)), np.zeros((ledger.n_cells, horizon + 1))
-        left[cells, 0] = 1.0 / len(cells)
-        reached = np.zeros(ledger.n_cells, np.int64)
-        reached[cells] = 1
-        scan_by_depth(self.lines_at(discount), left, np.zeros(horizon + 1), np.zeros(horizon + 1), reached, visits)
-        by_table = visits.reshape(ledger.n_tables, ledger.n_states, ledger.n_actions, horizon + 1)
-        return np.moveaxis(by_table.sum(axis=0), -1, 0)
+        return weights_by_depth(self.ledger, self._cells(state, action), self.lines_at(discount), horizon)
 
-    def arrivals(self, state: int, action: int, concepts: Sequence[Concept]) -> Arrivals:
+    def depths(self, at: Situation, action: int, horizon: int, discount: float | None = None) -> Depths:
+        """Expected visits by the number of steps ahead."""
+        return recorded_depths(self, at, action, horizon, discount)
+
+    def ending_names(self, labels: Labels) -> tuple[str, ...]:
+        """The names of endings that were recorded."""
+        return tuple(self.ledger.endings)
+
+    def ends_with(self, at: Situation, action: int, concepts: Sequence[Concept]) -> Ends:
+        """The weight of every ending if every concept is one, after those of the ledger."""
+        lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings) + len(concepts)
+        cells = self._cells(at, action)
+        return self._loops.ends(self._reader.scan([cells], lines, n_endings=n_endings)[0], cells, lines)
+
+    def arrivals(self, at: Situation, action: int, concepts: Sequence[Concept]) -> Arrivals:
         """The probability that each concept is the first to be reached, and of every ending before any is reached."""
-        lines, n_endings = absorb_concepts(self.ledger, concepts), len(self.ledger.endings)
-        cells = self._cells(state, action)
-        account = self._reader.scan([cells], lines, n_endings=n_endings + len(concepts))[0]
-        endings, never, unknown = self._loops.ends(account, cells, lines)
-        return Arrivals(endings[n_endings:], endings[:n_endings], never, unknown)
+        return recorded_arrivals(self, at, action, concepts)
+
+    def payments(self, at: Situation, action: int) -> Payments:
+        """The rewards of all updates that carry weight."""
+        return recorded_payments(self, at, action)
 
     def accounts(self, pairs: Sequence[tuple[int, int]], *, discount: float | None = None) -> list[Account]:
         """Several exact accounts by one pass over the ledger."""

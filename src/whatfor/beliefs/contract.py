@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whatfor.beliefs.protocol import CAPABILITIES, Beliefs
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+from whatfor.concepts import Concept
 
 #: Identities hold to this, relative to the sum of |weight * reward|.
 EXACT = 1e-12
@@ -20,7 +22,7 @@ def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: flo
     """Raise ``AssertionError`` unless beliefs keep the contract, for every state and action.
 
     Earnings and the initial share sum to the value, endings and the unknown share to 1 where ``can`` has "endings", and the
-    source agrees with its rows. ``tolerance``: the largest difference of those sums, relative to the largest value or to 1;
+    source agrees with its rows. Where ``can`` has them: depths sum to the visits, arrivals to 1, and payments to the value. ``tolerance``: the largest difference of those sums, relative to the largest value or to 1;
     None for estimates, whose earnings do not sum to their values.
 
     >>> from whatfor.beliefs import Audit
@@ -49,10 +51,35 @@ def check_beliefs(beliefs: Any, n_states: int, n_actions: int, *, tolerance: flo
                 assert gap <= tolerance * scale, (
                     f"earnings({s}, {a}) and the initial share sum to {earnings.sum() + initial:.6g}, the value is {values[s, a]:.6g}"
                 )
+            _check_futures(beliefs, Situation(s), a, visits, values[s, a], tolerance)
             visits += 1.0
             assert not np.array_equal(beliefs.visits(s, a), visits), (
                 "visits() returns its internal array; return a copy"
             )
+
+
+def _check_futures(
+    beliefs: Beliefs, at: Situation, action: int, visits: NDArray[np.float64], value: float, tolerance: float | None
+) -> None:
+    """What a source tells besides rows, against its row."""
+    where = f"({at.index}, {action})"
+    if "depths" in beliefs.can:
+        depths = beliefs.depths(at, action, 3)
+        summed = depths.visits.sum(axis=0) + depths.remainder
+        assert np.allclose(summed, visits, rtol=1e-9, atol=1e-9), (
+            f"depths{where} and the remainder do not sum to visits{where}"
+        )
+    if "arrivals" in beliefs.can:
+        nowhere = Concept("nowhere", np.zeros(len(visits), bool))
+        arrivals = beliefs.arrivals(at, action, [nowhere])
+        total = float(arrivals.concepts.sum()) + sum(arrivals.endings.values()) + arrivals.never + arrivals.unknown
+        assert abs(total - 1.0) <= MAX_LOST_PROBABILITY, f"the chances of arrivals{where} sum to {total:.6g}, not to 1"
+    if "payments" in beliefs.can and tolerance is not None:
+        paid = beliefs.payments(at, action)
+        total = float(paid.weight @ paid.reward) + paid.initial
+        assert abs(total - value) <= max(tolerance, 1e-9) * max(1.0, paid.scale), (
+            f"payments{where} sum to {total:.6g}, the value is {value:.6g}"
+        )
 
 
 def _check_row(beliefs: Beliefs, row: Row, name: str) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whatfor.beliefs.protocol import Beliefs, Capability, situation_of, sizes_of
+from whatfor.beliefs.futures import Arrivals, Depths, Payments
+from whatfor.beliefs.loop import Loop
+from whatfor.beliefs.protocol import CAPABILITIES, Beliefs, Capability, situation_of, sizes_of
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+from whatfor.beliefs.solved import NamedTable, endings_of, exact_arrivals, exact_depths, exact_payments
+from whatfor.beliefs.transitions import ending_chances, entries_of, transition_matrix
 from whatfor.checks import number
-from whatfor.kernels.recursion import NOT_ENDED, ending_place
+from whatfor.concepts import Concept
+from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.kernels.tables import Table
-from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
+from whatfor.labels import NEVER_ENDS, Labels
 
 
 @runtime_checkable
@@ -58,9 +64,10 @@ class ExactBeliefs(Beliefs):
         self.policy = chances_of(policy, world.labels)
         self.onward, self.rewards = transition_matrix(world.table, world.labels.n_actions)
         self.table = world.table
+        self.n_endings = len(endings_of(world.labels))
         self._factors: dict[float, Any] = {}
 
-    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    can: ClassVar[frozenset[Capability]] = frozenset(CAPABILITIES)
     learned: ClassVar[bool] = False
 
     def _about(self) -> str:
@@ -77,27 +84,28 @@ class ExactBeliefs(Beliefs):
             unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             endings=self.outcomes(at.index, action),
+            loop=self.loop(at, action),
             discounted=self.discount < 1.0,
         )
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Expected visits of the policy after this action, discounted, this one included."""
         index, action = self.labels.check_state(situation_of(state).index), self.labels.action(action)
-        arriving, infinite = self._arriving(index, action), self._infinite_from
+        arriving, infinite = self.arriving(index, action), self._infinite_from
         if infinite is not None and arriving[infinite].any():
             where = self.labels.words(int(np.flatnonzero((arriving > 0) & infinite)[0]))
             raise ValueError(f"without a discount the visits are infinite: from {where!r} this policy may never end")
-        visits: NDArray[np.float64] = self._solver(arriving)[:, None] * self.policy * self.discount
+        visits: NDArray[np.float64] = self.solve(arriving)[:, None] * self.policy * self.discount
         visits[index, action] += 1.0
         return visits
 
     def has_finite_visits(self, state: int, action: int) -> bool:
         """Whether the visits are finite: with a discount, or if the policy ends with certainty."""
         infinite = self._infinite_from
-        arriving = self._arriving(self.labels.check_state(state), self.labels.action(action))
+        arriving = self.arriving(self.labels.check_state(state), self.labels.action(action))
         return infinite is None or not arriving[infinite].any()
 
-    def _arriving(self, state: int, action: int) -> NDArray[np.float64]:
+    def arriving(self, state: int, action: int) -> NDArray[np.float64]:
         """(S,) The probability of each next state."""
         pair = state * self.labels.n_actions + action
         return np.asarray(self.onward[[pair]].todense()).ravel()
@@ -123,11 +131,42 @@ class ExactBeliefs(Beliefs):
         >>> ExactBeliefs(lake, policy=[1], discount=1.0).outcomes(0, 0)
         {'never ends': 0.75, 'terminated': 0.25}
         """
-        pair = self.labels.check_state(state) * self.labels.n_actions + self.labels.action(action)
-        chances = np.append(self._ending[pair], 0.0) + self.onward[[pair]] @ self._ending_from
-        names = (*ENDINGS, *self.labels.ending_names, NEVER_ENDS)
-        ordered = sorted(zip(names, chances.ravel().tolist(), strict=True), key=lambda item: -item[1])
+        chances = self.ends(self.labels.check_state(state), self.labels.action(action))
+        names = (*endings_of(self.labels), NEVER_ENDS)
+        ordered = sorted(zip(names, chances.tolist(), strict=True), key=lambda item: -item[1])
         return {name: chance for name, chance in ordered if chance > 0.0}
+
+    def ends(self, state: int, action: int) -> NDArray[np.float64]:
+        """(endings + 1,) The probability of every ending by the place of its code; last, of never ending."""
+        pair = state * self.labels.n_actions + action
+        chances: NDArray[np.float64] = np.append(self._ending[pair], 0.0) + self.onward[[pair]] @ self._ending_from
+        return chances.ravel()
+
+    def loop(self, at: Situation, action: int) -> Loop:
+        """The probability to reach states from which the policy never ends."""
+        return Loop(float(self.ends(at.index, action)[-1]), known=True)
+
+    def depths(self, at: Situation, action: int, horizon: int, discount: float | None = None) -> Depths:
+        """The exact visits by the number of steps ahead."""
+        beliefs = self if discount in (None, self.discount) else self._with_discount(discount)
+        return exact_depths(beliefs, at.index, action, horizon)
+
+    def arrivals(self, at: Situation, action: int, concepts: Sequence[Concept]) -> Arrivals:
+        """The exact probabilities of what is reached first."""
+        return exact_arrivals(self, at.index, action, concepts)
+
+    def payments(self, at: Situation, action: int) -> Payments:
+        """The rewards of all transitions that may follow."""
+        return exact_payments(self, at.index, action)
+
+    def _with_discount(self, discount: float) -> ExactBeliefs:
+        return ExactBeliefs(NamedTable(self.labels, self.table), self.policy, discount=discount)
+
+    def with_table(self, table: Table, n_endings: int) -> ExactBeliefs:
+        """The same policy in a table with other endings, without a discount."""
+        other = ExactBeliefs(NamedTable(self.labels, table), self.policy, discount=1.0)
+        other.n_endings = n_endings
+        return other
 
     @cached_property
     def entry_pairs(self) -> NDArray[np.int64]:
@@ -154,7 +193,7 @@ class ExactBeliefs(Beliefs):
     @cached_property
     def _ending(self) -> NDArray[np.float64]:
         """(S*A, endings) The probability that the step of a pair ends the episode, by ending."""
-        return ending_chances(self.table, len(ENDINGS) + len(self.labels.ending_names))
+        return ending_chances(self.table, self.n_endings)
 
     @cached_property
     def _ending_from(self) -> NDArray[np.float64]:
@@ -199,9 +238,10 @@ class ExactBeliefs(Beliefs):
         visits: NDArray[np.float64] = self._factored(1.0).solve(start)
         return visits
 
-    @cached_property
-    def _solver(self) -> Any:
-        return self._factored(self.discount).solve
+    def solve(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(S,) Expected visits of each state, discounted, from a distribution of first states."""
+        visits: NDArray[np.float64] = self._factored(self.discount).solve(start)
+        return visits
 
     def _factored(self, discount: float) -> Any:
         """The factors of the transposed system (I - g P) of the policy."""
@@ -215,35 +255,6 @@ class ExactBeliefs(Beliefs):
             system = sparse.eye_array(moving.shape[0]) - discount * moving
             self._factors[discount] = splu(sparse.csc_array(system.T))
         return self._factors[discount]
-
-
-def transition_matrix(table: Table, n_actions: int) -> tuple[Any, NDArray[np.float64]]:
-    """(S*A, S) Probabilities of the next states, and (S, A) mean rewards."""
-    from scipy import sparse
-
-    pairs, chances = entries_of(table)
-    continues = table.ending == NOT_ENDED
-    shape = (len(table.first) - 1, len(table.start))
-    onward = sparse.csr_array((chances[continues], (pairs[continues], table.next_state[continues])), shape=shape)
-    rewards = np.bincount(pairs, weights=chances * table.reward, minlength=shape[0])
-    return onward, rewards.astype(np.float64).reshape(-1, n_actions)
-
-
-def ending_chances(table: Table, n_endings: int) -> NDArray[np.float64]:
-    """(S*A, endings) The probability that the step of a pair ends the episode, by ending, in the order of a ledger."""
-    pairs, chances = entries_of(table)
-    n_pairs, ending = len(table.first) - 1, [table.ending == ending_place(place) for place in range(n_endings)]
-    return np.column_stack([np.bincount(pairs[so], weights=chances[so], minlength=n_pairs) for so in ending])
-
-
-def entries_of(table: Table) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """(entries,) The pair of each entry, and its probability."""
-    counts = np.diff(table.first)
-    chances = table.chance.copy()  # cumulative within each pair
-    inside = np.ones(len(chances), bool)
-    inside[table.first[:-1]] = False
-    chances[inside] -= table.chance[np.flatnonzero(inside) - 1]
-    return np.repeat(np.arange(len(counts)), counts), chances
 
 
 def known_world(world: Any) -> KnownWorld:

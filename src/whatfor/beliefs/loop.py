@@ -1,8 +1,10 @@
-"""Loop: what is recorded about a future that goes on without an end."""
+"""Loop: what is known about a future that goes on without an end."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+from whatfor.labels import NEVER_ENDS, NO_RECORDED_END
 
 #: What n trials never showed has a probability of at most 3/n, at 95 % confidence.
 RULE_OF_THREE = 3.0
@@ -26,11 +28,21 @@ class LoopRecord(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Whether a future goes on without an end, by what is recorded."""
+    """Whether a future goes on without an end, by what is recorded or by a known table of transitions."""
 
-    never: float = 0.0  # the probability of it by what was learned
+    never: float = 0.0  # the probability of it, by what was learned or by the table
     exploiting: float = 0.0  # the same by the best actions alone; 0 if it is not known
     record: LoopRecord | None = None  # of the first of these that is stated; None: neither is
+    known: bool = False  # whether ``never`` is exact, by a known table of transitions
+
+    @property
+    def name(self) -> str:
+        """What going on is called among endings.
+
+        >>> Loop(1.0).name, Loop(1.0, known=True).name
+        ('no recorded end', 'never ends')
+        """
+        return NEVER_ENDS if self.known else NO_RECORDED_END
 
     @property
     def stated(self) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.protocol import Beliefs, Capability
+from whatfor.beliefs.futures import Arrivals, Depths, Payments
+from whatfor.beliefs.loop import Loop
+from whatfor.beliefs.protocol import CAPABILITIES, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+from whatfor.concepts import Concept
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -31,7 +34,7 @@ class PolicyBeliefs(Beliefs):
     ``played``: the source of an action in a situation. ``missing``: why it cannot be played; None: it can.
     """
 
-    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    can: ClassVar[frozenset[Capability]] = frozenset(CAPABILITIES)
     learned: ClassVar[bool] = False
 
     def __init__(self, played: Callable[[Situation, int], Beliefs], missing: Callable[[], str | None]) -> None:
@@ -41,6 +44,26 @@ class PolicyBeliefs(Beliefs):
         """The row of the exact future, or of the rollouts."""
         return self._played(at, action).row(at, action)
 
+    def depths(self, at: Situation, action: int, horizon: int, discount: float | None = None) -> Depths:
+        """As the exact future, or the rollouts, tell it."""
+        return self._played(at, action).depths(at, action, horizon, discount)
+
+    def arrivals(self, at: Situation, action: int, concepts: Sequence[Concept]) -> Arrivals:
+        """As the exact future, or the rollouts, tell it."""
+        return self._played(at, action).arrivals(at, action, concepts)
+
+    def payments(self, at: Situation, action: int) -> Payments:
+        """As the exact future, or the rollouts, tell it."""
+        return self._played(at, action).payments(at, action)
+
+    def loop(self, at: Situation, action: int) -> Loop:
+        """As the exact future, or the rollouts, tell it."""
+        return self._played(at, action).loop(at, action)
+
+    def samples(self, at: Situation, action: int) -> int | None:
+        """The number of rollouts; None: the future is exact."""
+        return self._played(at, action).samples(at, action)
+
     def gap_error(self, at: Situation, one: int, other: int) -> float | None:
         """The standard error of rollouts; None: the gap is exact."""
         return self._played(at, one).gap_error(at, one, other)
@@ -48,8 +71,8 @@ class PolicyBeliefs(Beliefs):
     def why_not(self, needs: Collection[str]) -> str | None:
         """Without a world nothing can be played."""
         if {"beliefs", "play"} <= {*needs}:
-            return "compares what an agent learned to expect with play, and a table without a ledger tells play alone: ask for intention or simulation"
-        return self._missing() if {"beliefs", "endings", "play"} & {*needs} else None
+            return "compares what an agent learned to expect with play, and a table without a ledger has no such belief besides its values: ask for intention, which tells them beside what play gives"
+        return self._missing() if {"beliefs", "play", *CAPABILITIES} & {*needs} else None
 
     def saved(self, run: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Nothing: the table and its world are saved with every run."""

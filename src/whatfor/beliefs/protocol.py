@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.loop import NO_LOOP, Loop
+from whatfor.beliefs.futures import Arrivals, Depths, Payments
+from whatfor.beliefs.loop import Loop
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED, Quality
 from whatfor.checks import whole
+from whatfor.concepts import Concept
 from whatfor.explanation import Caveats
 from whatfor.folder import FolderError
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
 from whatfor.text import count
 
 if TYPE_CHECKING:
@@ -24,14 +26,18 @@ if TYPE_CHECKING:
 
 #: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
-Capability = Literal["endings"]
-CAPABILITIES: tuple[str, ...] = get_args(Capability)
+#: "depths"   visits by the number of steps ahead
+#: "arrivals" whether something is reached
+#: "payments" the rewards that a value consists of, one by one
+Capability = Literal["endings", "depths", "arrivals", "payments"]
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 
 
 class Beliefs(ABC):
     """A source of rows: the audit of a ledger, a map learned during training, an exact solution, rollouts, a network.
 
-    A custom source implements ``row`` and lists in ``can`` what else it offers; ``whatfor.testing.check_beliefs`` checks it.
+    A custom source implements ``row`` and lists in ``can`` what else it offers: "endings" in its rows, and methods of the
+    same names as the other capabilities. ``whatfor.testing.check_beliefs`` checks it.
     """
 
     can: ClassVar[frozenset[Capability]] = frozenset()
@@ -83,15 +89,40 @@ class Beliefs(ABC):
         """The audit of the updates that the rows are read from, which gives their sampling error; None: it is unknown."""
         return None
 
+    def depths(self, at: Situation, action: int, horizon: int, discount: float | None = None) -> Depths:
+        """Expected visits by the number of steps ahead, discounted as learned or with another discount."""
+        raise NotImplementedError
+
+    def arrivals(self, at: Situation, action: int, concepts: Sequence[Concept]) -> Arrivals:
+        """The probability that each concept is the first to be reached, and of every ending before any is reached."""
+        raise NotImplementedError
+
+    def payments(self, at: Situation, action: int) -> Payments:
+        """The rewards that a value consists of, one by one."""
+        raise NotImplementedError
+
+    def ending_names(self, labels: Labels) -> tuple[str, ...]:
+        """The names of endings that it can tell."""
+        return (*ENDINGS, *labels.ending_names)
+
+    def samples(self, at: Situation, action: int) -> int | None:
+        """The number of rollouts that its numbers are means over; None: they are not sampled."""
+        return None
+
     def actor(self, table: Actor) -> Actor:
         """Who acts: an agent of these beliefs that acts on observations; here, the run's table of values."""
         return table
 
+    def covers(self, needs: Collection[str]) -> bool:
+        """Whether it has all capabilities among some needs."""
+        return self.can.issuperset({*needs} & {*CAPABILITIES})
+
     def why_not(self, needs: Collection[str]) -> str | None:
         """Why it cannot answer a question with these needs, and what to do; None: it can."""
-        if "endings" in needs and "endings" not in self.can:
+        if not self.covers(needs):
             name = type(self).__name__
-            return f"needs beliefs that know how episodes end, and {name} does not: ask a run with a ledger, or without {name}"
+            missing = "how episodes end" if {"endings"} & {*needs} else "what follows step by step"
+            return f"needs beliefs that know {missing}, and {name} does not: ask a run with a ledger, or without {name}"
         return None
 
     def saved(self, run: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -108,8 +139,8 @@ class Beliefs(ABC):
         return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
     def loop(self, at: Situation, action: int) -> Loop:
-        """Whether the future goes on without a recorded end."""
-        return NO_LOOP
+        """Whether the future goes on without an end, as its row says."""
+        return self.row(at, action).loop
 
     @property
     def explores(self) -> bool:

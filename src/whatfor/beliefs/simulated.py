@@ -5,19 +5,24 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from whatfor.beliefs.agent_player import AgentPlayer
 from whatfor.beliefs.exact import ExactBeliefs, chances_of, check_discount
-from whatfor.beliefs.protocol import Beliefs, Capability, ObservationAgent, situation_of, sizes_of
+from whatfor.beliefs.futures import Arrivals, Depths, Payments
+from whatfor.beliefs.loop import NO_LOOP, Loop
+from whatfor.beliefs.protocol import CAPABILITIES, Beliefs, Capability, ObservationAgent, situation_of, sizes_of
+from whatfor.beliefs.rolled import mean_arrivals, mean_depths, mean_payments
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.caching import Cache
 from whatfor.checks import whole
-from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
+from whatfor.concepts import Concept
+from whatfor.kernels.recursion import TIMED_OUT
 from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.text import count
@@ -25,16 +30,14 @@ from whatfor.worlds.adapter import Enter, NoTwin, check_enter
 from whatfor.worlds.arriving import Search
 from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
-from whatfor.worlds.making import copies, make_env
+from whatfor.worlds.making import make_env
 from whatfor.worlds.play import TablePlayer, play
 from whatfor.worlds.rolling import Rollouts, cumulative, roll_out
 from whatfor.worlds.steppers import EnvStepper
 from whatfor.worlds.stepping import TABLE
 from whatfor.worlds.terms import RewardTerms
-from whatfor.worlds.world import Reprice, World, ending_code, is_terminal
+from whatfor.worlds.world import Reprice, World, is_terminal
 
-#: Environments played in parallel, so that a network evaluates them as one batch.
-MAX_ENVS = 64
 #: Rollouts beyond a time limit end where the discount of a step is below this: in compiled worlds, and where every step is played in Python.
 MIN_DISCOUNT, MIN_DISCOUNT_PLAYED = 1e-6, 1e-3
 #: Rows whose rollouts are cached.
@@ -56,7 +59,7 @@ class SimulatedBeliefs(Beliefs):
     (2.0, [[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     """
 
-    can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
+    can: ClassVar[frozenset[Capability]] = frozenset(CAPABILITIES)
     learned: ClassVar[bool] = False
     only_final: frozenset[int] = frozenset()  # states that only ended episodes of training
 
@@ -132,7 +135,8 @@ class SimulatedBeliefs(Beliefs):
         """The means over the rollouts."""
         returns, visits = self.returns(at, action), self.visits(at, action)
         going = self.still_going(at, action)
-        never = min(going, self.never_ends(at, action) or 0.0)
+        loop = self.loop(at, action)
+        never = min(going, loop.never)
         endings = {name: count / self.n for name, count in self.ending_counts(at, action).items()}
         return Row(
             visits=visits,
@@ -141,10 +145,31 @@ class SimulatedBeliefs(Beliefs):
             unknown=0.0,
             now=min(1.0, float(visits[at.index, action])),
             discounted=self.discount < 1.0,
-            endings=endings | ({NEVER_ENDS: never} if never else {}),
+            endings=endings | ({loop.name: never} if never else {}),
             endings_unknown=going - never,
+            loop=loop,
             error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
         )
+
+    def depths(self, at: Situation, action: int, horizon: int, discount: float | None = None) -> Depths:
+        """The mean visits by the number of steps ahead."""
+        return mean_depths(
+            self.rollouts(at, action), self.shape, horizon, self.discount if discount is None else discount
+        )
+
+    def arrivals(self, at: Situation, action: int, concepts: Sequence[Concept]) -> Arrivals:
+        """The shares of rollouts that reach each concept first."""
+        rollouts = self.rollouts(at, action)
+        going = self._going(rollouts)
+        return mean_arrivals(rollouts, going, self.labels, self.shape, concepts, self.discount)
+
+    def payments(self, at: Situation, action: int) -> Payments:
+        """The rewards of all steps of the rollouts."""
+        return mean_payments(self.rollouts(at, action), self.labels, self.shape[0] * self.shape[1], self.discount)
+
+    def samples(self, at: Situation, action: int) -> int:
+        """The number of rollouts."""
+        return self.n
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Mean visits after this action, discounted; this step counts."""
@@ -218,6 +243,11 @@ class SimulatedBeliefs(Beliefs):
         exact = ExactBeliefs(self._world, self.policy, discount=self.discount)
         return exact.outcomes(situation_of(state).index, action).get(NEVER_ENDS, 0.0)
 
+    def loop(self, at: Situation, action: int) -> Loop:
+        """That exact probability, where it is known."""
+        never = self.never_ends(at, action)
+        return NO_LOOP if never is None else Loop(never, known=True)
+
     def _longest(self, limit: int) -> int:
         """The steps of the longest rollout: up to the limit, or beyond it until the discount leaves nothing to count."""
         if not self.beyond_limit or self.discount == 1.0:
@@ -284,54 +314,6 @@ class SimulatedBeliefs(Beliefs):
 
     def _mean(self, by_rollout: Any) -> NDArray[np.float64]:
         return np.asarray(by_rollout.sum(axis=0))[:-1].reshape(self.shape) / self.n
-
-
-@dataclass(frozen=True)
-class AgentPlayer:
-    """An agent that acts on observations, from one action in one situation or from the start of an episode."""
-
-    agent: ObservationAgent
-    generator: np.random.Generator
-    start: tuple[Situation, int] | None = None  # None: where episodes begin
-    enter: Enter | None = None
-    search: Search | None = None
-    seed: int | None = None  # of every reset; None: drawn
-
-    def begin(self, env: Any) -> tuple[Any, int | None]:
-        """Reset the environment and put it into the situation, if there is one to enter."""
-        observation, _ = env.reset(seed=int(self.generator.integers(2**31)) if self.seed is None else self.seed)
-        if self.start is None or self.enter is None:
-            return observation, None
-        at, action = self.start
-        self.enter(env, at, self.generator)
-        return at.observation, action
-
-    def states(self, observations: Sequence[Any]) -> Sequence[int]:
-        """The cells of observations."""
-        return list(self.agent.cells_of(np.stack([np.asarray(one) for one in observations])))
-
-    def actions(self, observations: Sequence[Any]) -> Sequence[int]:
-        """The agent's greedy actions."""
-        if not observations:
-            return []
-        return list(self.agent.act(np.stack([np.asarray(one) for one in observations])))
-
-    def step(self, env: Any, action: int) -> tuple[Any, float, int, bool]:
-        """One step, with the agent's names of endings."""
-        observation, reward, terminated, truncated, _ = env.step(action)
-        name = self.agent.ending_name(observation, action, float(reward)) if terminated else None
-        ending = ending_code(self.agent.labels, name) if terminated else NOT_ENDED
-        return observation, float(reward), ending, bool(truncated)
-
-    def roll_out(self, env: Any, *, rollouts: int, max_steps: int, limit: int | None = None) -> Rollouts:
-        """Play in parallel copies of an environment if it can be created again, else in it alone."""
-        envs = copies(env, min(MAX_ENVS, rollouts))
-        try:
-            steps = play(self, envs, rollouts=rollouts, max_steps=max_steps, limit=limit)
-            return Rollouts.of(steps, rollouts, self.agent.labels.n_actions)
-        finally:
-            for other in envs[1:]:
-                other.close()
 
 
 def _playable(world: Any, enter: Enter | None) -> tuple[World | None, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whatfor.beliefs.audit import Audit
+from whatfor.beliefs.protocol import Beliefs
+from whatfor.beliefs.situation import Situation
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
+from whatfor.explanations.intervals import interval_text
 from whatfor.explanations.phrases import MOSTLY_UNKNOWN, all_unknown, without_end
-from whatfor.labels import NO_RECORDED_END, Labels
+from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
-from whatfor.question import Action, Parameter, State, question
+from whatfor.question import Action, Parameter, State, question, source_of
 from whatfor.text import amount, count, percent
 
 if TYPE_CHECKING:
@@ -20,14 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chance(Explanation):
-    """Whether the agent expects an event after an action; the first step itself does not count.
+    """Whether the agent expects an event after an action, or playing its policy leads to it; the first step itself does not count.
 
+    >>> from whatfor.beliefs.audit import Audit
+    >>> from whatfor.beliefs.situation import Situation
     >>> from whatfor.ledger import Ledger
     >>> ledger = Ledger(n_states=2, n_actions=1)
     >>> ledger.record(1, 0, 3.0, None, step_size=1.0, discount=0.5)
     >>> ledger.record(0, 0, 0.0, 1, 0, step_size=0.75, discount=0.5)
     >>> labels = Labels.plain(2, 1)
-    >>> chance = Chance.after(Audit(ledger), labels, 0, 0, event=labels.where("state 1"))
+    >>> chance = Chance.after(Audit(ledger), labels, Situation(0), 0, event=labels.where("state 1"))
     >>> chance.probability, chance.unknown, chance.visits, chance.earnings
     (0.75, 0.25, 0.375, 1.125)
     """
@@ -41,46 +45,53 @@ class Chance(Explanation):
     earnings: float  # expected to be earned in them, discounted as learned
     probability: float  # the chance of the event; with ``before``: the chance that it comes first
     otherwise: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
-    unknown: float  # probability that still rests on initial values
-    tries: int
+    unknown: float  # probability that still rests on initial values; of rollouts, of those that were still going
+    tries: int | None  # None: not counted
     unaccounted: float  # |probability + otherwise + unknown - 1|
     discounted: bool = True  # whether any discount is below 1
     notes: tuple[str, ...] = ()  # loops, and what seems to be wrong with the ledger
+    learned: bool = True  # False: what playing its policy leads to
+    rollouts: int | None = None  # that the chances are shares of; None: they are not sampled
     residual: None = None  # no value is explained
 
     @classmethod
     def after(
-        cls, audit: Audit, labels: Labels, state: int, action: int, *, event: Concept, before: Concept | None = None
+        cls,
+        beliefs: Beliefs,
+        labels: Labels,
+        at: Situation,
+        action: int,
+        *,
+        event: Concept,
+        before: Concept | None = None,
     ) -> Chance:
-        """Compute it from the ledger: the undiscounted weight that arrives at the event is its chance."""
+        """Read it from a source."""
         first = [] if before is None else [(event & before, "both at once"), (before, before.name)]
-        arrived, ended, never, unknown = audit.arrivals(state, action, [*(concept for concept, _ in first), event])
+        arrivals = beliefs.arrivals(at, action, [*(concept for concept, _ in first), event])
         otherwise: dict[str, float] = {}
-        names = [*(name for _, name in first), *audit.ledger.endings, NO_RECORDED_END]
-        for name, chance in zip(names, [*arrived[:-1].tolist(), *ended.tolist(), never], strict=True):
+        others = zip((name for _, name in first), arrivals.concepts[:-1].tolist(), strict=True)
+        loop = beliefs.loop(at, action)
+        for name, chance in (*others, *arrivals.endings.items(), (loop.name, arrivals.never)):
             if chance > 0.0:
                 otherwise[name] = otherwise.get(name, 0.0) + chance
-        row = audit.account(state, action, method="scan")
-        visits, earnings = row.visits, row.earnings
-        if event.states[state]:  # the first step itself does not count
-            now = audit.account(state, action, discount=0.0, method="scan")
-            visits, earnings = visits - now.visits, earnings - now.earnings
-        probability = float(arrived[-1])
+        probability, tries = float(arrivals.concepts[-1]), beliefs.tries
         return cls(
             labels=labels,
-            state=state,
+            state=at.index,
             action=action,
             event=event,
             before=before,
-            visits=max(0.0, float(visits[event.states].sum())),
-            earnings=float(earnings[event.states].sum()),
+            visits=float(arrivals.visits[-1]),
+            earnings=float(arrivals.earnings[-1]),
             probability=probability,
             otherwise=dict(sorted(otherwise.items(), key=lambda item: -item[1])),
-            unknown=unknown,
-            tries=row.tries,
-            unaccounted=abs(probability + sum(otherwise.values()) + unknown - 1.0),
-            discounted=audit.discounted,
-            notes=(*without_end(audit.loop(state, action)), *audit.faults),
+            unknown=arrivals.unknown,
+            tries=None if tries is None else int(tries[at.index, action]),
+            unaccounted=abs(probability + sum(otherwise.values()) + arrivals.unknown - 1.0),
+            discounted=arrivals.discounted,
+            notes=(*without_end(loop), *beliefs.faults),
+            learned=beliefs.learned,
+            rollouts=beliefs.samples(at, action),
         )
 
     def sentences(self) -> list[str]:
@@ -89,25 +100,34 @@ class Chance(Explanation):
         event = repr(self.event.name) + ("" if self.before is None else f" before {self.before.name!r}")
         if self.tries == 0:
             return [f"In {here!r}, {doing!r} was never tried: whether {event} follows is unknown."]
-        tried = f"tried {count(self.tries, 'time')}"
-        if all_unknown(max(self.probability, *self.otherwise.values(), 0.0), self.unknown):
-            unknown = f"In {here!r}, whether {event} follows {doing!r} is unknown ({tried}): it still rests on initial values."
+        tried = "" if self.tries is None else f" (tried {count(self.tries, 'time')})"
+        if self.learned and all_unknown(max(self.probability, *self.otherwise.values(), 0.0), self.unknown):
+            unknown = (
+                f"In {here!r}, whether {event} follows {doing!r} is unknown{tried}: it still rests on initial values."
+            )
             return [unknown, *self.notes]
-        lines = [
-            f"In {here!r}, after {doing!r}, it expects {event} with a probability of {self._probability_text()} ({tried})."
-        ]
+        lines = [f"{self._answer_text(here, doing, event)}{tried}."]
         for concept in (self.event, self.before):
             if concept is not None and concept.states[self.state]:
                 lines.append(f"{concept.name!r} already holds here; the answer is about what follows this step.")
         if self.visits >= MIN_SHOWN:
+            expects = "It expects" if self.learned else "That gives"
             lines.append(
-                f"It expects {self.visits:.3f} visits of {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
+                f"{expects} {self.visits:.3f} visits of {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
                 f"{' (discounted)' if self.discounted else ''}."
             )
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]
         if self.unknown >= MIN_SHOWN:
-            others.append(f"  {percent(self.unknown):>7}  unknown: it still rests on initial values")
+            rest = "unknown: it still rests on initial values" if self.learned else "still going when play stopped"
+            others.append(f"  {percent(self.unknown):>7}  {rest}")
         return [*lines, *(["Otherwise:", *others] if others else []), *self.notes]
+
+    def _answer_text(self, here: str, doing: str, event: str) -> str:
+        """The probability, as what it expects or what playing its policy gives."""
+        chance = f"with a probability of {self._probability_text()}"
+        if self.learned:
+            return f"In {here!r}, after {doing!r}, it expects {event} {chance}"
+        return f"In {here!r}, playing its policy after {doing!r} leads to {event} {chance}{interval_text(self.probability, self.rollouts)}"
 
     def _probability_text(self) -> str:
         """The probability; where much is unknown, the range that it lies in."""
@@ -117,7 +137,7 @@ class Chance(Explanation):
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
-        names = ("visits", "earnings", "probability", "otherwise", "unknown", "tries", "unaccounted")
+        names = ("visits", "earnings", "probability", "otherwise", "unknown", "tries", "unaccounted", "rollouts")
         return {
             "question": "chance",
             "state": self.state,
@@ -133,7 +153,8 @@ def layout(why: Chance) -> Bars:
     """A bar for the event, and one for everything else."""
     first = why.event.name if why.before is None else f"{why.event.name} first"
     names = (first, *why.otherwise, "unknown")
-    title = f"{why.labels.actions[why.action]}: does it expect {why.event.name!r}?"
+    asks = "does it expect" if why.learned else "does playing its policy lead to"
+    title = f"{why.labels.actions[why.action]}: {asks} {why.event.name!r}?"
     numbers = (why.probability, *why.otherwise.values(), why.unknown)
     unknown = tuple(name == "unknown" for name in names)
     return Bars(title, why.labels.words(why.state), names, (Series("chance", numbers),), "chance", unknown)
@@ -144,7 +165,7 @@ def layout(why: Chance) -> Bars:
     "whether it expects something",
     answer=Chance,
     layout=layout,
-    needs=["updates"],
+    needs=["arrivals"],
     parameters=(
         Parameter(
             "event",
@@ -163,7 +184,8 @@ def ask(run: Run, state: State, action: Action | None = None, *, event: Any, bef
 
     ``event`` and ``before``: anything that ``labels.where`` accepts: words, an ending, a condition, states.
     """
-    endings = run.audit.ledger.endings
+    beliefs = source_of(run, "arrivals")
+    endings = beliefs.ending_names(run.labels)
     first, second = (None if what is None else run.labels.where(what, endings=endings) for what in (event, before))
     if first is None:
         raise ValueError('chance needs an event, e.g. event="row 1"')
@@ -177,4 +199,4 @@ def ask(run: Run, state: State, action: Action | None = None, *, event: Any, bef
     if second is not None and second.same_as(first):
         raise ValueError(f"{first.name!r} cannot come before itself; pass another event as before=")
     at, chosen = run.resolve(state, action)
-    return Chance.after(run.audit, run.labels, at.index, chosen, event=first, before=second)
+    return Chance.after(beliefs, run.labels, at, chosen, event=first, before=second)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,9 +22,10 @@ from whatfor.explanations.phrases import MIN_STATED_SHARE, all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.explanations.without_error import measures_without_error, place_without_error
 from whatfor.labels import Labels
+from whatfor.layouts.beside import beside
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.map import Map
-from whatfor.layouts.shapes import Bars, Layout, Panels, Series
+from whatfor.layouts.shapes import Bars, Layout, Series
 from whatfor.maps import Facets, map_of
 from whatfor.question import Action, State, question
 from whatfor.text import amount, count, percent
@@ -191,7 +192,8 @@ class Comparison(Explanation):
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
         shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
         lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in shown]
-        lines += [*self.believed.without_end(), *self.simulated.without_end(), *self.simulated.start_text()]
+        lines += dict.fromkeys((*self.believed.without_end(), *self.simulated.without_end()))  # both may know the table
+        lines += self.simulated.start_text()
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
         actual = "simulated" if self.exact is None else "true"
@@ -283,28 +285,24 @@ def layout(
     """Belief and reality side by side, their difference, or the endings of both."""
     actual = why.simulated.visits if why.exact is None else why.exact
     untried, doing, caption = why.verdict == "unknown", why.labels.actions[why.action], why.labels.words(why.state)
-    title = f"{doing}: belief {percent(why.distance)} off reality ({why.verdict})"
-    if untried:
-        title = f"{doing}: never tried, so only reality is known"
+    title = f"{doing}: {'never tried, so only reality is known' if untried else f'belief {percent(why.distance)} off reality ({why.verdict})'}"
     if show == "difference":
-        apart = np.zeros_like(actual) if untried else why.believed.visits - actual
-        apart[np.abs(apart) < MIN_DRAWN_DIFFERENCE] = 0.0
+        more = np.zeros_like(actual) if untried else why.believed.visits - actual
+        more[np.abs(more) < MIN_DRAWN_DIFFERENCE] = 0.0
         unknown = why.believed.no_experience if untried else None
         quantity = "visits, believed minus actual"
-        return map_of(Map(why.labels, apart, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state), facets=facets)  # fmt: skip
+        return map_of(Map(why.labels, more, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state), facets=facets)  # fmt: skip
     if show == "endings":
         return _endings(why, title, caption)
     quantity = "visits, discounted" if why.believed.discounted else "visits"
     maps = {"believed": why.believed.visits, "actual": actual}
-    masks = (why.believed.no_experience, None)
     panels = [
         map_of(Map(why.labels, numbers, title=name, quantity=quantity, unknown=unknown, state=why.state), facets=facets)
-        for (name, numbers), unknown in zip(maps.items(), masks, strict=True)
+        for (name, numbers), unknown in zip(maps.items(), (why.believed.no_experience, None), strict=True)
     ]
     if isinstance(panels[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, quantity=quantity, state=why.state)
-    caption = "\n".join(line for line in (caption, panels[0].caption) if line)
-    return Panels(title, caption, tuple(replace(one, caption="") for one in panels), columns=2)
+    return beside(title, "\n".join(line for line in (caption, panels[0].caption) if line), panels, columns=2)
 
 
 def _endings(why: Comparison, title: str, caption: str) -> Bars:

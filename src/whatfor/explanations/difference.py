@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
+from whatfor.layouts.beside import beside
 from whatfor.layouts.facets import side_by_side
 from whatfor.layouts.map import Map
-from whatfor.layouts.shapes import Bars, Layout, Panels
+from whatfor.layouts.shapes import Bars, Layout
 from whatfor.maps import Facets, map_of
 
 #: Two futures are different if more than this share of their visits is not common to both.
@@ -171,4 +172,4 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
         visits = {one: why.one.visits, two: why.other.visits}
         return side_by_side(why.labels, visits, title=title, caption=caption, quantity=quantity, state=why.state)
     caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # state once what the maps leave out
-    return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns=len(maps))
+    return beside(title, caption, maps, columns=len(maps))

@@ -228,13 +228,13 @@ class Intention(Explanation):
 
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
-        leads = self.expectation().text
-        doing = self.labels.actions[self.action]
+        leads, doing = self.expectation().text, self.labels.actions[self.action]
         lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
         earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
         error = "" if self.error is None else f", with a standard error of {amount(self.error)} over its rollouts"
-        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}."]
+        own = f"; its Q-value is {amount(float(self.values[self.action]))}."
+        return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}{own}"]
 
     def _earnings_lines(self) -> list[str]:
         """The rewards it expects, and whether they sum to its value."""

@@ -80,9 +80,14 @@ def without_end(loop: Loop) -> list[str]:
     >>> without_end(Loop(0.4)), without_end(Loop(1.0, 1.0, LoopRecord(600, 0.005, 0)))  # doctest: +NORMALIZE_WHITESPACE
     ([], ['By what it has learned, the episode stays in a loop, with no way out in 600 recorded steps
     (95 % confidence: less than 0.5 % a step).'])
+    >>> without_end(Loop(1.0, known=True))
+    ['Playing its policy goes on without an end, by the transitions of this environment.']
     """
     if not loop.stated:
         return []
+    if loop.known:
+        chance = "" if loop.never >= MIN_CERTAIN else f" (probability {percent(loop.never)})"
+        return [f"Playing its policy goes on without an end{chance}, by the transitions of this environment."]
     learned = loop.never >= MIN_ENDLESS
     who = (
         "By what it has learned, the episode stays"

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.loop import MIN_ENDLESS
+from whatfor.beliefs.loop import Loop
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
-from whatfor.explanations.phrases import LIKELY, MIN_CERTAIN, MIN_STATED_SHARE, counted
+from whatfor.explanations.intervals import Interval, interval_of
+from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, counted, without_end
 from whatfor.history import Evaluation
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map
@@ -25,10 +26,6 @@ from whatfor.worlds.adapter import Enter
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
-
-Interval = tuple[float, float]
-#: The confidence level of intervals.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,7 @@ class Simulation(Explanation):
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """95 % intervals for the chances of the endings (Clopper and Pearson); computed when asked for, since they take milliseconds."""
-        return {name: _interval(times, self.rollouts) for name, times in self.counts.items()}
+        return {name: interval_of(times, self.rollouts) for name, times in self.counts.items()}
 
     @property
     def played_on(self) -> bool:
@@ -168,7 +165,7 @@ class Simulation(Explanation):
         """A line for each ending, and for what was still going."""
         lines = []
         for name, times in counts.items():
-            low, high = _interval(times, self.rollouts)
+            low, high = interval_of(times, self.rollouts)
             lines.append(
                 f"  {percent(times / self.rollouts):>7}  {name} (95 % interval {percent(low)} to {percent(high)})"
             )
@@ -179,10 +176,9 @@ class Simulation(Explanation):
 
     def without_end(self) -> list[str]:
         """A sentence if playing the policy goes on without an end; empty if not."""
-        never = self.never or 0.0
-        if never >= MIN_ENDLESS:
-            chance = "" if never >= MIN_CERTAIN else f" (probability {percent(never)})"
-            return [f"Playing its policy goes on without an end{chance}, by the transitions of this environment."]
+        known = Loop(self.never or 0.0, known=True)
+        if known.stated:
+            return without_end(known)
         if self.still_going >= LIKELY:
             return [
                 f"Playing its policy goes on: {percent(self.still_going)} still going after {count(self.max_steps, 'step')}."
@@ -213,13 +209,6 @@ class Simulation(Explanation):
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
         }
-
-
-def _interval(times: int, of: int) -> Interval:
-    from scipy.stats import binomtest  # takes half a second to import
-
-    interval = binomtest(times, of).proportion_ci(CONFIDENCE)
-    return float(interval.low), float(interval.high)
 
 
 def layout(why: Simulation, *, facets: Facets = "all") -> Layout:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.audit import Audit
 from whatfor.beliefs.loop import NO_LOOP, Loop
+from whatfor.beliefs.protocol import Beliefs
+from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
+from whatfor.explanations.intervals import interval_of
 from whatfor.explanations.phrases import MIN_STATED_SHARE, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.map import rows_of
 from whatfor.layouts.shapes import Grid, Series
 from whatfor.layouts.words import pair_names
-from whatfor.question import Action, Parameter, State, question
-from whatfor.text import percent
+from whatfor.question import Action, Parameter, State, question, source_of
+from whatfor.text import count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -42,33 +44,57 @@ class Timeline(Explanation):
     discounted: bool = True  # whether that discount is below 1
     loop: Loop = NO_LOOP  # whether it goes on without a recorded end
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
+    learned: bool = True  # False: what playing its policy leads to
+    rollouts: int | None = None  # that the visits are means over; None: they are not sampled
+    certain: NDArray[np.float64] | None = (
+        None  # (horizon,) of rollouts: what a visit in all of them counts at each step
+    )
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
     def of(
-        cls, audit: Audit, labels: Labels, state: int, action: int, *, horizon: int, discount: float | None = None
+        cls,
+        beliefs: Beliefs,
+        labels: Labels,
+        at: Situation,
+        action: int,
+        *,
+        horizon: int,
+        discount: float | None = None,
     ) -> Timeline:
-        """Compute it from the ledger, with weights separated by depth."""
+        """Read it from a source."""
         if not isinstance(horizon, (int, np.integer)):
             raise ValueError(f"horizon is {horizon!r}; give a whole number of steps")
         if horizon < 1:
             raise ValueError(f"horizon is {horizon}; ask for at least one step")
-        slices = audit.visits_by_depth(state, action, horizon, discount=discount)
-        whole = audit.account(state, action, discount=discount, method="scan").visits
-        unaccounted = float(np.abs(slices.sum(axis=0) - whole).max())
-        discounted = audit.discounted if discount is None else discount < 1.0
-        ends: dict[str, Any] = {"loop": audit.loop(state, action), "faults": audit.faults}
-        return cls(labels, state, action, slices[:-1], slices[-1], unaccounted, discount, discounted, **ends)
+        depths = beliefs.depths(at, action, horizon, discount)
+        more: dict[str, Any] = {"loop": beliefs.loop(at, action), "faults": beliefs.faults}
+        more |= {"learned": beliefs.learned, "rollouts": beliefs.samples(at, action), "certain": depths.certain}
+        return cls(
+            labels,
+            at.index,
+            action,
+            depths.visits,
+            depths.remainder,
+            depths.unaccounted,
+            discount,
+            depths.discounted,
+            **more,
+        )
 
     def sentences(self) -> list[str]:
         """The answer in words: what is most expected at each step."""
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
-        lines = [f"In {here!r}, after {doing!r}: the most likely pair at each step, with its {self._probability()}:"]
+        after = f"after {doing!r}" if self.learned else f"playing its policy after {doing!r}"
+        over = "" if self.rollouts is None else f" over {count(self.rollouts, 'rollout')}"
+        lines = [f"In {here!r}, {after}: the most likely pair at each step, with its {self._probability()}{over}:"]
         for step, expected in enumerate(self.visits):
             state, action = divmod(int(expected.argmax()), expected.shape[1])
             if expected[state, action] < MIN_STEP_VISITS:
                 break
-            lines.append(f"  {step:3d}  {expected[state, action]:.3f}  {self._pair(state, action)}")
+            lines.append(
+                f"  {step:3d}  {expected[state, action]:.3f}  {self._pair(state, action)}{self._interval(step, expected[state, action])}"
+            )
         if len(lines) == 1:
             return [f"In {here!r}, {doing!r} was never tried: it has no expectation."]
         untaught = 1.0 - float(self.visits[0].sum())
@@ -78,6 +104,15 @@ class Timeline(Explanation):
         if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
         return [*lines, *without_end(self.loop), *self.faults]
+
+    def _interval(self, step: int, visits: float) -> str:
+        """The interval of visits in one step: a share of the rollouts, times the discount; empty: they are not sampled."""
+        certain = 0.0 if self.certain is None else float(self.certain[step])
+        if step == 0 or not certain or self.rollouts is None:
+            return ""
+        low, high = interval_of(round(visits / certain * self.rollouts), self.rollouts)
+        low, high = min(low * certain, visits), max(high * certain, visits)  # rounded as the visits are
+        return f" (95 % interval {low:.3f} to {high:.3f})"
 
     def _adjective(self) -> str:
         return "discounted " if self.discounted else ""
@@ -95,6 +130,7 @@ class Timeline(Explanation):
             "steps": [self._map(expected) for expected in self.visits],
             "remainder": self._map(self.remainder),
             "loop": self.loop.to_json(),
+            "rollouts": self.rollouts,
             "unaccounted": self.unaccounted,
             "sentences": self.sentences(),
         }
@@ -116,7 +152,7 @@ def layout(why: Timeline) -> Grid:
         rows.append(np.delete(flat, most, axis=1).sum(axis=1))
         names = (*names, f"{others:,} others")
     return Grid(
-        title=f"{why.labels.actions[why.action]}: what it expects when",
+        title=f"{why.labels.actions[why.action]}: {'what it expects when' if why.learned else 'when playing its policy leads where'}",
         caption=why.labels.words(why.state),
         rows=names,
         columns=tuple(str(step) for step in range(steps)),
@@ -133,7 +169,7 @@ def layout(why: Timeline) -> Grid:
     "when it expects what",
     answer=Timeline,
     layout=layout,
-    needs=["updates"],
+    needs=["depths"],
     parameters=(Parameter("horizon", "the number of steps ahead", "number"),),
     place=40,
 )
@@ -142,4 +178,4 @@ def ask(
 ) -> Timeline:
     """When the agent expects what; by default, after its best action, discounted as learned (``discount=1``: undiscounted)."""
     at, chosen = run.resolve(state, action)
-    return Timeline.of(run.audit, run.labels, at.index, chosen, horizon=horizon, discount=discount)
+    return Timeline.of(source_of(run, "depths"), run.labels, at, chosen, horizon=horizon, discount=discount)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whatfor.beliefs.distance import distance
-from whatfor.beliefs.exact import transition_matrix
+from whatfor.beliefs.transitions import transition_matrix
 from whatfor.layouts import Bars, Series
 from whatfor.paper.agents import Agents, game
 from whatfor.paper.evidence import Claim, Seen

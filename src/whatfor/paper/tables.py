@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs import Audit, BeliefMap
 from whatfor.beliefs.distance import distance
-from whatfor.beliefs.exact import known_world, transition_matrix
+from whatfor.beliefs.exact import known_world
+from whatfor.beliefs.transitions import transition_matrix
 from whatfor.layouts import Bars, Layout, Series
 from whatfor.layouts.map import Map
 from whatfor.maps import map_of

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whatfor.explanations import Explanation
 from whatfor.layouts import Layout
+from whatfor.layouts.beside import without_empty
 from whatfor.needed import need_matplotlib
 from whatfor.pictures.animation import animate
 from whatfor.question import layout_of
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -> Figure:
     """Draw an explanation or a layout, on ``ax`` or on a new figure, which shows itself in a notebook. Nothing is saved.
+
+    Of a map with many facets, those with the largest numbers are drawn; the caption says how many are left out.
 
     ``options`` are those of the explanation's layout: ``facets="here"`` for maps, ``show=`` for the other pictures of an answer
     (contrasts and changes: "parts"; comparisons: "difference" or "endings").
@@ -41,7 +44,7 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
         )
     if options and not isinstance(answer, Explanation):
         raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
-    layout = layout_of(answer, **options) if isinstance(answer, Explanation) else answer
+    layout = without_empty(layout_of(answer, **options) if isinstance(answer, Explanation) else answer)
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
             f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"

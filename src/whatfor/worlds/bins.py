@@ -39,4 +39,8 @@ def interval_words(edges: NDArray[np.float64], unit: str = "") -> tuple[str, ...
         numbers = [f"{round(float(x), digits) + 0.0:.{digits + 3}g}{unit}" for x in edges[1:-1]]
         if len(set(numbers)) == len(numbers):
             break
-    return (f"less than {numbers[0]}", *(f"{low} to {high}" for low, high in pairwise(numbers)), f"{numbers[-1]} or more")
+    return (
+        f"less than {numbers[0]}",
+        *(f"{low} to {high}" for low, high in pairwise(numbers)),
+        f"{numbers[-1]} or more",
+    )

@@ -27,6 +27,7 @@ class PlayedStep(NamedTuple):
     reward: float
     next_observation: Any
     ending: int  # NOT_ENDED before the last step; TIMED_OUT: truncated
+    final: int = -1  # the state after the last step; -1: this is not the last one
 
 
 @dataclass
@@ -96,7 +97,8 @@ def play(
             cut = truncated and (limit is None or one.since_reset < limit)
             if ending == NOT_ENDED and (cut or one.length >= max_steps):
                 ending = TIMED_OUT
-            yield PlayedStep(one.number, before, int(state), action, reward, one.observation, ending)
+            final = -1 if ending == NOT_ENDED else int(player.states([one.observation])[0])
+            yield PlayedStep(one.number, before, int(state), action, reward, one.observation, ending, final)
             if ending == NOT_ENDED:
                 unfinished.append(one)
             elif begun < rollouts:

@@ -36,6 +36,7 @@ class Rollouts:
     reward: NDArray[np.float64]  # (steps,)
     first: NDArray[np.int64]  # (n + 1,) the first step of each rollout
     ending: NDArray[np.int32]  # (n,) the code of each ending; TIMED_OUT: truncated
+    final: NDArray[np.int32]  # (n,) the state after the last step; -1: unknown
 
     def __len__(self) -> int:
         return len(self.ending)
@@ -44,16 +45,17 @@ class Rollouts:
     def of(cls, steps: Iterable[PlayedStep], rollouts: int, n_actions: int) -> Rollouts:
         """Collect steps that were played in parallel."""
         played: list[list[tuple[int, float]]] = [[] for _ in range(rollouts)]
-        ending = np.full(rollouts, TIMED_OUT, np.int32)
+        ending, final = np.full(rollouts, TIMED_OUT, np.int32), np.full(rollouts, -1, np.int32)
         for one in steps:
             played[one.rollout].append((one.state * n_actions + one.action, one.reward))
-            ending[one.rollout] = one.ending
+            ending[one.rollout], final[one.rollout] = one.ending, one.final
         flat = [step for rollout in played for step in rollout]
         return cls(
             np.array([pair for pair, _ in flat], np.int32),
             np.array([reward for _, reward in flat]),
             np.concatenate([[0], np.cumsum([len(rollout) for rollout in played])]).astype(np.int64),
             ending,
+            final,
         )
 
     @property
@@ -77,7 +79,8 @@ class Rollouts:
             return self
         kept, lengths = self.step < limit, np.minimum(self.lengths, limit)
         ending = np.where(self.lengths > limit, TIMED_OUT, self.ending).astype(np.int32)
-        return Rollouts(self.pair[kept], self.reward[kept], np.concatenate([[0], np.cumsum(lengths)]), ending)
+        final = np.where(self.lengths > limit, -1, self.final).astype(np.int32)
+        return Rollouts(self.pair[kept], self.reward[kept], np.concatenate([[0], np.cumsum(lengths)]), ending, final)
 
     @property
     def returns(self) -> NDArray[np.float64]:
@@ -120,6 +123,7 @@ def roll(
     reward: NDArray[np.float64],
     first: NDArray[np.int64],
     ending: NDArray[np.int32],
+    final: NDArray[np.int32],
     now: NDArray[np.int64],
 ) -> bool:
     """As ``worlds.play.play`` for a table of actions in a known world: until all rollouts are done (True), or random numbers or space are used up."""
@@ -147,6 +151,7 @@ def roll(
             cursor[0] += 1
         else:
             ending[rollout] = ended
+            final[rollout] = following
             rollout += 1
             first[rollout] = at
             length = 0
@@ -171,7 +176,8 @@ def roll_out(
     tape, now = Tape(generator), np.zeros(5, np.int64)
     room = min(ROLLOUT_CAPACITY, limit("steps"))
     pair, reward = np.empty(room, np.int32), np.empty(room)
-    first, ending = np.zeros(rollouts + 1, np.int64), np.zeros(rollouts, np.int32)
+    first = np.zeros(rollouts + 1, np.int64)
+    ending, final = np.zeros(rollouts, np.int32), np.zeros(rollouts, np.int32)
     done = False
     while not done:
         tape.need(draws_from(start or BEGINNING))
@@ -181,9 +187,9 @@ def roll_out(
             pair, reward = np.resize(pair, room), np.resize(reward, room)
         done = roll(
             world.arrays, summed, n_actions, start or BEGINNING, bodies, tape.uniforms, tape.cursor, max_steps,
-            pair, reward, first, ending, now,
+            pair, reward, first, ending, final, now,
         )  # fmt: skip
-    return Rollouts(pair[: now[AT]].copy(), reward[: now[AT]].copy(), first, ending)
+    return Rollouts(pair[: now[AT]].copy(), reward[: now[AT]].copy(), first, ending, final)
 
 
 def cumulative(policy: NDArray[np.float64]) -> NDArray[np.float64]:

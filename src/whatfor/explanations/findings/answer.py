@@ -11,7 +11,9 @@ from whatfor.explanation import Badge, Explanation
 from whatfor.labels import Labels
 from whatfor.question import QUESTIONS
 
-FindingKind = Literal["loop", "reward", "surprise", "reality", "evidence", "episode", "near-tie", "tie", "difference"]
+FindingKind = Literal[
+    "loop", "reward", "surprise", "reality", "evidence", "ending", "episode", "near-tie", "tie", "difference"
+]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from whatfor.explanations.findings.answer import Finding, Findings
 from whatfor.explanations.findings.differences import compared, differences
+from whatfor.explanations.findings.endings import find_bad_ends
 from whatfor.explanations.findings.episodes import find_decisive_episodes
 from whatfor.explanations.findings.ground import MAX_SOLVED_STATES, MIN_MET, Ground
 from whatfor.explanations.findings.loops import find_loops
@@ -35,7 +36,7 @@ def findings(run: Run, since: int | Run | None = None) -> Findings:
     """Where to look: the states worth asking about, ranked, each with the question that shows it.
 
     Loops, rewards that the agent goes round for, surprising rewards, decisions that rest on one episode or on little
-    experience, belief far from reality, near-ties with opposite reasons, and ties. They are ranked by the share of
+    experience, episodes that nearly all end badly, belief far from reality, near-ties with opposite reasons, and ties. They are ranked by the share of
     episodes that meet the state, times what is at stake there relative to the range of the values. ``since``: the number of
     an earlier episode, or another run in the same environment; then the findings are the states whose best action differs.
 
@@ -80,6 +81,7 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
     found += [
         *surprising,
         *episodes,
+        *find_bad_ends(ground),
         *find_wrong_beliefs(ground, ~explained),
         *find_thin_evidence(ground),
         *find_ties(ground),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.exact import ExactBeliefs, entries_of
+from whatfor.beliefs.exact import ExactBeliefs
+from whatfor.beliefs.transitions import entries_of
 from whatfor.explanations.findings.played import Played, play
 from whatfor.kernels.recursion import NOT_ENDED, TERMINATED
 from whatfor.ledger import Ledger

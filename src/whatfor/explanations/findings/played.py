@@ -102,6 +102,11 @@ def find_timed_out(run: Run, played: Played, *, ends_pay: bool) -> list[Finding]
     return [Finding("loop", text, state, share, 1.0, "intention", states=(state,))]
 
 
+def expected_return(run: Run, value: float) -> str:
+    """A value of the agent, as its expectation; of a table without a ledger, as what it is."""
+    return f"it expects a return of {amount(value)}" if run.beliefs.learned else f"its Q-value is {amount(value)}"
+
+
 def _find_wrong_values(run: Run, played: Played) -> list[Finding]:
     labels, episodes = run.labels, played.episodes
     every = [value for one in played.states.values() for value in one.expected]
@@ -123,7 +128,7 @@ def _find_wrong_values(run: Run, played: Played) -> list[Finding]:
             _, met, stake, state, expected, real = max(several)
             more = f"; values are too {'high' if sign > 0 else 'low'} in {count(len(several) - 1, 'more state')}"
             text = (
-                f"In {labels.words(state)!r}, it expects a return of {amount(expected)}, and playing its policy gave {amount(float(real))} "
+                f"In {labels.words(state)!r}, {expected_return(run, expected)}, and playing its policy gave {amount(float(real))} "
                 f"in {count(round(met * episodes), 'episode')}{more if len(several) > 1 else ''}."
             )
             states = tuple(one[3] for one in sorted(several, reverse=True))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
+from whatfor.explanations.findings.played import expected_return
 from whatfor.explanations.phrases import FEW_UPDATES
 from whatfor.learners.named import LEARNERS
 from whatfor.text import amount, count, percent
@@ -57,7 +58,8 @@ def _off(ground: Ground, differences: NDArray[np.float64], sign: int) -> Finding
         source = "playing its policy gives" if ground.exact else "its own experience implies"
         others = _elsewhere(len(states), f"values are too {'high' if sign > 0 else 'low'}")
         why = " (its targets follow the actions that it explored)" if _learns_from_exploration(run) and sign < 0 else ""
-        text = f"In {labels.words(state)!r}, it expects a return of {amount(value)}, and {source} {amount(real)}{why}{others}."
+        believes = expected_return(run, value)
+        text = f"In {labels.words(state)!r}, {believes}, and {source} {amount(real)}{why}{others}."
         stake = min(1.0, float(differences[state]) / ground.range)
         more = tuple(order.tolist())
         return Finding("reality", text, state, float(ground.met[state]), stake, "comparison", states=more)
@@ -80,20 +82,20 @@ def _costly(ground: Ground, real: NDArray[np.float64], looked: NDArray[np.bool_]
     known = np.where(np.isnan(real), -np.inf, real)
     tied = ground.values >= ground.values[rows, ground.best][:, None]
     own = np.where(tied, known, np.inf).min(axis=1)  # it may take any of several equal actions
-    cost = np.where(np.isfinite(own), known.max(axis=1) - own, 0.0)
-    cost[~looked] = 0.0
+    best, cost = known.max(axis=1), np.zeros(len(own))
+    np.subtract(best, own, out=cost, where=np.isfinite(own) & np.isfinite(best) & looked)
     states = np.flatnonzero(cost >= MIN_COST * ground.range)
     if not len(states):
         return None
     order = states[np.argsort(-(ground.met * cost)[states], kind="stable")]
     state = int(order[0])
-    best, better, tries = ground.run.best(state), int(known[state].argmax()), ground.tries
-    takes, instead = f"it {labels.action_phrase(best)}", better
+    chosen, better, tries = ground.run.best(state), int(known[state].argmax()), ground.tries
+    takes, instead = f"it {labels.action_phrase(chosen)}", better
     if tied[state].sum() > 1:
         worst = int(np.where(tied[state], known[state], np.inf).argmin())
         takes, instead = (
             f"{labels.actions[worst]!r} is among the actions with the best value",
-            worst if better == best else better,
+            worst if better == chosen else better,
         )
     after = "" if tries is None else f" (updated {count(int(tries[state, better]), 'time')})"
     text = (
