@@ -271,9 +271,9 @@ def test_observations_that_do_not_start_at_zero_can_be_asked_about():
 @pytest.mark.parametrize(
     ("id", "bins", "bounds", "first", "last"),
     [
-        ("CartPole-v1", (3, 2, 6, 3), BOUNDS, "cart at below -0.8, moving at below 0; pole at below -8°, swinging at below -0.33", "cart at 0.8 or more, moving at 0 or more; pole at 8° or more, swinging at 0.33 or more"),
-        ("MountainCar-v0", (4, 1), None, "x0 below -0.75; x1 any", "x0 0.15 or more; x1 any"),
-        ("Acrobot-v1", (2, 2, 2, 2, 3, 2), None, "x0 below 0; x1 below 0; x2 below 0; x3 below 0; x4 below -4.19; x5 below 0", "x0 0 or more; x1 0 or more; x2 0 or more; x3 0 or more; x4 4.19 or more; x5 0 or more"),
+        ("CartPole-v1", (3, 2, 6, 3), BOUNDS, "cart at less than -0.8, moving at less than 0; pole at less than -8°, swinging at less than -0.33", "cart at 0.8 or more, moving at 0 or more; pole at 8° or more, swinging at 0.33 or more"),
+        ("MountainCar-v0", (4, 1), None, "x0 less than -0.75; x1 any", "x0 0.15 or more; x1 any"),
+        ("Acrobot-v1", (2, 2, 2, 2, 3, 2), None, "x0 less than 0; x1 less than 0; x2 less than 0; x3 less than 0; x4 less than -4.19; x5 less than 0", "x0 0 or more; x1 0 or more; x2 0 or more; x3 0 or more; x4 4.19 or more; x5 0 or more"),
     ],
 )  # fmt: skip
 def test_the_words_of_end_bins_cover_what_is_clipped_into_them(id, bins, bounds, first, last):
@@ -291,7 +291,7 @@ def test_the_words_of_end_bins_cover_what_is_clipped_into_them(id, bins, bounds,
 
 def test_cartpole_with_more_observations_gets_plain_labels():
     env = binned(TimeAwareObservation(gym.make("CartPole-v1")), 2, [*BOUNDS, (0, 500)])
-    assert labels_of(env).words(0).startswith("x0 below 0; x1 below 0;")
+    assert labels_of(env).words(0).startswith("x0 less than 0; x1 less than 0;")
 
 
 def test_endings_are_recognised_by_action_and_reward(blackjack, taxi):

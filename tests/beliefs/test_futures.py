@@ -73,7 +73,7 @@ def test_a_policy_that_never_ends_never_arrives():
     exact = wf.ExactBeliefs(ring, [0, 0], discount=0.5)
     assert exact.arrivals(AT, 0, [Concept("nowhere", np.zeros(2, bool))]).never == pytest.approx(1.0)
     assert exact.arrivals(AT, 0, [Concept("here", np.array([True, False]))]).concepts == pytest.approx([1.0])
-    assert exact.never_ends(AT, 0) == pytest.approx(1.0)
+    assert exact.loop(AT, 0) == (pytest.approx(1.0), 0.0, None, True)
     with pytest.raises(ValueError, match="without a discount the visits are infinite"):
         exact.depths(AT, 0, 3, 1.0)
 

@@ -123,6 +123,19 @@ def test_so_do_other_sources(circling):
     assert "100 %  never ends" in str(simulated.outcomes(0))
 
 
+@pytest.mark.parametrize(("question", "more"), [("timeline", {}), ("parts", {}), ("chance", {"event": "state 2"}), ("comparison", {})])  # fmt: skip
+def test_a_known_table_never_ends_and_says_so_once(circling, question, more):
+    """What is known of the table is not said of the record, nor once for the belief and once for play."""
+    exact = circling.believing(wf.ExactBeliefs(CIRCLE, circling.policy, discount=0.9))
+    answer = exact.ask(question, 0, **more)
+    text = str(answer)
+    assert text.count("Playing its policy goes on without an end, by the transitions of this environment.") == 1
+    assert IN_A_LOOP not in text
+    assert "no recorded end" not in text
+    if question == "chance":
+        assert answer.otherwise == {"never ends": pytest.approx(1.0)}
+
+
 def test_an_early_agent_that_knows_no_end_is_not_said_to_go_on_for_ever():
     run = wf.train("Taxi-v4", wf.QLearning(step_size=0.4, discount=0.9, exploration=0.1), episodes=5, seed=0)
     state = int(run.ledger.lines.cell[-1]) // 6

@@ -24,7 +24,7 @@ class Bins:
 
     >>> cells = Bins((2, 3), bounds=[(0.0, 1.0), (-1.0, 1.0)]).partition(spaces.Box(-9, 9, (2,)), None, np.zeros(0))
     >>> cells.index(np.array([[0.2, 0.9]])).tolist(), cells.labels.words(2)
-    ([2], 'x0 below 0.5; x1 0.33 or more')
+    ([2], 'x0 less than 0.5; x1 0.33 or more')
     """
 
     bins: int | Sequence[int]
