@@ -100,8 +100,10 @@ class Server(uvicorn.Server):
             connection.transport.abort()
 
     def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log now and then that no connection can be accepted; asyncio logs it many times a second, with a traceback."""
+        """Log now and then that no connection can be accepted; asyncio logs each attempt, with a traceback."""
         error = context.get("exception")
+        if self.should_exit and "_start_serving" in context.get("message", ""):
+            return  # asyncio accepts again a second after running out of descriptors, also on a socket that was closed
         if not (
             isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
         ):
