@@ -6,6 +6,7 @@ import pytest
 from gymnasium import spaces
 
 import whatfor as wf
+from whatfor.axes import Axis
 from whatfor.question import layout_of
 from whatfor.testing import random_world
 
@@ -169,6 +170,44 @@ def test_discovered_states_come_with_the_labels(tmp_path):
     assert str(loaded.timeline(0)) == str(table.timeline(0))
 
 
+def test_bins_come_with_the_labels_or_with_the_environment(tmp_path):
+    bounds = [(-2.4, 2.4), (-2.0, 2.0), (-0.2, 0.2), (-3.0, 3.0)]
+    run = wf.train("CartPole-v1", episodes=100, seed=0, bins=(3, 3, 6, 3), bounds=bounds)
+    table = wf.Run(values=run.values, labels=run.labels, env="CartPole-v1", discount=0.9)
+    assert table.evaluate(5).returns.tolist() == run.evaluate(5).returns.tolist()
+    table.save(tmp_path / "run")
+    assert str(wf.load(tmp_path / "run").outcomes(80)) == str(table.outcomes(80))
+    binned = gym.wrappers.DiscretizeObservation(gym.make("MountainCar-v0"), 5)
+    assert wf.Run(values=np.zeros((25, 3)), env=binned, discount=0.9).evaluate(1).mean == -200.0
+    assert wf.Labels.of(binned).shape == (5, 5)
+    with pytest.raises(ValueError, match="bins has length 4, but observations have 2 dimensions"):
+        wf.Run(values=run.values, labels=run.labels, env="MountainCar-v0", discount=0.9)
+    with pytest.raises(ValueError, match=r"no states by themselves .*: wrap the environment"):
+        wf.Labels.of("MountainCar-v0")
+
+
+def test_bins_of_unequal_width_cannot_be_played():
+    edges = ((-1.2, 0.0, 0.6), (-0.07, 0.0, 0.07))
+    labels = wf.Labels(
+        tuple(Axis(name, 2, edges=row) for name, row in zip("xv", edges, strict=True)), tuple("abc"), observed="bins"
+    )
+    with pytest.raises(ValueError, match="not equally wide"):
+        wf.Run(values=np.zeros((4, 3)), labels=labels, env="MountainCar-v0", discount=0.9)
+
+
+def test_equal_rollouts_have_no_standard_error(monkeypatch):
+    """It stated one of 8.909e-16, the rounding of a mean."""
+    monkeypatch.setattr("whatfor.playing.POLICY_ROLLOUTS", 20)
+    run = wf.Run(
+        values=np.tile([1.0, 0.0, 0.0], (25, 1)),
+        env=gym.wrappers.DiscretizeObservation(gym.make("MountainCar-v0"), 5),
+        discount=0.99,
+    )
+    why = run.intention(10)
+    assert (why.error, run.simulation(10, rollouts=20).value_error) == (0.0, 0.0)
+    assert "(discounted), the same in all rollouts; its Q-value is 1." in str(why)
+
+
 def test_findings_do_not_tell_of_expectations():
     for run in (
         wf.Run(values=RIGHT, env=Corridor(), discount=0.9),
@@ -199,7 +238,7 @@ def test_what_needs_learning_is_refused(trained, question):
         ({"env": "NoSuch-v0", "discount": 0.9}, "there is no environment 'NoSuch-v0'"),
         ({"discount": 0.9}, "pass env= or labels="),
         ({"env": Corridor(), "discount": 2}, r"discount is 2; it must lie in \[0, 1\]"),
-        ({"env": "CartPole-v1", "discount": 0.9}, "observations are continuous"),
+        ({"env": "CartPole-v1", "discount": 0.9}, r"no states by themselves .*pass labels=run.labels.*DiscretizeObservation\(env"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(given, message):

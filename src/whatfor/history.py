@@ -78,7 +78,7 @@ class Evaluation:
     def of(cls, returns: NDArray[np.float64], lengths: NDArray[np.int64], going: int = 0) -> Evaluation:
         """The evaluation of some episodes, with the interval for their mean; ``going``: those that were still going."""
         mean, n = float(returns.mean()), len(returns)
-        if n < 2 or returns.std() == 0.0:
+        if n < 2 or returns.max() == returns.min():
             return cls(returns, lengths, mean if n > 1 else -np.inf, mean if n > 1 else np.inf, going)
         from scipy.special import stdtrit  # scipy.stats takes half a second to import
 

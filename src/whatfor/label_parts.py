@@ -1,7 +1,8 @@
-"""Parts of labels: checks of endings, milestones, marks, the board and words, and the axes that states differ on."""
+"""Parts of labels: checks of endings, milestones, marks, the board and words, filled templates, and the axes that states differ on."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from whatfor.axes import Axis, Ending
 from whatfor.boards import check_board
 from whatfor.states import DiscoveredStates
-from whatfor.text import check_plain
+from whatfor.text import check_plain, normalized
 
 if TYPE_CHECKING:
     from whatfor.labels import Labels
@@ -68,6 +69,27 @@ def check_endings_apart(endings: Sequence[Ending]) -> None:
             raise ValueError(
                 f"the endings {before.name!r} and {ending.name!r} are recognised by the same: give each another condition, or leave one out"
             )
+
+
+def fill(text: str, axes: Sequence[Axis], values: Sequence[int]) -> str:
+    """Replace each {axis} in a text by the word for its value; the name before it goes if the word contains it.
+
+    >>> loaded, key = Axis("loaded", 2, ("empty", "loaded")), Axis("key", 2, ("without key", "with key"))
+    >>> fill("loaded {loaded}, key {key}", (loaded, key), (1, 0)), fill("loaded {loaded}", (loaded,), (0,))
+    ('loaded, without key', 'loaded empty')
+    """
+    words = {axis.name: axis.word(at) for axis, at in zip(axes, values, strict=True)}
+    for axis, word in zip(axes, words.values(), strict=True):
+        if f" {axis.name} ".lower() in f" {word} ".lower() and not _is_two_values(axis, word):
+            text = re.sub(rf"(?<!\w){re.escape(axis.name)} (?={re.escape(f'{{{axis.name}}}')})", "", text)
+    return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
+
+
+def _is_two_values(axis: Axis, word: str) -> bool:
+    """Whether a word is a value of an axis, and its name with another value: "door open" beside "open"."""
+    return normalized(word).removeprefix(f"{normalized(axis.name)} ") in {normalized(one) for one in axis.values} - {
+        normalized(word)
+    }
 
 
 def worded_axes(labels: Labels) -> Sequence[Axis]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from whatfor.boards import Wall, board_axes
 from whatfor.checks import whole
 from whatfor.codec import example, index_of, indices_of, observation_of
 from whatfor.concepts import Concept, states_in, states_where
-from whatfor.label_parts import check_parts, varying_of, worded_axes
+from whatfor.label_parts import check_parts, fill, varying_of, worded_axes
 from whatfor.limits import check_limit
 from whatfor.reading import Reader, action_of
 from whatfor.states import DiscoveredStates, not_met
@@ -104,9 +103,9 @@ class Labels:
     def of(cls, env: Any, names: Any = None) -> Labels:
         """Labels for a Gymnasium environment or its id, with the names that it carries itself and those given, as in ``train``."""
         from whatfor.naming import Names
-        from whatfor.worlds.gymnasium import labels_of
+        from whatfor.worlds.gymnasium import labels_without_training
 
-        return Names.of(names).applied_to(labels_of(env))
+        return Names.of(names).applied_to(labels_without_training(env))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -191,8 +190,7 @@ class Labels:
 
     def _fill(self, text: str, index: int) -> str:
         """Replace each {axis} in a text by the state's word for it."""
-        words = {axis.name: axis.word(at) for axis, at in zip(self.axes, self.values(index), strict=True)}
-        return re.sub(r"{([^{}]*)}", lambda found: words.get(found[1], found[0]), text)
+        return fill(text, self.axes, self.values(index))
 
     def action_phrase(self, action: int) -> str:
         """A verb phrase for an action: "moves south"."""

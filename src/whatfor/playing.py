@@ -29,6 +29,7 @@ from whatfor.training.places import known_states, pass_env, place_of, remake_env
 from whatfor.training.session import Place, Snapshot
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.making import make_env
+from whatfor.worlds.spaces import NotCountable
 from whatfor.worlds.world import Reprice, World
 
 #: Rollouts behind each answer about a policy whose exact future is unknown.
@@ -65,7 +66,7 @@ def described(
     """What a table of values is about, from what was given: its world and its discount, if any."""
     settings, origin = {**(settings or {})}, origin or Origin()
     if env is not None:
-        place = place_of(env, **({} if labels is None else known_states(labels, {})))
+        place = _place_of_table(env, labels)
         if labels is None and "discovered" in place.recipe:
             raise ValueError(
                 "the states of this environment are discovered during training, so the rows of a table mean nothing without "
@@ -80,6 +81,22 @@ def described(
             "the names of the states and actions are unknown: pass env= or labels=, e.g. labels=Labels.plain(16, 4)"
         )
     return labels, settings, origin
+
+
+def _place_of_table(env: Any, labels: Labels | None) -> Place:
+    """The place for an environment, with the discovered states or the bins of the labels."""
+    try:
+        return place_of(env, **({} if labels is None else known_states(labels, {})))
+    except NotCountable as error:
+        if labels is None or labels.observed != "bins":
+            raise error.without_training("pass labels=run.labels, of the run that learned the table, or ") from None
+    edges = [axis.edges for axis in labels.axes]
+    place = place_of(env, bins=[len(row) - 1 for row in edges], bounds=[(row[0], row[-1]) for row in edges])
+    if [axis.edges for axis in place.labels.axes] != edges:
+        raise ValueError(
+            "the bins of the labels are not equally wide, so this environment cannot be played through them"
+        )
+    return place
 
 
 class Playing:

@@ -7,6 +7,7 @@ from gymnasium import spaces
 
 import whatfor as wf
 from own_worlds import NAMES, START, Home, Machine, NamedHome, at_home, trained
+from whatfor.axes import Axis
 from whatfor.layouts.map import Map
 from whatfor.ledger.ends import with_names
 from whatfor.maps import map_of
@@ -286,3 +287,26 @@ def test_parts_of_a_dictionary_are_named_by_their_keys():
     assert labels.words(1) == "at[0] 0, at[1] 0, door open"
     assert labels.board_axes == (0, 1)
     assert labels.index("at[0] 1, at[1] 2, door closed") == labels.index({"at": [1, 2], "door": 0})
+
+
+@pytest.mark.parametrize(
+    ("words", "texts"),
+    [
+        (("empty", "loaded"), ("x 0, loaded empty", "x 0, loaded")),
+        (("not Loaded", "Loaded"), ("x 0, not Loaded", "x 0, Loaded")),
+        (("twice", "loaded twice", "loaded"), ("x 0, loaded twice", "x 0, loaded loaded twice", "x 0, loaded")),
+    ],
+)
+def test_a_value_that_says_the_name_of_its_axis_stands_alone(words, texts):
+    """It said 'loaded loaded'; the name stays where another value would have the same words."""
+    labels = wf.Labels((Axis("x", 3), Axis("loaded", len(words), words)), ("go",))
+    assert tuple(map(labels.words, range(len(words)))) == texts
+    assert [labels.index(labels.words(state)) for state in range(labels.n_states)] == list(range(labels.n_states))
+
+
+def test_names_of_axes_in_another_order_are_refused(plain):
+    env = Home()
+    order = [axis.name for axis in wf.Labels.of(env).axes]
+    assert wf.Labels.of(env, {"axes": order}).axes == wf.Labels.of(env).axes
+    with pytest.raises(ValueError, match=f"order of the environment's observations, {order[0]}, {order[1]}"):
+        wf.Labels.of(env, {"axes": [order[1], order[0], *order[2:]]})

@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: Returns that differ by less than this share are the same up to rounding.
+SAME = 1e-12
+
 
 class Depths(NamedTuple):
     """Expected visits by the number of steps ahead."""
@@ -72,5 +75,16 @@ class Payments(NamedTuple):
         """The standard error of weights times ``amounts`` over n rollouts; None: they are not sampled, or are one."""
         if self.rollout is None or n is None or n < 2:
             return None
-        sums = np.bincount(self.rollout, weights=self.weight * amounts, minlength=n) * n
-        return float(sums.std(ddof=1) / np.sqrt(n))
+        sums = np.bincount(self.rollout, weights=self.weight * amounts, minlength=n).astype(np.float64) * n
+        return standard_error(sums)
+
+
+def standard_error(returns: NDArray[np.float64]) -> float:
+    """The standard error of the mean of at least two returns; exactly 0 where they differ by rounding only.
+
+    >>> standard_error(np.array([1.0, 3.0])), standard_error(np.full(3, 0.1))
+    (1.0, 0.0)
+    """
+    if np.ptp(returns) <= SAME * np.abs(returns).max():
+        return 0.0
+    return float(returns.std(ddof=1) / np.sqrt(len(returns)))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whatfor.beliefs.agent_player import AgentPlayer
 from whatfor.beliefs.exact import ExactBeliefs, chances_of, check_discount
-from whatfor.beliefs.futures import Arrivals, Depths, Payments
+from whatfor.beliefs.futures import Arrivals, Depths, Payments, standard_error
 from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.protocol import CAPABILITIES, Beliefs, Capability, ObservationAgent, situation_of, sizes_of
 from whatfor.beliefs.rolled import mean_arrivals, mean_depths, mean_payments
@@ -148,7 +148,7 @@ class SimulatedBeliefs(Beliefs):
             endings=endings | ({loop.name: never} if never else {}),
             endings_unknown=going - never,
             loop=loop,
-            error=float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None,
+            error=standard_error(returns) if len(returns) > 1 else None,
         )
 
     def depths(self, at: Situation, action: int, horizon: int, discount: float | None = None) -> Depths:

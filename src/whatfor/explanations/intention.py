@@ -232,7 +232,12 @@ class Intention(Explanation):
         lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
         earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
-        error = "" if self.error is None else f", with a standard error of {amount(self.error)} over its rollouts"
+        spread = (
+            f"with a standard error of {amount(self.error)} over its rollouts"
+            if self.error
+            else "the same in all rollouts"
+        )
+        error = "" if self.error is None else f", {spread}"
         own = f"; its Q-value is {amount(float(self.values[self.action]))}."
         return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}{own}"]
 

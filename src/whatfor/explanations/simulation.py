@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.futures import standard_error
 from whatfor.beliefs.loop import Loop
 from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
@@ -78,7 +79,7 @@ class Simulation(Explanation):
             earnings=earnings,
             value=played.mean,
             interval=(played.low, played.high),
-            value_error=float(returns.std(ddof=1) / np.sqrt(len(returns))),
+            value_error=standard_error(returns),
             chances={name: times / len(rollouts) for name, times in counts.items()},
             counts=counts,
             length=float(rollouts.lengths.mean()),

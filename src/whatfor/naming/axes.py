@@ -44,6 +44,13 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
         axes = _split(before[0], named)
         return replace(labels, axes=axes, template=_plain_template(axes, ", "), milestones=())
     elif len(named) == len(before):
+        moved = [name for name, axis in zip(names, before, strict=True) if name in known and name != axis.name]
+        if moved:
+            raise ValueError(
+                f"axes are named in the order of the environment's observations, {', '.join(known)}, and {moved[0]!r} is not where "
+                "it is there: name them in this order, or some of them by name in a dictionary, e.g. "
+                f"axes={{{moved[0]!r}: ('no', 'yes')}}"
+            )
         axes = tuple(_axis(axis, name, words, labels) for axis, (name, words) in zip(before, named, strict=True))
     else:
         raise ValueError(
@@ -56,12 +63,11 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
         return re.sub(r"{([^{}]*)}", lambda found: f"{{{new.get(found[1], found[1])}}}", text)
 
     gaps = [gap for gap in (", ", "; ") if labels.template in ("", _plain_template(before, gap))]
-    plain = labels.template == "" and not any(map(_says_name, axes))
     return replace(
         labels,
         axes=axes,
         template=""
-        if plain
+        if not labels.template
         else _plain_template([axis for axis in axes if axis.size > 1 or not labels.discovered], gaps[0])
         if gaps
         else renamed(labels.template),
@@ -72,12 +78,8 @@ def with_axes(labels: Labels, given: Mapping[str, AxisNames] | Sequence[str]) ->
 
 
 def _plain_template(axes: Sequence[Axis], gap: str) -> str:
-    """A template by the axes; a value that contains the name of its axis, as in "without key", stands alone."""
-    return gap.join(f"{{{axis.name}}}" if _says_name(axis) else f"{axis.name} {{{axis.name}}}" for axis in axes)
-
-
-def _says_name(axis: Axis) -> bool:
-    return bool(axis.values) and all(axis.name.lower() in word.lower().split() for word in axis.values)
+    """A template by the axes."""
+    return gap.join(f"{axis.name} {{{axis.name}}}" for axis in axes)
 
 
 def _axis(axis: Axis, name: str, words: AxisNames, labels: Labels) -> Axis:

@@ -23,7 +23,7 @@ from whatfor.worlds.discovering import Discovering, Discovery, StateOf, not_yet_
 from whatfor.worlds.known import adapter_of, has_twin
 from whatfor.worlds.making import Clipped, make_env
 from whatfor.worlds.private import max_episode_steps
-from whatfor.worlds.spaces import countable, is_small, product_labels, ranges_of, structure_of_space
+from whatfor.worlds.spaces import NotCountable, countable, is_small, product_labels, ranges_of, structure_of_space
 from whatfor.worlds.world import World
 
 #: Wrappers that change neither observations nor rewards.
@@ -48,6 +48,14 @@ def labels_of(env: gym.Env[Any, Any] | str) -> Labels:
         if names_of(env) == Names():
             raise
         raise ValueError(f"metadata[{NAMES_ENTRY!r}] of this environment: {error}") from error
+
+
+def labels_without_training(env: gym.Env[Any, Any] | str) -> Labels:
+    """The labels of an environment where no training follows; a continuous one has none."""
+    try:
+        return labels_of(env)
+    except NotCountable as error:
+        raise error.without_training() from None
 
 
 def names_of(env: gym.Env[Any, Any]) -> Names:

@@ -23,6 +23,21 @@ MAX_LISTED = 8
 Range = tuple[int, int]  # the smallest value, and how many there are
 
 
+class NotCountable(ValueError):
+    """Observations that are no states by themselves. The message tells what to pass to ``train``."""
+
+    def __init__(self, space: str, message: str) -> None:
+        super().__init__(message)
+        self.space = space
+
+    def without_training(self, labels: str = "") -> ValueError:
+        """The error where no training follows, so that neither bins nor a function can be passed; ``labels``: what else can be."""
+        return ValueError(
+            f"the observations of this environment are no states by themselves ({self.space}): {labels}wrap the environment, "
+            "e.g. gymnasium.wrappers.DiscretizeObservation(env, bins)"
+        )
+
+
 def ranges_of(space: spaces.Space[Any]) -> list[Range] | None:
     """The whole numbers in an observation of a space, as ranges; None: it is not countable."""
     if isinstance(space, spaces.Discrete):
@@ -59,26 +74,29 @@ def structure_of_space(space: spaces.Space[Any]) -> Structure:
 
 
 def countable(space: spaces.Space[Any]) -> list[Range]:
-    """The ranges of a countable space; ``ValueError`` with what to pass if it is none, or an image."""
+    """The ranges of a countable space; ``NotCountable`` if it is none, or an image."""
     ranges = ranges_of(space)
     if ranges is not None and 0 < len(ranges) <= MAX_AXES:
         return ranges
     if ranges is not None:
-        raise ValueError(
+        raise NotCountable(
+            _shown(space),
             f"observations are {len(ranges):,} whole numbers ({_shown(space)}), and a state has at most {MAX_AXES}: pass "
-            "state_of=, a function from an observation to what identifies its state, e.g. state_of=lambda seen: seen.tobytes()"
+            "state_of=, a function from an observation to what identifies its state, e.g. state_of=lambda seen: seen.tobytes()",
         )
     if isinstance(space, spaces.Box):
         endless = unbounded_text(space.low.ravel(), space.high.ravel())
         python = f", and bounds=[(low, high), ...], a pair for each dimension: {endless}" if endless else ""
         python = f"pass the number of bins, e.g. bins=10{python}; or pass state_of=, a function from an observation to the key of its state"
         shell = f", and --bounds low high ..., a pair for each dimension: {endless}" if endless else ""
-        raise ValueError(
-            f"observations are continuous ({_shown(space)}): {either(python, f'add the number of bins, e.g. --bins 10{shell}')}"
+        raise NotCountable(
+            _shown(space),
+            f"observations are continuous ({_shown(space)}): {either(python, f'add the number of bins, e.g. --bins 10{shell}')}",
         )
-    raise ValueError(
+    raise NotCountable(
+        _shown(space),
         f"observations must be Discrete, MultiDiscrete, MultiBinary, a Dict or Tuple of these, or Box with {either('bins=', '--bins')}; this environment has "
-        f"{_shown(space)}: {either('', 'in Python, ')}pass state_of=, a function from an observation to the key of its state: whole numbers, text, or a tuple of these"
+        f"{_shown(space)}: {either('', 'in Python, ')}pass state_of=, a function from an observation to the key of its state: whole numbers, text, or a tuple of these",
     )
 
 
