@@ -140,7 +140,7 @@ def test_rewards_that_it_comes_back_for_are_found():
     )
     run = wf.train(many, wf.QLearning(discount=0.95, exploration=0.3), episodes=300, seed=0, progress=False)
     found = next(one for one in run.findings() if one.kind == "reward")
-    assert "'action 0' pays +0.9 each time, and the agent comes back for it about 10 times" in found.sentence
+    assert "'action 0' pays +0.9 on average, and the agent comes back for it about 10 times" in found.sentence
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -64,7 +64,7 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: 
     if reward > max(0.0, ground.usual_reward):
         return Finding(
             "reward",
-            f"In {labels.words(at)!r}, {labels.actions[action]!r} pays {amount(reward, signed=True)} each time, "
+            f"In {labels.words(at)!r}, {labels.actions[action]!r} pays {_pay(future, at, int(action))}, "
             f"and the agent goes round for it {endless} {where}.",
             at, met, 1.0, "parts", int(action), states=states,
         )  # fmt: skip
@@ -81,6 +81,14 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: 
     if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < MIN_ENDLESS:
         text += "; this is not what it expects"
     return Finding("loop", f"{text}.", lead, met, 1.0, "intention", states=states)
+
+
+def _pay(future: ExactBeliefs, state: int, action: int) -> str:
+    """What a pair pays, in words."""
+    pair = state * future.policy.shape[1] + action
+    rewards = future.table.reward[future.entry_pairs == pair]
+    often = "each time" if np.ptp(rewards) == 0.0 else "on average"
+    return f"{amount(float(future.rewards[state, action]), signed=True)} {often}"
 
 
 def _way_out(future: ExactBeliefs, core: NDArray[np.int64]) -> bool:
@@ -119,7 +127,7 @@ def _repeated(ground: Ground, future: ExactBeliefs) -> list[Finding]:
         stake = (discounted - 1.0) * reward / ground.range
         if again >= MIN_AGAIN and stake >= MIN_EARNED:
             text = (
-                f"In {labels.words(state)!r}, {labels.actions[action]!r} pays {amount(reward, signed=True)} each time, "
+                f"In {labels.words(state)!r}, {labels.actions[action]!r} pays {_pay(future, state, action)}, "
                 f"and the agent comes back for it about {float(format(again, '.2g')):,.0f} times before an episode ends."
             )
             found.append(
