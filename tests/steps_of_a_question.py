@@ -12,12 +12,13 @@ PAGES = Path("docs") / "questions"
 
 def steps_left(question):
     """What is still to do, one line each."""
+    called = "".join(word.capitalize() for word in question.name.split("_"))
     name, answer, page = question.name, question.answer.__name__, PAGES / f"{question.name}.md"
     index = (ROOT / PAGES / "index.md").read_text()
     table, _, tree = index.partition("{toctree}")
     row = f"[`run.{name}(state"
     done = {
-        f"call the class of the answer {name.capitalize()}, like the question, not {answer}": answer == name.capitalize(),
+        f"call the class of the answer {called}, like the question, not {answer}": answer == called,
         f"export {answer} in src/whatfor/explanations/__init__.py": answer in explanations.__all__,
         f"add `{name} = {name}.ask` in src/whatfor/explanations/methods.py": getattr(wf.Run, name, None) is question.ask,
         f"write {page}": (ROOT / page).exists(),

@@ -1,7 +1,7 @@
 """The list of questions: Run, shell, page, report and docs read it, so a new question appears in all of them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -73,6 +73,11 @@ def test_what_a_new_question_lacks_is_said_with_what_to_do(lead):
         "run .venv/bin/python docs/fill_readme.py --quick README.md docs/questions/index.md",
         "run .venv/bin/python tests/words/make_corpus.py, and read the difference",
     ]
+
+
+def test_the_class_of_a_question_of_two_words_has_two_capitals():
+    step, *_ = steps_left(replace(QUESTIONS["outcomes"], name="final_states"))
+    assert step == "call the class of the answer FinalStates, like the question, not Outcomes"
 
 
 def test_every_question_is_in_the_order_of_the_list():
