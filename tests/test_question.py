@@ -100,7 +100,7 @@ def test_one_question_comes_first_and_clickable_pictures_have_the_cells_of_the_m
             if clickable:
                 found.append(name)
                 assert [len(row) for row in picture["numbers"]] == [len(row) for row in rows]
-    assert found == ["intention", "contrast", "comparison", "change", "simulation"]
+    assert {"intention", "contrast", "comparison", "change", "simulation"} <= {*found}
 
 
 def test_an_answer_without_what_the_page_reads_is_rejected():
