@@ -106,8 +106,8 @@ def test_conditions_and_states(blackjack):
     ("what", "message"),
     [
         ((10, 7, 0), "a list of state indices, e.g. "),
-        (3, "3 is not understood"),
-        (None, "None is not understood"),
+        (3, "3 is not an event"),
+        (None, "None is not an event"),
         ([0, 704], "state 704 is out of range: there are states 0 to 703"),
         ({-1}, "state -1 is out of range"),
         ([0.5], "whole numbers"),

@@ -49,8 +49,8 @@ def train(
     lambda_: Annotated[
         float | None, tyro.conf.arg(name="lambda", metavar="FLOAT", help_behavior_hint="(default: 0.9)")
     ] = None,
-    bins: tuple[int, ...] = (),
-    bounds: tuple[float, ...] = (),
+    bins: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(optional)")] = (),
+    bounds: Annotated[tuple[float, ...], tyro.conf.arg(help_behavior_hint="(optional)")] = (),
     max_steps: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(optional)")] = None,
     time_limit: Literal["bootstrap", "terminal"] = "bootstrap",
     engine: Literal["auto", "python", "compiled"] = "auto",
@@ -73,7 +73,7 @@ def train(
         bins: For continuous observations: the number of bins of each dimension, or one number for all.
         bounds: The range of the bins: low and high of each dimension in turn.
         max_steps: The maximum number of steps in an episode; 10,000 by default where the environment has no time limit.
-        time_limit: Bootstrap through a time limit, or treat it as an end.
+        time_limit: Where a time limit truncates an episode, bootstrap, or treat its last state as terminal.
         engine: The engine that steps the environment.
         option: An option of the environment, as name=value; may be given several times.
         reward_part: A part of the reward that the environment reports in info, recorded with every update: name=key, where
@@ -158,9 +158,8 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     Args:
         run: The folder of a saved run.
         flags: The question.
-        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
-            or function that creates it.
+        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
         json: Print JSON instead of sentences.
     """
     from json import dumps
@@ -184,9 +183,8 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
         flags: The question.
-        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
-            or function that creates it.
+        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
     """
     import whatfor as wf
     from whatfor.asking import answer, check_show, is_plain_intention
@@ -228,9 +226,8 @@ def report(
         episodes: How many greedy episodes to show, each from another start.
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
         budget: The maximum size of the file in megabytes; the page lists what is left out.
-        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
-            or function that creates it.
+        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
@@ -267,9 +264,8 @@ def explore(
         host: The address to listen on; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
-        cells: module:NAME of a deep run's concepts. They are functions, and are not saved with the run.
-        module: A module to import first, the one that registers the run's environment with Gymnasium; or module:NAME, the class
-            or function that creates it.
+        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
     """
     end_once = exit_once()
     with handling_signals(end_once):

@@ -81,9 +81,10 @@ def states_in(what: Any, n_states: int) -> NDArray[np.bool_]:
     """
     # A tuple is rejected: it may be meant as an observation.
     if not isinstance(what, (list, set, frozenset, range, np.ndarray)):
+        index = int(what) if isinstance(what, int | np.integer) else "run.labels.index(observation)"
         raise ValueError(
-            f"{what!r} is not understood: describe it in words, or give a function of an observation, "
-            "an array of True and False for each state, or a list of state indices, e.g. [labels.index(observation)]"
+            f"{what!r} is not an event: describe it in words, or pass a function of an observation, "
+            f"an array of True and False for each state, or a list of state indices, e.g. [{index}]"
         )
     given = np.asarray(what if isinstance(what, np.ndarray) else list(what))
     if given.dtype == np.bool_:

@@ -288,7 +288,7 @@ def _checked_episodes(run: Run, episodes: Iterable[int]) -> NDArray[np.int64]:
     given: Any = episodes
     if isinstance(given, str) or not isinstance(given, Iterable):
         example = f"[{given}]" if isinstance(given, int | np.integer) else "[17]"
-        raise TypeError(f"episodes is a list of numbers of episodes: pass {example}")
+        raise TypeError(f"episodes is a list of episode numbers: pass {example}")
     last = run.need_ledger("without()").n_episodes - 1
     if last < 0:
         raise ValueError("this run has no episodes that could be left out")

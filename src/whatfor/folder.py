@@ -47,7 +47,7 @@ class FolderError(ValueError):
     >>> from whatfor import load
     >>> load("no/such/folder")
     Traceback (most recent call last):
-    whatfor.folder.FolderError: there is no run at no/such/folder: no such folder
+    whatfor.folder.FolderError: there is no run at no/such/folder: no such folder; name a folder that run.save() or whatfor train has written
     """
 
     def __init__(self, message: str) -> None:
@@ -270,11 +270,10 @@ def _contents(folder: Path, manifest: dict[str, Any]) -> Contents:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    if not folder.is_dir():
-        what = "it is a file; name the folder of a run" if folder.exists() else "no such folder"
-        raise FolderError(f"there is no run at {folder}: {what}")
     if not (folder / MANIFEST).is_file():
-        raise FolderError(f"there is no run at {folder}: no {MANIFEST} in it")
+        missing = f"no {MANIFEST} in it" if folder.is_dir() else "it is a file" if folder.exists() else "no such folder"
+        where = "name a folder that run.save() or whatfor train has written"
+        raise FolderError(f"there is no run at {folder}: {missing}; {where}")
     try:
         manifest = json.loads(_read_file(folder / MANIFEST, MAX_MANIFEST_BYTES))
     except (ValueError, RecursionError) as error:

@@ -32,7 +32,7 @@ MAX_BUILT_IN_STATES = 1_000
 MAX_AXES = 63
 #: The names of the two endings that every world has.
 ENDINGS = ("timed out", "terminated")
-#: The names for going on without an end: where the transition table is known, and by recorded transitions alone.
+#: The names for going on without end: where the transition table is known, and by recorded transitions alone.
 NEVER_ENDS, NO_RECORDED_END = "never ends", "no recorded end"
 #: The kinds of observation that ``Labels.observed`` may be.
 OBSERVATION_KINDS = ("index", "tuple", "array", "bins", "nested")
@@ -218,7 +218,7 @@ class Labels:
         return {
             "timed out": "run out of time",
             "terminated": "terminate",
-            NEVER_ENDS: "go on without an end",
+            NEVER_ENDS: "go on without end",
             NO_RECORDED_END: "go on without a recorded end",
         }.get(name, f"end with {name!r}")
 

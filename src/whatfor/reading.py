@@ -92,7 +92,7 @@ class Reader:
             what = f"cannot parse {shortened(' '.join(unread))!r} in {quoted}" if words else f"unknown event {quoted}"
             axes = "; ".join(_choices(axis) for axis in self.axes)
             raise ValueError(
-                f"{what}.{_suggestion(text, endings)} Give values: {axes}; or name an ending: {', '.join(endings)}"
+                f"{what}.{_suggestion(text, endings)} Give values: {axes}; or name an ending: {', '.join(endings)}. {_example(self.axes[0])}"
             )
         at = [self._values(i, words[i], "") if i in words else range(axis.size) for i, axis in enumerate(self.axes)]
         if self.labels.states is not None:
@@ -119,9 +119,13 @@ class Reader:
         """The values of an axis that a word means; at least one."""
         axis, values = self.axes[at], self._parser.axes[at].find_all(word)
         if not values:
-            hint = hint or f"Write it like this: {f'{axis.name} {axis.word(axis.size * 2 // 3)}'!r}"
-            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {_choices(axis)}. {hint}")
+            raise ValueError(f"{axis.name} cannot be {shortened(word)!r}; {_choices(axis)}. {hint or _example(axis)}")
         return values
+
+
+def _example(axis: Axis) -> str:
+    """A hint how to write a condition on an axis."""
+    return f"Write it like this: {f'{axis.name} {axis.word(axis.size * 2 // 3)}'!r}"
 
 
 def _suggestion(text: str, endings: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What goes on without an end is told apart from what is unknown."""
+"""What goes on without end is told apart from what is unknown."""
 
 import numpy as np
 import pytest

@@ -189,7 +189,7 @@ def test_explain_without_a_run_and_with_a_broken_run(whatfor, taxi, tmp_path):
     assert whatfor("explain", tmp_path / "nothing", "--state", 0) == (
         2,
         "",
-        f"whatfor: there is no run at {tmp_path / 'nothing'}: no such folder\n",
+        f"whatfor: there is no run at {tmp_path / 'nothing'}: no such folder; name a folder that run.save() or whatfor train has written\n",
     )
     (tmp_path / "manifest.json").write_text("{")
     code, _, errors = whatfor("explain", tmp_path, "--state", 0)

@@ -36,7 +36,7 @@ def test_a_network_is_played_beyond_a_limit_that_it_bootstraps_through(terminal:
         assert simulation.value == pytest.approx(-10.0, abs=0.02)
         assert simulation.chances == {}
         assert "66 steps" in str(simulation)
-        assert "Within the time limit of 20 steps, the return is -20 without a discount" in str(simulation)
+        assert "Within the time limit of 20 steps, the return is -20 undiscounted" in str(simulation)
 
 
 def test_endings_are_refused_where_the_last_observation_is_overwritten() -> None:

@@ -45,7 +45,7 @@ def test_a_tutorial_is_short_and_has_outputs_pictures_and_no_warnings(path):
 def test_the_tutorials_find_what_they_are_about():
     """What their prose says, beside what is printed."""
     said = {path.stem: " ".join(texts(shown(path))) for path in NOTEBOOKS}
-    assert "'up' pays +0.8 each time, and the agent goes round for it without a recorded end" in said["hover"].replace(
+    assert "'up' pays +0.8 each time, and the agent loops for it without a recorded end" in said["hover"].replace(
         "&#x27;", "'"
     )
     assert said["hover"].index("ending 'timed out'") < said["hover"].index("ending 'landed'")

@@ -83,7 +83,7 @@ def test_a_small_buffer_is_recognised_as_too_little_data(small_buffer):
             assert "bust" not in few.measures
         if comparison.verdict == "too little data":
             assert comparison.found[0].name == "too little data"
-            assert "a test finds too little data (by itself" in str(comparison)
+            assert "a test detects too little data (" in str(comparison)
             assert comparison.experiences < 30
             assert comparison.badge().kind == "off"
             assert "(too little data)" in wf.question.layout_of(comparison).title
@@ -264,4 +264,4 @@ def test_a_difference_below_a_notable_one_is_slight():
         assert comparison.verdict == "initial value", comparison
         assert comparison.slight == comparison.numbers()["slight"] == slight
         assert (" differs slightly from " in str(comparison)) == slight
-        assert "; what off-policy targets and initial values leave is within sampling error." in str(comparison)
+        assert "; the rest of the difference is within sampling error." in str(comparison)

@@ -205,3 +205,22 @@ def test_answers_are_json(taxi):
     assert taxi.chance(START, event="delivered", before=lambda seen: seen == 3).to_json()["before"] == "the condition"
     split = taxi.parts(START).to_json()
     assert sum(part["number"] for part in split["earnings"]["reward -1"]) == pytest.approx(split["totals"]["reward -1"])
+
+
+def test_a_probability_below_the_unknown_one_is_a_range():
+    """What it has learned of an event is no estimate of it while more is unknown."""
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.95), episodes=60, seed=0)
+    for state in np.flatnonzero(run.beliefs.tries.sum(axis=1)):
+        answer = run.chance(int(state), event="reached the goal")
+        if "is unknown" not in str(answer).splitlines()[0]:
+            ranged = " % to " in str(answer).splitlines()[0]
+            assert ranged == (answer.unknown > min(0.5, max(answer.probability, 5e-4)))
+
+
+def test_an_unknown_event_shows_how_one_is_written():
+    run = wf.train("FrozenLake-v1", episodes=1, seed=0)
+    with pytest.raises(ValueError, match="Write it like this: 'row 2'"):
+        run.chance(0, event="treasure")
+    assert run.chance(4, event="row 2").event.name == "row 2"
+    with pytest.raises(ValueError, match=r"3 is not an event.*e\.g\. \[3\]"):
+        run.chance(0, event=3)

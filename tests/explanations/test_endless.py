@@ -1,4 +1,4 @@
-"""A future that goes on without an end is called so by every question, and time limits are told apart from ends."""
+"""A future that goes on without end is called so by every question, and time limits are told apart from ends."""
 
 import re
 from dataclasses import replace
@@ -15,7 +15,7 @@ from whatfor.beliefs.loop import Loop
 
 IN_A_LOOP = "the episode stays in a loop"
 CYCLES = "its greedy policy stays in a loop"
-WITHOUT_END = "without an end"
+WITHOUT_END = "never ends the episode"
 QUESTIONS = [
     ("intention", {}),
     ("contrast", {}),
@@ -116,7 +116,7 @@ def test_what_is_said_to_go_round_does(learner):
 
 def test_so_do_other_sources(circling):
     exact = circling.believing(wf.ExactBeliefs(CIRCLE, circling.policy, discount=0.9))
-    assert "leads it to go on without an end (100 %)" in str(exact.intention(0))
+    assert "leads it to go on without end (100 %)" in str(exact.intention(0))
     assert "100 %  never ends" in str(exact.outcomes(0))
     simulated = circling.believing(wf.SimulatedBeliefs(CIRCLE, circling.policy, discount=0.9, beyond_limit=True))
     assert simulated.beliefs.row(simulated.situation(0), 0).endings == {"never ends": 1.0}
@@ -129,7 +129,10 @@ def test_a_known_table_never_ends_and_says_so_once(circling, question, more):
     exact = circling.believing(wf.ExactBeliefs(CIRCLE, circling.policy, discount=0.9))
     answer = exact.ask(question, 0, **more)
     text = str(answer)
-    assert text.count("Playing its policy goes on without an end, by the transitions of this environment.") == 1
+    assert (
+        text.count("By the transition probabilities of this environment, playing its policy never ends the episode.")
+        == 1
+    )
     assert IN_A_LOOP not in text
     assert "no recorded end" not in text
     if question == "chance":
@@ -155,7 +158,7 @@ def test_play_beyond_a_time_limit_is_told_apart(circling):
     assert simulation.value == pytest.approx(-1.0, abs=1e-5)
     text = str(simulation)
     assert "a return of -1 (discounted, identical in all rollouts), in 132 steps" in text
-    assert "Within the time limit of 50 steps, the return is -5 without a discount, in 50 steps on average." in text
+    assert "Within the time limit of 50 steps, the return is -5 undiscounted, in 50 steps on average." in text
     assert "100 %  still going after 132 steps" in text
     assert (len(circling.episode(0)), circling.episode(0).ending) == (50, "timed out")
 
@@ -269,7 +272,7 @@ def test_rollouts_that_a_limit_cuts_are_still_going(cut):
     assert "still going at the time limit" in text
     assert "timed out" not in text
     assert "by the discount" not in text
-    assert "beyond the time limit of 30 steps; without a discount, the rollouts stop there." in text
+    assert "bootstrap through the time limit of 30 steps; undiscounted rollouts stop there." in text
 
 
 def test_rollouts_that_a_limit_cuts_test_no_unlimited_belief(cut):

@@ -114,6 +114,17 @@ def test_a_timeline_is_the_route_step_by_step(taxi):
         taxi.timeline(START, horizon=0)
 
 
+def test_a_timeline_counts_all_visits_beyond_the_steps_that_it_lists():
+    """Once no pair is likely any more, the steps that follow are summed, not left out."""
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.95), episodes=500, seed=0)
+    timeline = run.timeline("row 3, column 2", horizon=30)
+    lines = str(timeline).splitlines()
+    listed = [line for line in lines[1:] if line[:5].strip().isdigit()]
+    assert len(listed) < 30
+    beyond = float(timeline.visits[len(listed) :].sum() + timeline.remainder.sum())
+    assert f"  Beyond step {len(listed) - 1}: {beyond:.3f} discounted visits in total." in lines
+
+
 def test_an_average_rests_on_all_its_experiences_equally():
     """With step sizes of 1/n the value is a mean of n equal weights, with its standard error."""
     world = wf.worlds.table(next_state=[[[0, 0]]], reward=[[[0.0, 1.0]]], terminated=True, probability=[[[0.3, 0.7]]])

@@ -21,7 +21,7 @@ def first_three(run):
 
 
 def finds_loop(run, states):
-    return any("without an end" in one.sentence and states & {*one.states} for one in first_three(run))
+    return any("without end" in one.sentence and states & {*one.states} for one in first_three(run))
 
 
 def finds_flaw(run, pair):
@@ -47,7 +47,7 @@ def test_a_planted_loop_is_found(straight):
     found = next(one for one in first_three(run) if one.kind == "loop")
     assert {*found.states} == states
     assert found.stake == 1.0
-    assert "goes round between 2 states without an end" in found.sentence
+    assert "loops over 2 states without end" in found.sentence
     assert run.ledger is straight.ledger, "only its table differs, so its belief is another one"
     assert "this is not what it expects" in found.sentence
 
@@ -57,7 +57,7 @@ def test_a_loop_that_one_reward_causes_is_one_finding(straight):
     found = run.findings()[0]
     assert found.kind == "surprise"
     assert states <= {*found.states}
-    assert "because of it, the agent goes round" in found.sentence
+    assert "because of it, the agent loops over" in found.sentence
     assert not any(one.kind == "loop" for one in run.findings())
     assert finds_loop(run, states)
 
@@ -96,7 +96,7 @@ def test_a_good_circle_is_found_and_is_what_the_agent_expects():
     run = wf.train(CIRCLE, wf.QLearning(discount=0.95, exploration=0.2), episodes=500, seed=0, progress=False)
     (found,) = run.findings()
     assert found.sentence == (
-        "From 'state 0', where it takes 'action 0', it goes round between 2 states without an end (100 % of its episodes get there)."
+        "From 'state 0', where it takes 'action 0', it loops over 2 states without end (100 % of its episodes get there)."
     )
 
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_said_is_not_said(warehouse):
     assert not [one for one in unrecorded.findings() if one.kind in ("surprise", "episode")]
     assert all(eval(one.call, {"run": unrecorded}).state == one.state for one in unrecorded.findings())
     bare = wf.Run(labels=warehouse.labels, values=warehouse.values)
-    assert "loops were not looked for" in str(bare.findings())
+    assert "loops were not searched for" in str(bare.findings())
     assert all(one.call == "" for one in bare.findings()), "no question can be asked without a world"
     new = wf.train("FrozenLake-v1", episodes=0, seed=0, progress=False)
     assert str(new.findings()) == "All its values are equal: nothing that it has learned favours an action."
@@ -305,15 +305,15 @@ def test_differences_are_those_of_change(warehouse, straight):
     assert eval(found[0].call, {"run": warehouse, "other": other}).state == found[0].state
     json.dumps(found.to_json())
     before = warehouse.findings(since=50)
-    assert "after 50 episodes, its choice was" in before[0].sentence
+    assert "after 50 episodes, it chose" in before[0].sentence
     assert eval(before[0].call, {"run": warehouse}).since == 50
     assert (
         str(warehouse.findings(since=warehouse))
-        == "The best action is the same in every state that both have learned about."
+        == "The best action is the same in every state that both agents have updated."
     )
     with pytest.raises(ValueError, match="not of the same environment"):
         warehouse.findings(since=wf.train("FrozenLake-v1", episodes=1, seed=0, progress=False))
-    with pytest.raises(ValueError, match="give an earlier time"):
+    with pytest.raises(ValueError, match="pass since=0 to"):
         warehouse.findings(since=2_000)
 
 
@@ -329,7 +329,7 @@ def test_the_planted_grid_is_what_it_says():
 
 
 def test_findings_of_a_hardly_trained_agent_rest_on_more_than_an_update_each():
-    """After 300 hands, most pairs of Blackjack were updated once: nothing is nearly the same for opposite reasons."""
+    """After 300 hands, most pairs of Blackjack were updated once: nothing is nearly the same for different reasons."""
     learner = wf.MonteCarlo(step_size=wf.visit_count(), discount=1.0, exploration=0.1)
     run = wf.train(wf.worlds.blackjack(), learner, episodes=300, seed=6)
     found = run.findings()

@@ -50,7 +50,7 @@ def left_by_play(run, states, *, first):
 
 
 def claimed_loops(run):
-    return [one for one in run.findings() if "without an end" in one.sentence or "no action leads" in one.sentence]
+    return [one for one in run.findings() if "without end" in one.sentence or "no action leads" in one.sentence]
 
 
 @pytest.mark.parametrize("seed", [5, 14])

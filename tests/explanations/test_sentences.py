@@ -270,6 +270,4 @@ def test_reward_noise_beyond_the_standard_error_is_explained():
     for i in range(120):
         ledger.record(0, 0, 0.0 if i < 20 else 10.0, None, step_size=0.2, discount=1.0)
     run = wf.Run(labels=wf.Labels.plain(1, 1), values=ledger.values(), ledger=ledger)
-    assert "more than the standard error, since the rewards with most weight are unlike the others" in str(
-        run.provenance(0)
-    )
+    assert "more than the standard error: the rewards with the most weight are not typical" in str(run.provenance(0))

@@ -170,7 +170,7 @@ def test_the_answer_in_words(taxi_5k):
     text = str(taxi_5k.simulation(START))
     assert text.startswith(
         f"Played 1,000 times from '{START}' with 'south', then by its greedy policy. "
-        "Playing its policy gives a return of -1.527 (discounted, identical in all rollouts), 8 without a discount, in 13 steps on average."
+        "Playing its policy gives a return of -1.527 (discounted, identical in all rollouts), 8 undiscounted, in 13 steps on average."
     )
     assert "100 %  delivered (95 % interval > 99 % to 100 %)" in text
     form = taxi_5k.simulation(START).to_json()

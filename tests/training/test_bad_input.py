@@ -249,7 +249,7 @@ def test_a_learner_checks_its_parameters_when_it_is_made(learner, parameters, me
         (wf.QLearning(), {"max_steps": 0}, "max_steps is 0; an episode has at least one step"),
         (wf.QLearning(), {"engine": "fast"}, "engine is 'auto', 'python' or 'compiled', not 'fast'"),
         (wf.QLearning(), {"time_limit": "never"}, "time_limit is 'bootstrap' or 'terminal', not 'never'"),
-        (wf.QLearning(), {"bins": 3}, "bins= is for continuous"),
+        (wf.QLearning(), {"bins": 3}, r"bins= is for continuous .*: leave it out"),
         (wf.QLearning(), {"bounds": [(0, 1)]}, "bounds needs bins"),
         (wf.QLearning, {}, "is not a learner: pass e.g."),
         ("q-learning", {}, "is not a learner: pass e.g."),
@@ -645,3 +645,28 @@ def test_actions_that_start_at_1_are_shifted_by_the_wrapper_that_the_message_nam
 def test_a_learner_with_an_impossible_step_size_cannot_be_made():
     with pytest.raises(ValueError, match="step_size is -1; it must lie in"):
         wf.QLearning(step_size=-1)
+
+
+@pytest.mark.parametrize(
+    ("learner", "parameters", "message"),
+    [
+        (wf.QLearning, {"gamma": 0.9}, "QLearning has no parameter 'gamma'.*Did you mean discount="),
+        (wf.Sarsa, {"epsilon": 0.1}, "Did you mean exploration="),
+        (wf.MonteCarlo, {"alpha": 0.1}, "Did you mean step_size="),
+        (wf.LambdaReturns, {"lamda": 0.9}, "Did you mean lambda_="),
+        (wf.QLearning, {"lam": 0.9}, "its parameters are step_size, discount, exploration, initial$"),
+    ],
+)
+def test_parameters_under_other_names_are_recognised(learner, parameters, message):
+    with pytest.raises(TypeError, match=message):
+        learner(**parameters)
+
+
+def test_parameters_are_given_by_name():
+    with pytest.raises(TypeError, match=r"pass step_size=0\.1"):
+        wf.QLearning(0.1)
+
+
+def test_an_exploration_that_is_no_number_is_told_about_schedules():
+    with pytest.raises(ValueError, match=r"a schedule such as linear\(1, 0\.1, episodes=250\)"):
+        wf.QLearning(exploration="linear")

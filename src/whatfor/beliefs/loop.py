@@ -1,4 +1,4 @@
-"""Loop: what is known about a future that goes on without an end."""
+"""Loop: what is known about a future that goes on without end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LoopRecord(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Whether a future goes on without an end, by what is recorded or by a known table of transitions."""
+    """Whether a future goes on without end, by what is recorded or by a known table of transitions."""
 
     never: float = 0.0  # the probability of it, by what was learned or by the table
     exploiting: float = 0.0  # the same by the best actions alone; 0 if it is not known

@@ -1,4 +1,4 @@
-"""Loops: the probability that what an agent learned leads on without an end.
+"""Loops: the probability that what an agent learned leads on without end.
 
 Without a discount, the weight of a loop goes round in the ledger until it arrives at initial values, or at an end from long
 ago, as if the agent knew nothing about the loop. The latest updates tell the difference: read as a chain of state-action
@@ -53,7 +53,7 @@ class Ends(NamedTuple):
 
 
 class Endless(NamedTuple):
-    """What goes on without an end, by the latest updates."""
+    """What goes on without end, by the latest updates."""
 
     chances: NDArray[np.float64]  # (cells,) the probability of it from each cell
     closed: NDArray[np.bool_]  # (cells,) whether a cell is in a loop
@@ -61,7 +61,7 @@ class Endless(NamedTuple):
 
 
 class LoopReader:
-    """Finds what goes on without an end in the accounts of a ledger."""
+    """Finds what goes on without end in the accounts of a ledger."""
 
     def __init__(self, reader: AccountReader) -> None:
         self.reader = reader
@@ -100,7 +100,7 @@ class LoopReader:
         return Ends(endings * (1.0 - rest / max(1.0 - unknown, rest, 1e-300)), never, max(0.0, unknown - never))
 
     def without_exploring(self, cells: NDArray[np.int64], policy: NDArray[np.float64]) -> float:
-        """The probability to go on without an end by the greedy policy.
+        """The probability to go on without end by the greedy policy.
 
         SARSA, Monte Carlo and λ-returns learn about a future with exploration, which leads out of a loop that the greedy
         policy never leaves. Updates that followed former best actions lead out as well. ``policy``: (S, A) the greedy policy; a pair whose recorded transitions do not settle where it
@@ -228,7 +228,7 @@ def _shares_of_ties(policy: NDArray[np.float64], best: NDArray[np.int64], n_tabl
 def endless_from(
     lines: LedgerLines, n_cells: int, shared: Any = None, unsettled: NDArray[np.bool_] | None = None
 ) -> Endless:
-    """The probability to go on without an end from each cell, by the latest updates of all cells.
+    """The probability to go on without end from each cell, by the latest updates of all cells.
 
     A cell with much weight on its own initial value is a way out: where it leads is unknown. So are ``unsettled`` cells.
     ``shared``: (cells, cells) the cells that share the steps to a cell in its place.

@@ -139,7 +139,7 @@ class Beliefs(ABC):
         return {name: chance for name, chance in chances if chance > 0.0}, row.endings_unknown or 0.0
 
     def loop(self, at: Situation, action: int) -> Loop:
-        """Whether the future goes on without an end, as its row says."""
+        """Whether the future goes on without end, as its row says."""
         return self.row(at, action).loop
 
     @property

@@ -77,7 +77,7 @@ class Cause:
     def because(self, measure: Measure | None) -> str:
         """It as the reason of a difference: a part of ``measure``, the difference that it changes most, or a finding beside its parts."""
         if self.rate is not None:
-            return f"and a test finds {self.called} (by itself {self.effect_text()}, which is not a part of the sums below)"
+            return f"and a test detects {self.called} ({self.effect_text()}, separate from the terms below)"
         largest = measure is None or abs(self.effect) >= max(abs(term) for term in measure.terms.values())
         return f"{'most of all' if largest else 'in part'} because of {self.called} ({self.effect_text()})"
 
@@ -184,7 +184,7 @@ def too_little_data(measures: Sequence[Measure], experiences: float | None) -> C
     )
     form = amount if worst.name == "value" else percent
     text = (
-        f"it has {few} distinct experiences of each state and action that follow, "
+        f"it has {few} distinct experiences of each later state-action pair, "
         f"and the empirical model of these transitions gives {form(worst.actual + data)}"
     )
     evidence, names = data / error if error > 0.0 else None, tuple(measure.name for measure in held)

@@ -130,8 +130,8 @@ class Chance(Explanation):
         return f"In {here!r}, playing its policy after {doing!r} leads to {event} {chance}{interval_text(self.probability, self.rollouts)}"
 
     def _probability_text(self) -> str:
-        """The probability; where much is unknown, the range that it lies in."""
-        if self.unknown > MOSTLY_UNKNOWN:
+        """The probability; where more is unknown than that, or most, the range that it lies in."""
+        if self.unknown > min(MOSTLY_UNKNOWN, max(self.probability, MIN_SHOWN)):
             return f"{percent(self.probability)} to {percent(min(1.0, self.probability + self.unknown))}"
         return percent(self.probability).replace("> ", "more than ").replace("< ", "less than ")
 

@@ -58,8 +58,12 @@ class Change(Difference):
         not_tried = f"was never tried {then}" if self.another_run else f"had not been tried {then}"
         for which, untried in ((self.after, "was never tried"), (self.before, not_tried)):
             if which.never_acted:
-                when = "" if which is self.after else f" {then}"
-                return [f"In {here!r}, the agent has no experience{when}, so there is nothing to compare."]
+                has = (
+                    "has no experience"
+                    if which is self.after
+                    else f"{'has' if self.another_run else 'had'} no experience {then}"
+                )
+                return [f"In {here!r}, the agent {has}, so there is nothing to compare."]
             if which.is_blank:
                 name = self.labels.actions[which.action]
                 return [f"In {here!r}, {name!r} {untried}, so there is nothing to compare."]
@@ -95,7 +99,7 @@ class Change(Difference):
         if not self.another_run:
             return []
         if not self.flips:
-            return ["The best action is the same in every state that both have learned about."]
+            return ["The best action is the same in every state that both agents have updated."]
         names, left_out = self.labels.actions, len(self.flips) - MAX_CHANGES
         lines = [f"The best action differs between the two runs in {count(len(self.flips), 'state')}:"]
         for state, before, after in self.flips[:MAX_CHANGES]:

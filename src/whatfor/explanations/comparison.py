@@ -191,7 +191,7 @@ class Comparison(Explanation):
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
         shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
-        lines += [f"  Also {cause.name} ({cause.effect_text()}): {cause.text}." for cause in shown]
+        lines += [f"  Also {cause.called} ({cause.effect_text()}): {cause.text}." for cause in shown]
         lines += dict.fromkeys((*self.believed.without_end(), *self.simulated.without_end()))  # both may know the table
         lines += self.simulated.start_text()
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
@@ -235,7 +235,7 @@ class Comparison(Explanation):
             rest = (
                 ""
                 if any(one.rate is not None for one in self.found)
-                else "; what off-policy targets and initial values leave is within sampling error"
+                else "; the rest of the difference is within sampling error"
             )
             return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":

@@ -159,7 +159,7 @@ class Contrast(Difference):
             return ""
         if not 0.5 * self.gap <= saved <= 1.5 * self.gap:  # others decide as well
             return ""
-        return f" because that saves it {amount(saved)} at {self._pair(state, action)!r}"
+        return f" because this avoids a cost of {amount(saved)}{self.one.note} at {self._pair(state, action)!r}"
 
     def _leads_nowhere(self, which: Intention) -> list[str]:
         """Whether an action does not move it, leads back, or leads in circles."""

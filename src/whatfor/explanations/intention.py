@@ -179,7 +179,7 @@ class Intention(Explanation):
             return self._played(here)
         if self.never_acted:
             return [
-                f"In {here!r} the agent has never acted: it never got there, or its episodes ended there. "
+                f"In {here!r}, the agent has never acted: it never got there, or its episodes ended there. "
                 f"It has no expectation; {amount(self.value)} is the initial value."
             ]
         if self.is_blank:
@@ -223,7 +223,7 @@ class Intention(Explanation):
 
     @property
     def learned_from(self) -> str:
-        """The words before what it expects with exploration, if its best actions alone go on without an end."""
+        """The words before what it expects with exploration, if its best actions alone go on without end."""
         return learned_from(self.explores, self.loop.exploiting)
 
     def _played(self, here: str) -> list[str]:

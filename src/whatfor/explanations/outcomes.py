@@ -93,7 +93,7 @@ class Outcomes(Explanation):
         return lines
 
     def _notes(self) -> list[str]:
-        """Whether it goes on without an end, what seems to be wrong with the ledger, and the quality of an estimate."""
+        """Whether it goes on without end, what seems to be wrong with the ledger, and the quality of an estimate."""
         return [*without_end(self.loop), *self.faults, *self.trust.sentences()]
 
     def _experience(self) -> str:

@@ -81,13 +81,15 @@ def without_end(loop: Loop) -> list[str]:
     ([], ['By what it has learned, the episode stays in a loop, with no way out in 600 recorded steps
     (95 % confidence: less than 0.5 % a step).'])
     >>> without_end(Loop(1.0, known=True))
-    ['Playing its policy goes on without an end, by the transitions of this environment.']
+    ['By the transition probabilities of this environment, playing its policy never ends the episode.']
     """
     if not loop.stated:
         return []
     if loop.known:
         chance = "" if loop.never >= MIN_CERTAIN else f" (probability {percent(loop.never)})"
-        return [f"Playing its policy goes on without an end{chance}, by the transitions of this environment."]
+        return [
+            f"By the transition probabilities of this environment, playing its policy never ends the episode{chance}."
+        ]
     learned = loop.never >= MIN_ENDLESS
     who = (
         "By what it has learned, the episode stays"
@@ -104,13 +106,13 @@ def _ways_out(record: LoopRecord | None) -> str:
 
     >>> _ways_out(LoopRecord(2, 1.0, 0)), _ways_out(LoopRecord(12, 0.25, 4_031))  # doctest: +NORMALIZE_WHITESPACE
     (', with no way out in 2 recorded steps, too few to rule one out',
-    ', with no way out in 12 recorded steps; all 4,031 repeated steps of its record led where they had led before')
+    ', with no way out in 12 recorded steps; all 4,031 recorded repetitions of a state-action pair had the same outcome')
     """
     if record is None:
         return ""
     none = f", with no way out in {count(record.steps, 'recorded step')}"
     if record.repeats:
-        return f"{none}; all {record.repeats:,} repeated steps of its record led where they had led before"
+        return f"{none}; all {record.repeats:,} recorded repetitions of a state-action pair had the same outcome"
     if record.settles_little:
         return f"{none}, too few to rule one out"
     return f"{none} (95 % confidence: less than {percent(record.bound)} a step)"

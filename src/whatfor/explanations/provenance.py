@@ -126,7 +126,7 @@ class Provenance(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         used = np.unique(self.episodes[self.weights > 0.0])
         if len(used) == 0:
-            return [f"In {here!r}, {doing!r} was never learned from: its value is the initial value."]
+            return [f"In {here!r}, {doing!r} was never updated: its value is the initial value."]
         first, last = f"{used[0]:,}", f"{used[-1]:,}"
         episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
@@ -170,8 +170,8 @@ class Provenance(Explanation):
             return ""
         within = "within the standard error"
         if abs(self.luck) > self.standard_error:
-            within = "more than the standard error, since the rewards with most weight are unlike the others"
-        return f"reward noise contributes {amount(self.luck, signed=True)}, {within} (rewards above or below the mean of their pair)"
+            within = "more than the standard error: the rewards with the most weight are not typical"
+        return f"reward noise contributes {amount(self.luck, signed=True)}, {within} (rewards above or below the mean of their state-action pair)"
 
     @property
     def magnitude(self) -> float:

@@ -126,7 +126,7 @@ class Simulation(Explanation):
         ]
         if self.played_on:
             lines += [
-                f"Within the time limit of {count(self.limit or 0, 'step')}, the return is {amount(self.undiscounted)} without a discount, "
+                f"Within the time limit of {count(self.limit or 0, 'step')}, the return is {amount(self.undiscounted)} undiscounted, "
                 f"in {counted(amount(self.within_length), 'step')} on average. How the episodes ended within it:",
                 *self._endings(self.within),
                 f"Its values bootstrap through the time limit, so rollouts continue past it, for up to {count(self.max_steps, 'step')}:",
@@ -140,7 +140,7 @@ class Simulation(Explanation):
             )
         if self.is_cut and self.discount == 1.0 and self.limit is not None:
             lines.append(
-                f"Its values look beyond the time limit of {count(self.limit, 'step')}; without a discount, the rollouts stop there."
+                f"Its values bootstrap through the time limit of {count(self.limit, 'step')}; undiscounted rollouts stop there."
             )
         elif self.is_cut and self.discount < 1.0:
             lines.append(
@@ -160,7 +160,7 @@ class Simulation(Explanation):
         if self.discount == 1.0:
             return f"{amount(self.value)} (undiscounted, {spread})"
         discounted = f"{amount(self.value)} (discounted, {spread})"
-        return discounted if self.played_on else f"{discounted}, {amount(self.undiscounted)} without a discount"
+        return discounted if self.played_on else f"{discounted}, {amount(self.undiscounted)} undiscounted"
 
     def _endings(self, counts: dict[str, int]) -> list[str]:
         """A line for each ending, and for what was still going."""
@@ -176,13 +176,13 @@ class Simulation(Explanation):
         return lines
 
     def without_end(self) -> list[str]:
-        """A sentence if playing the policy goes on without an end; empty if not."""
+        """A sentence if playing the policy goes on without end; empty if not."""
         known = Loop(self.never or 0.0, known=True)
         if known.stated:
             return without_end(known)
         if self.still_going >= LIKELY:
             return [
-                f"Playing its policy goes on: {percent(self.still_going)} still going after {count(self.max_steps, 'step')}."
+                f"Playing its policy goes on: {percent(self.still_going)} of the rollouts are still going after {count(self.max_steps, 'step')}."
             ]
         return []
 

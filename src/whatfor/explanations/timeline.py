@@ -87,7 +87,9 @@ class Timeline(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         after = f"after {doing!r}" if self.learned else f"playing its policy after {doing!r}"
         over = "" if self.rollouts is None else f" over {count(self.rollouts, 'rollout')}"
-        lines = [f"In {here!r}, {after}: the most likely pair at each step, with its {self._probability()}{over}:"]
+        lines = [
+            f"In {here!r}, {after}: the most likely state-action pair at each step, with its {self._probability()}{over}:"
+        ]
         for step, expected in enumerate(self.visits):
             state, action = divmod(int(expected.argmax()), expected.shape[1])
             if expected[state, action] < MIN_STEP_VISITS:
@@ -97,12 +99,13 @@ class Timeline(Explanation):
             )
         if len(lines) == 1:
             return [f"In {here!r}, {doing!r} was never tried: it has no expectation."]
+        listed = len(lines) - 1  # fewer than there are where no pair is likely any more
         untaught = 1.0 - float(self.visits[0].sum())
         if untaught >= MIN_STATED_SHARE:
             lines.append(f"  The other {percent(untaught)} rest on the initial value of {doing!r}: unknown.")
-        beyond = float(self.remainder.sum())
+        beyond = float(self.visits[listed:].sum() + self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
-            lines.append(f"  Beyond step {len(self.visits) - 1}: {beyond:.3f} {self._adjective()}visits in total.")
+            lines.append(f"  Beyond step {listed - 1}: {beyond:.3f} {self._adjective()}visits in total.")
         return [*lines, *without_end(self.loop), *self.faults]
 
     def _interval(self, step: int, visits: float) -> str:

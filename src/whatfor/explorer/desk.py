@@ -287,7 +287,7 @@ class Desk:
 def build_answer(why: Explanation, *, untried: bool) -> dict[str, Any]:
     """An explanation with its pictures and its badge."""
     pictures = [layout_of(why), *(layout_of(why, show=show) for show in question_of(why).shows)]
-    badge = Badge("unknown", "no experience", "it was never learned from") if untried else why.badge()
+    badge = Badge("unknown", "no experience", "it was never updated") if untried else why.badge()
     return {
         **why.page(),
         "pictures": [one.to_json() for one in pictures],

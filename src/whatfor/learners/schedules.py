@@ -122,9 +122,13 @@ def _chance(exploration: float | Schedule, episode: int) -> float:
     """The exploration in an episode; its range is checked for all episodes together."""
     chance: object = exploration(episode) if callable(exploration) else exploration
     if isinstance(chance, bool) or not isinstance(chance, numbers.Real):
-        raise ValueError(
-            f"exploration is {chance!r}{_when(exploration, episode)}; it is a probability and must lie in [0, 1]"
+        schedule = (
+            ""
+            if callable(exploration)
+            else "; pass a number in [0, 1], or a schedule such as linear(1, 0.1, episodes=250)"
         )
+        must = schedule or f"{_when(exploration, episode)}; it is a probability and must lie in [0, 1]"
+        raise ValueError(f"exploration is {chance!r}{must}")
     return float(chance)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from whatfor.checks import number, whole
 from whatfor.learners.replay import Replay
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
 
     from whatfor.learners.agent import TabularAgent
     from whatfor.ledger import Ledger
+
+
+#: What parameters are called elsewhere, and here.
+USUAL_NAMES = {
+    "alpha": "step_size",
+    "learning_rate": "step_size",
+    "lr": "step_size",
+    "gamma": "discount",
+    "discount_factor": "discount",
+    "epsilon": "exploration",
+    "lam": "lambda_",
+    "trace_decay": "lambda_",
+    "initial_value": "initial",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +48,20 @@ class Tabular:
     supports_replay: ClassVar[bool] = False
     bootstraps_greedily: ClassVar[bool] = True  # False: its targets depend on no choice of its own
     no_replay_reason: ClassVar[str] = "learns from whole episodes"
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Raise ``TypeError`` for a parameter that is unknown, with the closest one, or that is not given by name."""
+        known = [field.name for field in fields(cls)]
+        if args:
+            raise TypeError(f"{cls.__name__} takes its parameters by name: pass {known[0]}={args[0]!r}")
+        for name in parameters:
+            if name not in known:
+                close = [USUAL_NAMES.get(name, name), *get_close_matches(name, known, n=1)]
+                meant = next((f". Did you mean {one}=?" for one in close if one in known), "")
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}; its parameters are {', '.join(known)}{meant}"
+                )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check the parameters; a schedule is checked when it is trained with."""

@@ -22,7 +22,7 @@ OWN_ENDINGS = dict(
         (
             "a time limit cut an episode",
             "an episode ended without a name",
-            "an episode goes on without an end",
+            "an episode goes on without end",
             "an episode goes on without a recorded end",
         ),
         strict=True,

@@ -39,7 +39,7 @@ class NoEnvironment(ValueError):
 
     def __init__(self, id: str, error: Exception) -> None:
         self.what = f"there is no environment {id!r}: {' '.join(str(error).split()).rstrip('.')}"
-        python = "Pass an id such as 'FrozenLake-v1', after importing what registers it"
+        python = "Pass an id such as 'FrozenLake-v1', after importing the module that registers it"
         shell = "Give an id such as FrozenLake-v1, or module:Id if a module registers it"
         saved = (Path(id) / MANIFEST).is_file()
         if saved:
@@ -145,7 +145,7 @@ def binned(
     space = env.observation_space
     if not isinstance(space, spaces.Box):
         raise ValueError(
-            f"{either('bins=', '--bins')} is for continuous (Box) observations; this environment has {space}"
+            f"{either('bins=', '--bins')} is for continuous (Box) observations; this environment has {space}: leave it out"
         )
     size = int(np.prod(space.shape))
     counts = [whole("bins", n) for n in np.ravel(np.asarray(bins, dtype=object))]

@@ -137,7 +137,10 @@ def table_world(
             )
         chance = _summed_by_pair(probability, first)
     elif not np.allclose(probability, 1.0):
-        raise ValueError("the probability of the only transition of a pair must be 1")
+        pair = int(np.flatnonzero(~np.isclose(probability, 1.0))[0])
+        raise ValueError(
+            f"the probability of the only transition of {_pair_words(labels, pair)} is {probability[pair]:.6g}; it must be 1"
+        )
     started = np.asarray(start, dtype=np.float64)
     if started.shape != (labels.n_states,) or (started < 0).any() or not np.isclose(started.sum(), 1.0):
         raise ValueError(f"start must have {labels.n_states} probabilities that sum to 1")

@@ -35,22 +35,22 @@ ALWAYS = ("tie", "surprise", "difference")
 def findings(run: Run, since: int | Run | None = None) -> Findings:
     """Where to look: the states worth asking about, ranked, each with the question that shows it.
 
-    Loops, rewards that the agent goes round for, surprising rewards, decisions that rest on one episode or on little
-    experience, episodes that nearly all end badly, belief far from reality, near-ties with opposite reasons, and ties. They are ranked by the share of
+    Loops, rewards that the agent loops for, surprising rewards, decisions that rest on one episode or on little
+    experience, episodes that nearly all end badly, belief far from reality, near-ties with different reasons, and ties. They are ranked by the share of
     episodes that meet the state, times what is at stake there relative to the range of the values. ``since``: the number of
     an earlier episode, or another run in the same environment; then the findings are the states whose best action differs.
 
     >>> import whatfor as wf
     >>> run = wf.train(wf.worlds.chain(), wf.QLearning(step_size=1.0, discount=1.0), episodes=20, seed=0)
     >>> print(run.findings(since=run))
-    The best action is the same in every state that both have learned about.
+    The best action is the same in every state that both agents have updated.
     """
     run, other = (run, None) if since is None else compared(run, since)
     ground = Ground.of(run)
     looked_at = int((ground.learned & (ground.met > MIN_MET)).sum())
     found, notes = [], list(run.beliefs.faults if run.ledger is not None else ())
     if since is not None and other is not None:
-        nothing = "The best action is the same in every state that both have learned about."
+        nothing = "The best action is the same in every state that both agents have updated."
         found = differences(ground, other, since)
         notes += [f"The best action differs in {count(len(found), 'state')}."] * (len(found) > MAX_FINDINGS)
     elif _has_learned(ground):
@@ -94,15 +94,15 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
     if played is not None:
         found += find_by_play(ground.run, played, ends_pay=ground.ends_pay)
         notes.append(
-            f"The world of this agent is unknown, so its belief was compared with {count(played.episodes, 'played episode')}."
+            f"The transition probabilities are unknown, so its beliefs were compared with {count(played.episodes, 'simulated episode')}."
         )
     elif ground.future is None:
         why = (
-            f"The world has more than {MAX_SOLVED_STATES:,} states"
+            f"The environment has more than {MAX_SOLVED_STATES:,} states"
             if len(ground.best) > MAX_SOLVED_STATES
-            else "The world of this agent is unknown"
+            else "The transition probabilities are unknown"
         )
-        notes.append(f"{why}, so loops were not looked for, and its belief was not compared with reality.")
+        notes.append(f"{why}, so loops were not searched for, and its beliefs were not compared with the environment.")
     return found, notes
 
 

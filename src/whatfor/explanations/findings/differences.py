@@ -47,7 +47,7 @@ def compared(run: Run, since: int | Run) -> tuple[Run, Run]:
             )
         if run.ledger is not None and time > run.ledger.n_episodes:
             raise ValueError(
-                f"since is {time:,}; the run has {count(run.ledger.n_episodes, 'episode')}: give an earlier time"
+                f"since is {time:,}; the run has {count(run.ledger.n_episodes, 'episode')}: pass since=0 to {run.ledger.n_episodes:,}"
             )
         run.need_ledger("change since an episode (since=another run works without one)")
         other = run.as_of(time)
@@ -91,12 +91,12 @@ def differences(ground: Ground, other: Run, since: int | Run) -> list[Finding]:
     for state, before, after, lost in flips(ground, other):
         there = float(then[state, before] - then[state, after])
         if isinstance(since, int | np.integer):
-            when, was, now, valued = f"after {count(int(since), 'episode')}", "was", "now", "then"
+            when, chose, is_now, was = f"after {count(int(since), 'episode')}", "chose", "is now", "was then"
         else:
-            when, was, now, valued = "in the other run", "is", "here", "there"
+            when, chose, is_now, was = "in the other run", "chooses", "is here", "is there"
         text = (
-            f"In {labels.words(state)!r}, it {labels.action_phrase(after)}; {when}, its choice {was} {labels.actions[before]!r}: "
-            f"{amount(lost)} worse {now}, {amount(there)} better {valued}."
+            f"In {labels.words(state)!r}, it {labels.action_phrase(after)}; {when}, it {chose} {labels.actions[before]!r}, "
+            f"whose estimated return {is_now} {amount(lost)} lower and {was} {amount(there)} higher."
         )
         stake = min(1.0, lost / ground.range)
         more: dict[str, Any] = {"parameters": {"since": since}, "states": (state,)}

@@ -241,7 +241,7 @@ class Ground:
 
     @property
     def ends_pay(self) -> bool:
-        """Whether going on without an end is not the task: some end pays more than a usual step, or such a step costs something."""
+        """Whether going on without end is not the task: some end pays more than a usual step, or such a step costs something."""
         return bool(self.usual_reward < 0.0 or (len(self.ended) and self.ended.max() > self.usual_reward))
 
 

@@ -1,4 +1,4 @@
-"""Loops: where the greedy policy goes round without an end, and rewards that it goes round for."""
+"""Loops: where the greedy policy loops without end, and rewards that it loops for."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def _together(loops: Sequence[Finding]) -> list[Finding]:
 
 
 def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: Support) -> Finding:
-    """A loop; if a reward is paid in it for which it is worth going round, the finding is the reward."""
+    """A loop; if a reward is paid in it for which looping is worthwhile, the finding is the reward."""
     run, labels = ground.run, ground.run.labels
     order = core[np.argsort(-ground.met[core], kind="stable")]
     lead, (met, where) = int(order[0]), known
     states = tuple(order.tolist())
     paid = [(float(future.rewards[s, a]), s, a) for s in order.tolist() for a in np.flatnonzero(future.policy[s])]
     reward, at, action = max(paid)
-    endless = "without an end" if ground.exact else "without a recorded end"
+    endless = "without end" if ground.exact else "without a recorded end"
     if reward > max(0.0, ground.usual_reward):
         return Finding(
             "reward",
             f"In {labels.words(at)!r}, {labels.actions[action]!r} pays {_pay(future, at, int(action))}, "
-            f"and the agent goes round for it {endless} {where}.",
+            f"and the agent loops for it {endless} {where}.",
             at, met, 1.0, "parts", int(action), states=states,
         )  # fmt: skip
     if not _way_out(future, core):
@@ -75,7 +75,7 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: 
             f"In {labels.words(lead)!r}, it {labels.action_phrase(run.best(lead))} and stays there, {endless} {where}"
         )
     else:
-        among = f"goes round between {count(len(core), 'state')} {endless}"
+        among = f"loops over {count(len(core), 'state')} {endless}"
         text = f"From {labels.words(lead)!r}, where it {labels.action_phrase(run.best(lead))}, it {among} {where}"
     evidence = ground.evidence
     if evidence is not None and ground.learned[lead] and evidence.never_ends(lead, run.best(lead)) < MIN_ENDLESS:

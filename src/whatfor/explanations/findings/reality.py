@@ -55,7 +55,7 @@ def _off(ground: Ground, differences: NDArray[np.float64], sign: int) -> Finding
             continue
         assert ground.real is not None
         value, real = float(ground.values[state, best]), float(ground.real[state, best])
-        source = "playing its policy gives" if ground.exact else "its own experience implies"
+        source = "playing its policy gives" if ground.exact else "the empirical model of its transitions gives"
         others = _elsewhere(len(states), f"values are too {'high' if sign > 0 else 'low'}")
         why = " (its targets follow the actions that it explored)" if _learns_from_exploration(run) and sign < 0 else ""
         believes = expected_return(run, value)

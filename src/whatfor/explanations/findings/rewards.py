@@ -103,8 +103,8 @@ def merge_loops(
 def _with_loops(surprising: Finding, loops: Sequence[Finding]) -> Finding:
     states = list(dict.fromkeys(state for loop in loops for state in loop.states))
     met = min(1.0, max(surprising.met, sum(loop.met for loop in loops)))
-    does = f"goes round in {count(len(states), 'state')}" if len(states) > 1 else "stays in 1 state"
-    text = f"{surprising.sentence[:-1]}; because of it, the agent {does} without an end."
+    does = f"loops over {count(len(states), 'state')}" if len(states) > 1 else "stays in 1 state"
+    text = f"{surprising.sentence[:-1]}; because of it, the agent {does} without end."
     return replace(
         surprising, sentence=text, met=met, stake=1.0, states=tuple(dict.fromkeys((*surprising.states, *states)))
     )
