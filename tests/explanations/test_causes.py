@@ -265,3 +265,22 @@ def test_a_difference_below_a_notable_one_is_slight():
         assert comparison.slight == comparison.numbers()["slight"] == slight
         assert (" differs slightly from " in str(comparison)) == slight
         assert "; the rest of the difference is within sampling error." in str(comparison)
+
+
+def test_a_value_whose_sampling_error_is_unknown_does_not_agree():
+    """Few experiences make most of its spread, so nothing can be told from sampling error."""
+    run = wf.train(Walk(0.1), wf.QLearning(step_size=0.4, discount=0.95, exploration=0.2), episodes=200, seed=3)
+    told = run.comparison(4, rollouts=100, enter=enter)
+    assert told.episodes > 5.0
+    assert not np.isfinite(told.measures[0].tolerance)
+    assert (told.verdict, told.badge().kind) == ("too few", "unknown")
+    assert "few episodes make most of the spread of its value, too few to tell a difference" in str(told)
+
+
+def test_what_is_not_judged_names_no_part_as_a_further_cause():
+    run = wf.train("CliffWalking-v1", wf.QLearning(step_size=0.2, discount=0.95, exploration=0.2), episodes=5, seed=0)
+    told = run.comparison("row 3, column 0", rollouts=20)
+    assert told.verdict == "rarely tried"
+    assert {"initial value"} == {cause.name for cause in told.found}
+    assert "Also" not in str(told)
+    assert "weight on initial values" in str(told)

@@ -75,6 +75,16 @@ def test_untried_is_unknown_and_an_unknown_share_is_reported():
     assert "59 %  unknown: it still rests on initial values" in str(little)
 
 
+def test_a_probability_beside_an_unknown_share_is_a_range():
+    """A third of the weight is still on an initial value: the probability of what was not seen is not 0."""
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    ledger.record(0, 0, 1.0, None, step_size=2 / 3, discount=1.0)
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    assert "it expects 'state 1' with a probability of 0 % to 33 % (tried 1 time)" in str(
+        run.chance(0, event="state 1")
+    )
+
+
 def test_both_at_once_is_neither_before_the_other():
     world = wf.worlds.table(next_state=[[1], [1]], reward=[[0.0], [1.0]], terminated=[[False], [True]])
     run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=5, seed=0)

@@ -10,7 +10,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.intervals import interval_text
-from whatfor.explanations.phrases import MOSTLY_UNKNOWN, all_unknown, without_end
+from whatfor.explanations.phrases import all_unknown, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question, source_of
@@ -18,6 +18,9 @@ from whatfor.text import amount, count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
+
+#: Where more than this is unknown, the range that a probability lies in is stated.
+MAX_UNKNOWN = 0.1
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,8 @@ class Chance(Explanation):
         return f"In {here!r}, playing its policy after {doing!r} leads to {event} {chance}{interval_text(self.probability, self.rollouts)}"
 
     def _probability_text(self) -> str:
-        """The probability; where more is unknown than that, or most, the range that it lies in."""
-        if self.unknown > min(MOSTLY_UNKNOWN, max(self.probability, MIN_SHOWN)):
+        """The probability; where much is unknown, or more than is known, the range that it lies in."""
+        if self.unknown > min(MAX_UNKNOWN, max(self.probability, MIN_SHOWN)):
             return f"{percent(self.probability)} to {percent(min(1.0, self.probability + self.unknown))}"
         return percent(self.probability).replace("> ", "more than ").replace("< ", "less than ")
 

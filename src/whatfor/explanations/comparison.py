@@ -149,15 +149,14 @@ class Comparison(Explanation):
         found = self.found
         if any(cause.rate is not None for cause in found):
             return found[0].name
-        if self.rare:
-            return "rarely tried"
-        if self.episodes < MIN_EPISODES:
-            return "too few"
+        if self.rare or self.episodes < MIN_EPISODES:
+            return "rarely tried" if self.rare else "too few"
         if any(measure.unexplained for measure in self.all_measures):
             return "differs"
         if found:
             return found[0].name
-        return "differs" if any(measure.differs for measure in self.all_measures) else "agrees"
+        agrees = "agrees" if math.isfinite(self.measures[0].tolerance) else "too few"
+        return "differs" if any(measure.differs for measure in self.all_measures) else agrees
 
     @property
     def slight(self) -> bool:
@@ -190,7 +189,8 @@ class Comparison(Explanation):
         lines = [f"In {here!r}, {what} {self._verdict_text()}"]
         lines += [f"  {self._measure_text(measure)}" for measure in self.measures]
         further = self.found[1:] if self.found and self.verdict == self.found[0].name else self.found
-        shown = [one for one in further if one.rate is not None or one.size >= MIN_FURTHER_SHARE * self.found[0].size]
+        least = MIN_FURTHER_SHARE * self.found[0].size if self.found and self._conclusive else np.inf
+        shown = [one for one in further if one.rate is not None or one.size >= least]
         lines += [f"  Also {cause.called} ({cause.effect_text()}): {cause.text}." for cause in shown]
         lines += dict.fromkeys((*self.believed.without_end(), *self.simulated.without_end()))  # both may know the table
         lines += self.simulated.start_text()
@@ -232,11 +232,8 @@ class Comparison(Explanation):
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
             because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            rest = (
-                ""
-                if any(one.rate is not None for one in self.found)
-                else "; the rest of the difference is within sampling error"
-            )
+            tested = any(one.rate is not None for one in self.found)
+            rest = "" if tested else "; the rest of the difference is within sampling error"
             return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
@@ -246,7 +243,10 @@ class Comparison(Explanation):
             return f"{differs} from {reality}, most of all in {quoted(worst.name)}, {beyond}."
         not_judged = f"was not tested against {reality}"
         if verdict == "too few":
-            return f"{not_judged}: it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}, too few to tell a difference from sampling error."
+            few = f"it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}"
+            if (self.episodes or 0.0) >= MIN_EPISODES:
+                few = "few episodes make most of the spread of its value"
+            return f"{not_judged}: {few}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
             return f"{not_judged}: {self.cut or 'the sampling error of this belief is unknown'}."
         return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
