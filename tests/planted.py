@@ -3,6 +3,7 @@
 import numpy as np
 
 import whatfor as wf
+from whatfor.beliefs.transitions import entries_of
 
 TAXI = wf.QLearning(step_size=0.4, discount=0.9, exploration=wf.linear(1.0, 0.1, episodes=250))
 LAKE = wf.QLearning(step_size=0.1, discount=0.95, exploration=0.3)
@@ -100,7 +101,9 @@ def with_reward_flaw(world, learner, episodes, seed):
     table, n_actions = made.table, made.labels.n_actions
     pairs = np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
     start = np.diff(table.start, prepend=0.0) > 0
-    stays = np.unique(pairs[(table.next_state == pairs // n_actions) & (table.ending == 0) & start[pairs // n_actions]])
+    at_once = (table.next_state == pairs // n_actions) & (table.ending == 0) & start[pairs // n_actions]
+    chances = np.bincount(pairs, weights=at_once * entries_of(table)[1])
+    stays = np.flatnonzero(chances >= 0.5)  # by a slip alone, it comes back for nothing
     for flawed in dice.permutation(stays).tolist():
         wrong = made.repriced(lambda pairs, rewards, at=flawed: np.where(pairs == at, table.reward.max(), rewards))
         run = wf.train(wrong, learner, episodes=episodes, seed=seed, progress=False)

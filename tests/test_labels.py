@@ -1,5 +1,6 @@
 """Observation, index and words of every state can be converted into each other."""
 
+import ast
 import json
 import re
 
@@ -18,6 +19,7 @@ from gymnasium.wrappers import (
 import whatfor as wf
 from whatfor.axes import Axis, Ending, LastStep
 from whatfor.labels import Labels
+from whatfor.text import speaking_shell
 from whatfor.worlds.cartpole import BINS, BOUNDS
 from whatfor.worlds.gymnasium import labels_of
 from whatfor.worlds.making import binned
@@ -408,3 +410,20 @@ def test_an_error_lists_repeated_words_once():
     floors = Axis.by_function("floor", 12, lambda at: "low" if at < 8 else "high")
     with pytest.raises(ValueError, match=r"floor is one of low, high\."):
         Labels((floors,), ("go",)).index("floor nine")
+
+
+def test_the_hint_how_to_write_a_nested_state_can_be_typed():
+    space = spaces.Dict(
+        robot=spaces.Dict(row=spaces.Discrete(5), column=spaces.Discrete(7)), loaded=spaces.MultiBinary(1)
+    )
+
+    class Warehouse(gym.Env):
+        observation_space, action_space = space, spaces.Discrete(2)
+
+    labels = wf.Labels.of(Warehouse())
+    hint = labels.example()
+    words, nested = hint.removeprefix("Write it like this: ").split(" or ")
+    assert labels.index(ast.literal_eval(nested)) == labels.index(ast.literal_eval(words))
+    with speaking_shell():
+        _, numbers = labels.example().removeprefix("Write it like this: ").split(" or ")
+    assert labels.index(numbers) == labels.index(ast.literal_eval(words))

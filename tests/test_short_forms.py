@@ -50,6 +50,13 @@ def test_an_answer_of_somebody_else_has_a_short_form_too():
     assert repr(Mine()) == "Mine(It consists of: 1 one ...)"
 
 
+def test_a_finding_has_a_short_form():
+    run = wf.train("FrozenLake-v1", wf.QLearning(), episodes=50, seed=0, progress=False)
+    for one in run.findings():
+        assert repr(one).startswith(f"Finding({one.kind}, {one.sentence[:40]}")
+        assert len(repr(one)) <= MAX_SHORT
+
+
 def test_everything_else_has_a_short_form(taxi_2k):
     shown = [
         taxi_2k, taxi_2k.labels, taxi_2k.ledger, taxi_2k.audit, taxi_2k.beliefs, taxi_2k.history, taxi_2k.evaluate(3),

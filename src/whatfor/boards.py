@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from whatfor.axes import Axis, Mark
 
-#: The names of two axes that are rows and columns without being declared so.
+#: The names of two axes that are rows and columns without being declared so; also of one thing, as "robot row" and "robot column".
 ROWS_AND_COLUMNS = (("row", "column"), ("row", "col"), ("y", "x"))
 #: Row and column of a cell; or of two cells beside each other, with a wall between them.
 Wall = tuple[int, ...]
@@ -17,11 +17,18 @@ def board_axes(axes: Sequence[Axis], board: tuple[str, str] | None) -> tuple[int
 
     >>> board_axes((Axis("key", 2), Axis("Row", 3), Axis("Column", 3)), None)
     (1, 2)
+    >>> board_axes((Axis("robot row", 3), Axis("robot column", 3), Axis("parcel row", 3), Axis("parcel column", 3)), None)
+    (0, 1)
     """
     names = [axis.name.lower() for axis in axes]
-    for rows, columns in ROWS_AND_COLUMNS if board is None else ((board[0].lower(), board[1].lower()),):
-        if rows in names and columns in names:
-            return names.index(rows), names.index(columns)
+    if board is not None:
+        declared = board[0].lower(), board[1].lower()
+        return (names.index(declared[0]), names.index(declared[1])) if {*declared} <= {*names} else None
+    of = ["", *dict.fromkeys(name.rpartition(" ")[0] + " " for name in names if " " in name)]  # whose row and column
+    for thing in of:
+        for rows, columns in ROWS_AND_COLUMNS:
+            if thing + rows in names and thing + columns in names:
+                return names.index(thing + rows), names.index(thing + columns)
     return None
 
 

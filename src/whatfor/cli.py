@@ -170,7 +170,9 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     loaded = _load(run, flags.as_of, opener)
     if flags.state is None:
         found = findings(loaded, flags, open_run=opener)
-        print_safely(dumps(found.to_json(), indent=2) if json else found.in_shell(run, flags.since))
+        loading = {"--as-of": flags.as_of, "--module": module, "--cells": cells}
+        given = [word for flag, value in loading.items() if value is not None for word in (flag, str(value))]
+        print_safely(dumps(found.to_json(), indent=2) if json else found.in_shell([run, *given], flags.since))
         return
     explanation = answer(loaded, flags, open_run=opener)
     print_safely(dumps(explanation.to_json(), indent=2) if json else explanation)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whatfor.states import not_met
 from whatfor.structure import Structure, instead_of
-from whatfor.text import count, one_line
+from whatfor.text import count, either, one_line
 
 if TYPE_CHECKING:
     from whatfor.labels import Labels
@@ -156,6 +156,18 @@ def example(labels: Labels) -> str:
     observation = labels.observation(some)
     if isinstance(observation, np.ndarray):
         observation = [float(f"{x:.6g}") if labels.observed == "bins" else int(x) for x in observation.ravel()]
-    written = [repr(labels.words(some)), one_line(str(observation))]
+    written = [repr(labels.words(some)), one_line(str(_without_arrays(observation)))]
+    if labels.structure is not None and labels.states is None:  # the command line does not read nested observations
+        numbers = [i + axis.start for axis, i in zip(labels.axes, labels.values(some), strict=True)]
+        written[1] = either(written[1], str(tuple(numbers)))
     ways = dict.fromkeys(one for one in written if len(one) <= MAX_SHOWN) or {str(some): None}
     return f"Write it like this: {' or '.join(ways)}"
+
+
+def _without_arrays(observation: Any) -> Any:
+    """A nested observation with lists in place of arrays, which cannot be typed as they are printed."""
+    if isinstance(observation, Mapping):
+        return {key: _without_arrays(one) for key, one in observation.items()}
+    if isinstance(observation, tuple):
+        return tuple(_without_arrays(one) for one in observation)
+    return observation.tolist() if isinstance(observation, np.ndarray) else observation

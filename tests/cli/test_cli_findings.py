@@ -29,6 +29,15 @@ def test_every_listed_command_can_be_typed(whatfor, runs):
     assert json.loads(output) == json.loads(json.dumps(wf.load(runs / "loop run").findings().to_json()))
 
 
+def test_commands_load_the_run_as_the_findings_did(whatfor, runs):
+    code, output, error = whatfor("explain", runs / "loop run", "--as-of", 60, "--module", "planted")
+    assert (code, error) == (0, "")
+    commands = [line.strip() for line in output.splitlines() if line.startswith("   whatfor")]
+    assert commands
+    assert all(shlex.split(command)[3:7] == ["--as-of", "60", "--module", "planted"] for command in commands)
+    assert whatfor(*shlex.split(commands[0])[1:])[0] == 0
+
+
 def test_differences_from_another_run(whatfor, runs):
     code, output, error = whatfor("explain", runs / "loop run", "--since", runs / "right")
     assert (code, error) == (0, "")

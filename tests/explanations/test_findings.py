@@ -143,6 +143,23 @@ def test_rewards_that_it_comes_back_for_are_found():
     assert "'action 0' pays +0.9 on average, and the agent comes back for it about 10 times" in found.sentence
 
 
+def test_rewards_that_it_comes_back_for_are_found_beside_other_ends_of_the_same_pair():
+    """State 0 pays 5 for staying. Each step there may end the episode (or lead into a trap, from which none ends)."""
+    for ends, to in ((True, 0), (False, 1)):
+        world = wf.worlds.table(
+            [[[0, to], [2, 2]], [[1, 1], [1, 1]], [[2, 2], [2, 2]]],
+            [[[5.0, 0.0 if ends else 5.0], [-1.0, -1.0]], [[0.0, 0.0]] * 2, [[8.0, 8.0], [-1.0, -1.0]]],
+            [[[False, ends], [False, False]], [[False, False]] * 2, [[True, True], [False, False]]],
+            probability=[[[0.9, 0.1], [1.0, 0.0]], [[1.0, 0.0]] * 2, [[1.0, 0.0]] * 2],
+            start=[0.8, 0.0, 0.2],
+            max_steps=50,
+        )
+        run = wf.train(world, wf.QLearning(discount=0.95, exploration=0.3), episodes=300, seed=0, progress=False)
+        found = [one for one in run.findings()[:3] if one.kind == "reward"]
+        assert [(one.state, one.action) for one in found] == [(0, 0)]
+        assert "pays +5 each time, and the agent comes back for it about 10 times" in found[0].sentence
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_deleting_blocks_of_several_values_is_deleting_them_for_each(name):
     run = wf.train("FrozenLake-v1", LEARNERS[name], episodes=60, seed=3, progress=False)

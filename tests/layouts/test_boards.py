@@ -49,10 +49,17 @@ def test_each_cell_of_a_board_has_the_states_of_its_place(axes):
     assert marked == [None, (2, 3)]
 
 
-@pytest.mark.parametrize("names", [("row", "column"), ("Row", "Col"), ("y", "x")])
+@pytest.mark.parametrize("names", [("row", "column"), ("Row", "Col"), ("y", "x"), ("robot row", "robot column")])
 def test_axes_that_are_named_so_are_rows_and_columns(names):
     labels = labels_with(Axis(names[0], 3), Axis(names[1], 4), Axis("key", 2))
     assert labels.board_axes == (0, 1)
+
+
+def test_the_first_thing_with_a_row_and_a_column_is_on_the_board():
+    axes = [Axis(f"{thing} {name}", 3) for thing in ("robot", "parcel") for name in ("y", "x")]
+    assert labels_with(*axes).board_axes == (0, 1)
+    assert labels_with(Axis("robot row", 3), Axis("parcel column", 3)).board_axes is None
+    assert labels_with(*axes, ROW, COLUMN).board_axes == (4, 5), "axes without a thing come first"
 
 
 def test_other_axes_are_said_to_be_rows_and_columns():

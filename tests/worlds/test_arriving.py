@@ -7,6 +7,7 @@ from gymnasium import spaces
 from scipy import stats
 
 import whatfor as wf
+from whatfor.worlds.arriving import Search
 
 
 class Ferry(gym.Env):
@@ -104,3 +105,35 @@ def test_a_budget_that_is_used_up_shows_how_to_go_on(monkeypatch):
         never.simulation(6, rollouts=10)
     with pytest.raises(ValueError, match="never reached it in 100 steps, or episodes end there"):
         wf.Run(values=never.values, env=Ferry(), discount=0.9).simulation(6, rollouts=10)
+
+
+class Belt(gym.Env):
+    """A belt that never stops. Its policy stays where it is in all places but two; episodes begin in one of six."""
+
+    observation_space, action_space = spaces.Discrete(6), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = int(self.np_random.integers(6))
+        return self.at, {}
+
+    def step(self, action):
+        self.at = min(5, self.at + int(action))
+        return self.at, float(action), self.at == 5, False, {}
+
+
+def test_a_policy_that_goes_round_does_not_use_up_the_budget(monkeypatch):
+    """An episode that stays for ever in another state is given up; later when nothing is found."""
+    monkeypatch.setenv("WHATFOR_MAX_SEARCH", "30000")
+    values = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3)
+    run = wf.Run(values=values, env=Belt(), discount=0.9)
+    assert run.simulation(3, rollouts=20).value == pytest.approx(1.0 + 0.9)
+
+
+def test_the_patience_grows_until_the_state_is_reached():
+    run = wf.Run(values=np.zeros((6, 2)), env=Belt(), discount=0.9)
+    search = Search(run.labels, 3, 0, 5, np.random.default_rng(0))
+    assert [search.gives_up(steps) for steps in (99, 100, 199, 200)] == [False, True, False, True]
+    search.has_arrived(3, 0.0)
+    assert [search.gives_up(400) for _ in range(2)] == [True, True]
+    assert search.patience == 400

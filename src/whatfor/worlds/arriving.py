@@ -12,6 +12,8 @@ from whatfor.text import count, either
 
 #: How much of play on the way to a state is at random: what happens before it does not matter for what follows.
 EXPLORATIONS = (0.0, 0.1, 0.3, 1.0)
+#: An episode on the way is given up after so many steps. Until the state is reached, each one given up doubles them.
+PATIENCE = 100
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Search:
     steps: dict[float, int] = field(default_factory=lambda: dict.fromkeys(EXPLORATIONS, 0))
     only_final: frozenset[int] = frozenset()  # states that ended episodes of training, and that it never acted in
     arrivals: dict[float, int] = field(default_factory=lambda: dict.fromkeys(EXPLORATIONS, 0))
+    patience: int = PATIENCE
 
     def __post_init__(self) -> None:
         if self.state in self.only_final:
@@ -52,6 +55,13 @@ class Search:
         arrived = state == self.state
         self.arrivals[exploration] += arrived
         return arrived
+
+    def gives_up(self, steps: int) -> bool:
+        """Whether an episode with so many steps is given up: a policy that goes round would use up the budget."""
+        if steps < self.patience:
+            return False
+        self.patience *= 1 if any(self.arrivals.values()) else 2
+        return True
 
     def count_step(self, exploration: float) -> None:
         """Count a step on the way; ``ValueError`` once the budget is used up."""

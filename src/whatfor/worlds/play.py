@@ -90,7 +90,7 @@ def play(
             one.since_reset, one.first = one.since_reset + 1, None
             if one.exploration is not None and player.search is not None:
                 player.search.count_step(one.exploration)
-                ended = truncated or ending != NOT_ENDED
+                ended = truncated or ending != NOT_ENDED or player.search.gives_up(one.since_reset)
                 unfinished.append(_begun(player, one.number, one.env) if ended else one)
                 continue
             one.length += 1

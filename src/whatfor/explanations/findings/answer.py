@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
-from whatfor.explanation import Badge, Explanation
+from whatfor.explanation import MAX_REPR, Badge, Explanation
 from whatfor.labels import Labels
 from whatfor.question import QUESTIONS
+from whatfor.text import shortened
 
 FindingKind = Literal[
     "loop", "reward", "surprise", "reality", "evidence", "ending", "episode", "near-tie", "tie", "difference"
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """One state, or several with the same cause, and why to look there.
 
@@ -35,6 +36,9 @@ class Finding:
     episode: int | None = None  # the episode that it is about
     words: str = ""  # the state in words
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.kind}, {shortened(self.sentence, MAX_REPR)})"
+
     @property
     def score(self) -> float:
         """What findings are ranked by: met × stake."""
@@ -48,11 +52,11 @@ class Finding:
         given = [repr(self.words), *([str(self.action)] if self.action is not None else [])]
         return f"run.{self.question}({', '.join([*given, *(f'{name}={_python(one)}' for name, one in self.parameters.items())])})"
 
-    def command(self, run: str, other: str = "") -> str:
-        """The question in a shell, for a run in a folder."""
+    def command(self, run: Sequence[str], other: str = "") -> str:
+        """The question in a shell; ``run``: the folder of the run, and the flags with which it is loaded."""
         if not self.question:
             return ""
-        words = ["whatfor", "explain", run, "--state", self.words, "--question", self.question]
+        words = ["whatfor", "explain", *run, "--state", self.words, "--question", self.question]
         if self.action is not None:
             words += ["--action", str(self.action)]
         for name, one in self.parameters.items():
@@ -124,12 +128,12 @@ class Findings(Explanation):
         """One line for each finding, and below it the question that shows it."""
         return self.lines()
 
-    def in_shell(self, run: str, other: str | None = None) -> str:
-        """The findings of a run in a folder, with commands of the shell; ``other``: the folder of the run that it differs from."""
+    def in_shell(self, run: Sequence[str], other: str | None = None) -> str:
+        """The findings with commands of the shell; ``run``: its folder and flags; ``other``: the folder of the run that it differs from."""
         return "\n".join([*self._premise_text(), *self.lines(run, other or "")])
 
-    def lines(self, run: str | None = None, other: str = "") -> list[str]:
-        """The sentences; ``run``: a folder, for commands of the shell instead of calls."""
+    def lines(self, run: Sequence[str] | None = None, other: str = "") -> list[str]:
+        """The sentences; ``run``: a folder and flags, for commands of the shell instead of calls."""
         lines = [] if self.found else [self.nothing]
         for number, one in enumerate(self.found, 1):
             shown = one.call if run is None else one.command(run, other)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Larger worlds are not solved.
 MAX_SOLVED_STATES = 50_000
-#: States that are met again in the same episode, at most, and how many of them are solved at once.
-MAX_RETURNING, SOLVED_AT_ONCE = 2_000, 128
+#: The most states that lead to each other of which it is computed how often an episode comes back to them; about a second.
+MAX_RETURNING = 2_000
 #: Longer episodes are taken to have no limit: every step of one is a product with the transitions.
 MAX_FOLLOWED_STEPS = 2_000
 #: The end of training: this share of its episodes, and at most this many.
@@ -177,20 +177,27 @@ class Ground:
         return Followed(at, visits)
 
     def _first_visits(self, future: ExactBeliefs, start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(S,) Expected visits, divided by those of an episode that begins there; for very many states, expected visits."""
+        """(S,) Expected visits, divided by those of an episode that begins there; for very many states, expected visits.
+
+        An episode comes back to a state only through states that lead to each other: they are solved by themselves.
+        """
         from scipy.sparse.csgraph import connected_components
 
         visits = future.visits_from(start)
-        sizes, which = connected_components(future.moving, directed=True, connection="strong")
-        together = np.bincount(which, minlength=sizes)[which] > 1
-        again = (together | (future.moving.diagonal() > 0.0)) & ~future.cannot_end & (visits > MIN_MET)
-        states = np.flatnonzero(again)
-        states = states[np.argsort(-visits[states], kind="stable")][:MAX_RETURNING]
-        for at in range(0, len(states), SOLVED_AT_ONCE):
-            some = states[at : at + SOLVED_AT_ONCE]
-            begun = np.zeros((len(visits), len(some)))
-            begun[some, np.arange(len(some))] = 1.0
-            visits[some] /= future.visits_from(begun)[some, np.arange(len(some))]
+        _, which = connected_components(future.moving, directed=True, connection="strong")
+        alone = np.bincount(which)[which] == 1
+        once = alone & ~future.cannot_end
+        visits[once] *= 1.0 - future.moving.diagonal()[once]
+        others = np.flatnonzero(~alone & ~future.cannot_end & (visits > MIN_MET))
+        largest_first = which[others[np.argsort(-visits[others], kind="stable")]]
+        work = 0
+        for group in dict.fromkeys(largest_first.tolist()):
+            states = np.flatnonzero(which == group)
+            if work + len(states) ** 3 > MAX_RETURNING**3:
+                continue
+            work += len(states) ** 3
+            within = future.moving[states][:, states].toarray()
+            visits[states] /= np.diag(np.linalg.inv(np.eye(len(states)) - within))
         return visits
 
     def _passed_on(self, arrivals: NDArray[np.float64], passing: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from whatfor.beliefs.exact import ExactBeliefs, reaching
 from whatfor.beliefs.loop import MIN_ENDLESS
+from whatfor.beliefs.transitions import entries_of
 from whatfor.explanations.findings.answer import Finding
 from whatfor.explanations.findings.ground import MIN_MET, Ground
 from whatfor.explanations.findings.support import Support, support
@@ -86,9 +87,21 @@ def _loop(ground: Ground, future: ExactBeliefs, core: NDArray[np.int64], known: 
 def _pay(future: ExactBeliefs, state: int, action: int) -> str:
     """What a pair pays, in words."""
     pair = state * future.policy.shape[1] + action
-    rewards = future.table.reward[future.entry_pairs == pair]
-    often = "each time" if np.ptp(rewards) == 0.0 else "on average"
-    return f"{amount(float(future.rewards[state, action]), signed=True)} {often}"
+    goes_on = (future.entry_pairs == pair) & (future.table.ending == NOT_ENDED)
+    often = "each time" if np.ptp(future.table.reward[goes_on]) == 0.0 else "on average"
+    return f"{amount(float(_before_the_end(future)[state, action]), signed=True)} {often}"
+
+
+def _before_the_end(future: ExactBeliefs) -> NDArray[np.float64]:
+    """(S, A) What a step of each pair pays on average if the episode goes on; 0 if it never does."""
+    pairs, chances = entries_of(future.table)
+    chances = chances * (future.table.ending == NOT_ENDED)
+    going_on, paid = (
+        np.bincount(pairs, weights=weights, minlength=future.policy.size)
+        for weights in (chances, chances * future.table.reward)
+    )
+    mean: NDArray[np.float64] = np.divide(paid, going_on, out=np.zeros(len(paid)), where=going_on > 0.0)
+    return mean.reshape(future.policy.shape)
 
 
 def _way_out(future: ExactBeliefs, core: NDArray[np.int64]) -> bool:
@@ -106,23 +119,23 @@ def _way_out(future: ExactBeliefs, core: NDArray[np.int64]) -> bool:
 def _repeated(ground: Ground, future: ExactBeliefs) -> list[Finding]:
     """Rewards above the usual one that are earned several times in an episode."""
     labels, usual = ground.run.labels, max(0.0, ground.usual_reward)
-    earned = future.policy * future.rewards * ground.entered[:, None]
-    ends = np.zeros(earned.size, bool)
-    ends[future.entry_pairs[future.table.ending != NOT_ENDED]] = True
-    open_pairs = (future.policy > 0.0) & (future.rewards > usual) & ~ends.reshape(earned.shape)
-    open_pairs &= (ground.entered > MIN_MET)[:, None] & ~future.cannot_end[:, None]
+    rewards, for_ever = _before_the_end(future), np.zeros(labels.n_states, bool)
+    for core in ground.cores:
+        for_ever[core] = True  # they are loops
+    open_pairs = (future.policy > 0.0) & (rewards > usual) & ((ground.entered > MIN_MET) & ~for_ever)[:, None]
+    earned = (future.policy * rewards * ground.entered[:, None]).ravel()
     pairs = np.flatnonzero(open_pairs)
-    pairs = pairs[np.argsort(-earned.ravel()[pairs], kind="stable")][:MAX_REWARDS]
+    pairs = pairs[np.argsort(-earned[pairs], kind="stable")][:MAX_REWARDS]
     found = []
     for state, action in (divmod(int(pair), labels.n_actions) for pair in pairs):
         begun = np.zeros(labels.n_states)
         begun[state] = 1.0
         again = float(future.visits_from(begun)[state] * future.policy[state, action])
-        limited = ground.time_limit is not None or again > (ground.episode_length or np.inf)
+        limited = ground.time_limit is not None or again > (ground.episode_length or np.inf) or future.cannot_end[state]
         followed = ground.followed(begun) if limited else None
         if followed is not None:
             again = float(followed.visits[state] * future.policy[state, action])
-        reward = float(future.rewards[state, action])
+        reward = float(rewards[state, action])
         discounted = float(future.visits(state, action)[state, action]) if future.discount < 1.0 else again
         stake = (discounted - 1.0) * reward / ground.range
         if again >= MIN_AGAIN and stake >= MIN_EARNED:
