@@ -209,7 +209,8 @@ class _ReportPlan:
             if is_played(self.run, one) and one.name not in about["unavailable"]
         ]
         if self.run.playing.player.slow and played:
-            lines.append(f"{' and '.join(played)}: for {len(self.played):,} of these situations.")
+            which = ", ".join(played)
+            lines.append(f"Played, so only for {len(self.played):,} of these situations: {which}.")
         if earlier := about["checkpoints"][:-1]:
             times = ", ".join(f"{episodes:,}" for episodes in earlier)
             lines.append(
