@@ -140,9 +140,27 @@ def test_what_lies_beyond_a_time_limit_is_told_apart(terminal: bool) -> None:
         assert (cut.probability, cut.unknown) == (0.0, 1.0), "no limit ends what is played beyond it"
         assert cut.within is not None
         assert cut.within.probability == 1.0
-        assert "Within the time limit of 20 steps: 100 % (95 % interval 93 % to 100 %)." in str(cut)
+        assert (
+            "Within the time limit of 20 steps, through which its values bootstrap: 100 % (95 % interval 93 % to 100 %)."
+            in str(cut)
+        )
         assert cut.to_json()["within"] == {"probability": 1.0, "otherwise": {}}
         assert sum(run.parts(start, instead=0).gaps.values()) == pytest.approx(0.0)
+
+
+def test_a_limit_that_is_as_far_as_the_discount_counts_is_no_ending() -> None:
+    """An agent that hovers until it is cut, at a limit of 100 steps: 0.9 ** 66 is below 1e-3."""
+    env = gym.make("MountainCar-v0", max_episode_steps=100)
+    model = DQN("MlpPolicy", env, seed=0, device="cpu", learning_starts=50, gamma=0.9, policy_kwargs={"net_arch": [8]})
+    callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0})
+    model.learn(100, callback=callback)
+    start = np.array([-0.5, 0.0])
+    cut, timeline = callback.run.chance(start, event="timed out"), callback.run.timeline(start)
+    assert (cut.probability, cut.unknown) == (0.0, 1.0)
+    assert cut.within is not None
+    assert cut.within.probability == 1.0
+    assert timeline.beyond == 0.0
+    assert "Beyond the time limit" not in str(timeline)
 
 
 class Walk(gym.Env[Any, Any]):

@@ -79,7 +79,7 @@ class PolicyBeliefs(Beliefs):
         return self._played(at, action).samples(at, action)
 
     def within_limit(self, at: Situation, action: int) -> SimulatedBeliefs | None:
-        """The rollouts, cut at the time limit; None: none goes on beyond it, or the future is exact."""
+        """The rollouts, cut at the time limit; None: it makes no difference, or the future is exact."""
         return self._played(at, action).within_limit(at, action)
 
     def gap_error(self, at: Situation, one: int, other: int) -> float | None:

@@ -116,7 +116,7 @@ class Beliefs(ABC):
         return None
 
     def within_limit(self, at: Situation, action: int) -> SimulatedBeliefs | None:
-        """Its rollouts, cut at the time limit of episodes; None: none of them goes on beyond it."""
+        """Its rollouts, cut at the time limit of episodes; None: all of them end before it, or it ends them."""
         return None
 
     def actor(self, table: Actor) -> Actor:

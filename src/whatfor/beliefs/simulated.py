@@ -179,7 +179,8 @@ class SimulatedBeliefs(Beliefs):
 
     def within_limit(self, at: Situation, action: int) -> SimulatedBeliefs | None:
         """The same rollouts, cut at the time limit."""
-        if self.limit is None or self.rollouts(at, action).lengths.max() <= self.limit:
+        played = self.rollouts(at, action)
+        if self.limit is None or not ((played.lengths > self.limit) | self._going(played)).any():
             return None
         other = copy.copy(self)
         other.max_steps, other.beyond_limit = self.limit, False

@@ -10,7 +10,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.concepts import Concept
 from whatfor.explanation import MIN_SHOWN, Explanation
 from whatfor.explanations.intervals import interval_text
-from whatfor.explanations.phrases import MOSTLY_UNKNOWN, PAST_LIMIT, all_unknown, without_end
+from whatfor.explanations.phrases import MOSTLY_UNKNOWN, all_unknown, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question, source_of
@@ -55,7 +55,7 @@ class Chance(Explanation):
     notes: tuple[str, ...] = ()  # loops, and what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy leads to
     rollouts: int | None = None  # that the chances are shares of; None: they are not sampled
-    limit: int | None = None  # the time limit of episodes that rollouts went on beyond; None: they did not
+    limit: int | None = None  # the time limit of episodes, where it does not end rollouts that reach it
     within: Chance | None = None  # the same answer about what happens within it
     residual: None = None  # no value is explained
 
@@ -131,14 +131,15 @@ class Chance(Explanation):
         return [*lines, *(["Otherwise:", *others] if others else []), *self._within_text(), *self.notes]
 
     def _within_text(self) -> list[str]:
-        """A sentence about what happens within the time limit, where rollouts went on beyond it."""
+        """A sentence about what happens within the time limit, where that does not end rollouts."""
         if self.within is None:
             return []
         inner = self.within
         others = [f"{percent(chance)} {name}" for name, chance in inner.otherwise.items() if chance >= MIN_SHOWN]
         rest = f"; otherwise {', '.join(others)}" if others else ""
         chance = f"{inner._probability_text()}{inner._interval()}"
-        return [f"Within the time limit of {count(self.limit or 0, 'step')}: {chance}{rest}. {PAST_LIMIT}."]
+        limit = count(self.limit or 0, "step")
+        return [f"Within the time limit of {limit}, through which its values bootstrap: {chance}{rest}."]
 
     def _answer_text(self, here: str, doing: str, event: str) -> str:
         """The probability, as what it expects or what playing its policy gives."""

@@ -61,7 +61,7 @@ class Parts(Explanation):
     learned: bool = True  # False: what playing its policy gives
     errors: dict[str, float] | None = None  # by part: its standard error over the rollouts; None: they are not sampled
     rollouts: int | None = None  # that the value is a mean over; None: it is not sampled
-    limit: int | None = None  # the time limit of episodes that rollouts went on beyond; None: they did not
+    limit: int | None = None  # the time limit of episodes, where it does not end rollouts that reach it
     beyond: float = 0.0  # the part of the value that is earned beyond it
     foil: Parts | None = None  # of another action in the same state, to compare with
 

@@ -125,7 +125,7 @@ def beyond_limit(number: float, limit: int | None, what: str) -> list[str]:
     ['Beyond the time limit of 200 steps: 2.5 visits. Its values bootstrap through the time limit, so rollouts continue
     past it.']
     """
-    if limit is None:
+    if limit is None or not number:
         return []
     return [f"Beyond the time limit of {count(limit, 'step')}: {amount(number)} {what}. {PAST_LIMIT}."]
 

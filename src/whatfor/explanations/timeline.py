@@ -49,7 +49,7 @@ class Timeline(Explanation):
     certain: NDArray[np.float64] | None = (
         None  # (horizon,) of rollouts: what a visit in all of them counts at each step
     )
-    limit: int | None = None  # the time limit of episodes that rollouts went on beyond; None: they did not
+    limit: int | None = None  # the time limit of episodes, where it does not end rollouts that reach it
     beyond: float = 0.0  # visits beyond it
     residual: None = None  # there is no value of the agent to compare with
 
