@@ -35,9 +35,9 @@ ROUNDING = re.compile(r"(residual:? )\d[\d.]*(e-\d+)?")
 NEEDS = {
     "beliefs": "a run with a ledger, a belief network, or a table and its environment",
     "endings": "beliefs that know how episodes end: a run with a ledger, a belief network, or a table and its environment",
-    "depths": "a run with a ledger, or a table and its environment",
-    "arrivals": "a run with a ledger, or a table and its environment",
-    "payments": "a run with a ledger, or a table and its environment",
+    "depths": "a run with a ledger, or an environment to play its policy in",
+    "arrivals": "a run with a ledger, or an environment to play its policy in",
+    "payments": "a run with a ledger, or an environment to play its policy in",
     "updates": "a run with a ledger",
     "two actions": "at least two actions",
     "play": "an environment to play in",

@@ -197,7 +197,7 @@ def test_bins_of_unequal_width_cannot_be_played():
 
 def test_equal_rollouts_have_no_standard_error(monkeypatch):
     """It stated one of 8.909e-16, the rounding of a mean."""
-    monkeypatch.setattr("whatfor.playing.POLICY_ROLLOUTS", 20)
+    monkeypatch.setattr("whatfor.players.TablePlay.rollouts", 20)
     run = wf.Run(
         values=np.tile([1.0, 0.0, 0.0], (25, 1)),
         env=gym.wrappers.DiscretizeObservation(gym.make("MountainCar-v0"), 5),

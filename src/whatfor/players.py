@@ -21,6 +21,8 @@ from whatfor.kernels.recursion import TIMED_OUT, ending_place
 from whatfor.labels import ENDINGS, Labels
 from whatfor.ledger.ends import states_only_final
 from whatfor.limits import MAX_EPISODE_STEPS
+from whatfor.text import either
+from whatfor.training.places import pass_env
 from whatfor.worlds.adapter import Enter, check_enter
 from whatfor.worlds.arriving import how_to_enter
 from whatfor.worlds.gymnasium import enter_observation_of, time_limit
@@ -70,8 +72,17 @@ def player_of(agent: ObservationAgent, playing: Playing) -> TablePlay | NetworkP
 class TablePlay:
     """Plays a table of values in its world."""
 
+    rollouts = 1_000  # behind each answer about a policy whose exact future is unknown
+
     def __init__(self, playing: Playing) -> None:
         self.playing, self.policy = playing, greedy_policy(playing.values)
+
+    @property
+    def missing(self) -> str | None:
+        """What there is no world without; None: there is one, as far as is known without creating it."""
+        if self.playing.origin.place is None and "world" not in self.playing.settings:
+            return "needs a ledger, or an environment: pass ledger=, or env= and discount=, to Run"
+        return None
 
     @cached_property
     def slow(self) -> bool:
@@ -148,9 +159,18 @@ class NetworkPlay:
     """Plays a network in an environment, on its observations."""
 
     slow = True
+    rollouts = 50  # a thousand times as slow
 
     def __init__(self, playing: Playing, agent: ObservationAgent) -> None:
         self.playing, self.agent = playing, agent
+
+    @property
+    def missing(self) -> str | None:
+        """What there is no environment without; None: there is one, as far as is known without creating it."""
+        if self.playing.origin.env is None and "environment" not in self.playing.settings:
+            how = either("pass env= to run_of, or to whatfor.load(path, env=...)", pass_env())
+            return f"is answered by playing its policy, and this run has no environment: {how}"
+        return None
 
     def environment(self, env: Any) -> Any:
         """The environment to play in, checked."""

@@ -32,9 +32,6 @@ from whatfor.worlds.making import make_env
 from whatfor.worlds.spaces import NotCountable
 from whatfor.worlds.world import Reprice, World
 
-#: Rollouts behind each answer about a policy whose exact future is unknown.
-POLICY_ROLLOUTS = 1_000
-
 
 @dataclass(frozen=True)
 class Origin:
@@ -216,7 +213,7 @@ class Playing:
     @cached_property
     def policy_beliefs(self) -> PolicyBeliefs:
         """What playing its policy leads to."""
-        return PolicyBeliefs(self._future, self._no_future)
+        return PolicyBeliefs(self._future, self._no_future, lambda: self._rollouts.start_text)
 
     def _future(self, at: Situation, action: int) -> Beliefs:
         """The exact future of an action, or rollouts."""
@@ -224,13 +221,13 @@ class Playing:
 
     @cached_property
     def _rollouts(self) -> SimulatedBeliefs:
-        return self.simulated(None, POLICY_ROLLOUTS, int(self.settings.get("seed", 0)), None)
+        return self.simulated(None, self.player.rollouts, int(self.settings.get("seed", 0)), None)
 
     def _no_future(self) -> str | None:
         """Why its policy cannot be played without more; None: it can, as far as is known without playing."""
-        if self._place is None and "world" not in self.settings:
-            return "needs a ledger, or an environment: pass ledger=, or env= and discount=, to Run"
-        return None if self.discounts else "needs the discount that its values were learned with: pass discount= to Run"
+        if self.player.missing is not None or self.discounts:
+            return self.player.missing
+        return "needs the discount that its values were learned with: pass discount= to Run"
 
     @cached_property
     def player(self) -> TablePlay | NetworkPlay:

@@ -248,14 +248,24 @@ def why_not(run: Run, one: Question) -> str | None:
     return no_ledger_reason(run) if _lacks_ledger(run, one) else source_of(run, *one.needs).why_not(one.needs)
 
 
+def is_played(run: Run, one: Question) -> bool:
+    """Whether a question is about play, or is answered by playing the policy of a run in place of its beliefs."""
+    return "play" in one.needs or (run.ledger is None and not _covers(run, one.needs))
+
+
 def _lacks_ledger(run: Run, one: Question) -> bool:
-    """Whether a question needs a ledger, for itself or in place of beliefs that cannot answer it, and there is none."""
-    return run.ledger is None and ("updates" in one.needs or not _covers(run, one.needs))
+    """Whether a question needs a ledger, and there is none."""
+    return run.ledger is None and "updates" in one.needs
 
 
 def source_of(run: Run, *needs: str) -> Beliefs:
-    """The source that answers a question with these needs: the run's beliefs or, if they cannot, the audit of its ledger."""
-    return run.beliefs if run.ledger is None or _covers(run, needs) else run.audit
+    """The source that answers a question with these needs.
+
+    It is the run's beliefs or, if they cannot answer, the audit of its ledger or, without one, what playing its policy leads to.
+    """
+    if _covers(run, needs):
+        return run.beliefs
+    return run.playing.policy_beliefs if run.ledger is None else run.audit
 
 
 def _covers(run: Run, needs: Collection[str]) -> bool:

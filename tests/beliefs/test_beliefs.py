@@ -17,7 +17,7 @@ from whatfor.worlds import blackjack, chain, table
 from whatfor.worlds.gymnasium import twin
 
 #: What a source that only answers ``row`` cannot tell.
-NOT_OF_A_ROW = {"updates", "depths", "arrivals", "payments"}
+NOT_OF_A_ROW = {"depths", "arrivals", "payments"}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -245,11 +245,23 @@ def test_a_custom_source_answers_every_question_that_it_can(toy_run):
     assert run.simulation(0).value == 2.0
     other = {"change": {"since": run}, "chance": {"event": "the upper node"}}
     for name, question in QUESTIONS.items():
-        if question.needs & NOT_OF_A_ROW:
+        if "updates" in question.needs:
             with pytest.raises(ValueError, match=f"^{name} needs the ledger, and this run has none"):
                 run.ask(name, 0, **other.get(name, {}))
         else:
-            assert run.ask(name, 0, **other.get(name, {})).sentences()
+            answer = run.ask(name, 0, **other.get(name, {}))
+            assert answer.sentences()
+            if question.needs & NOT_OF_A_ROW:
+                assert "playing its policy" in str(answer).lower(), "its world is played instead"
+                assert not answer.learned
+
+
+def test_a_custom_source_without_an_environment_says_what_to_pass():
+    run = wf.Run(labels=chain().labels, values=np.zeros((3, 2)), beliefs=Toy())
+    with pytest.raises(
+        ValueError, match=r"^timeline needs a ledger, or an environment: pass ledger=, or env= and discount="
+    ):
+        run.timeline(0)
 
 
 def test_a_custom_source_is_played_and_reported(toy_run, tmp_path):
@@ -258,8 +270,9 @@ def test_a_custom_source_is_played_and_reported(toy_run, tmp_path):
     assert toy_run.evaluate(10).mean == 2.0
     assert [len(toy_run.episode(state)) for state in (None, 1)] == [2, 1]
     payload = build_payload(toy_run)
-    answered = [name for name, question in QUESTIONS.items() if not question.needs & NOT_OF_A_ROW and name != "change"]
-    assert all(f"question={name}&state=0" in payload for name in answered), "change has no earlier times to suggest"
+    answered = [name for name, question in QUESTIONS.items() if "updates" not in question.needs]
+    for name in {*answered} - {"change", "chance"}:  # there are no earlier times and no endings to suggest
+        assert f"question={name}&state=0" in payload
 
 
 def test_a_source_that_does_not_know_endings_says_so():

@@ -37,11 +37,15 @@ def test_a_countable_deep_run_answers_all_questions_that_need_no_ledger() -> Non
     assert comparison.verdict == "unjudged"
     assert run.simulation(0, rollouts=5).rollouts == 5
     check_beliefs(run.beliefs, 16, 4, tolerance=None)
-    for question in ("provenance", "timeline", "parts"):
-        with pytest.raises(
-            ValueError, match=r"needs the ledger, and this run has none.* can answer intention, contrast, outcomes"
-        ):
-            getattr(run, question)(0)
+    with pytest.raises(
+        ValueError,
+        match=r"needs the ledger, and this run has none.* can answer intention, contrast, outcomes, timeline",
+    ):
+        run.provenance(0)
+    exact = comparison.exact
+    timeline = run.timeline(0, horizon=5)
+    assert timeline.rollouts is None, "a known world is not played"
+    assert timeline.visits.sum(axis=0) + timeline.remainder == pytest.approx(exact)
     for answer in (why, contrast, comparison, run.outcomes(0)):
         assert json.dumps(answer.to_json(), allow_nan=False)
         assert answer.to_json()["trust"]["grade"] == run.trust.grade  # type: ignore[union-attr]

@@ -300,7 +300,8 @@ def test_a_network_has_a_page(opened: Any, tmp_path: Path) -> None:
     run.report(tmp_path / "deep.html", episodes=2)
     data = data_in((tmp_path / "deep.html").read_text())
     assert any(
-        '"belief and reality" and "what happens when it plays": for 2 of these situations' in line
+        line.startswith("Played, so only for 2 of these situations: ")
+        and all(f'"{QUESTIONS[name].title}"' in line for name in ("timeline", "parts", "chance", "simulation"))
         for line in data["limits"]
     )
     page = opened((tmp_path / "deep.html").as_uri())
@@ -309,7 +310,8 @@ def test_a_network_has_a_page(opened: Any, tmp_path: Path) -> None:
     assert values(page) == as_text(run.values_at(seen), page)
     assert lead(page, "intention") == run.intention(seen).sentences()[0]
     assert page.locator("#answer-intention .badge").inner_text() == f"off by {run.intention(seen).residual:.2g}"
-    assert page.locator("#answer-timeline .missing").inner_text().startswith("needs the ledger")
+    assert page.locator("#answer-provenance .missing").inner_text().startswith("needs the ledger")
+    assert lead(page, "timeline") == run.timeline(seen).sentences()[0]
     assert page.locator("#answer-comparison .badge").inner_text() == "unjudged"
     assert "Estimated by a belief network" in page.locator("#about").inner_text()
 

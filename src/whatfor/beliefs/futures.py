@@ -22,6 +22,11 @@ class Depths(NamedTuple):
         None  # (horizon,) of rollouts: what a visit in all of them counts at each step
     )
 
+    @property
+    def total(self) -> float:
+        """All visits."""
+        return float(self.visits.sum() + self.remainder.sum())
+
 
 class Arrivals(NamedTuple):
     """What is reached first: the probabilities sum to 1. The asked step itself does not count."""
@@ -70,6 +75,11 @@ class Payments(NamedTuple):
         scale = float(weight @ np.abs(reward))
         columns = (pair[paid], reward[paid], weight[paid], ending[paid])
         return cls(*columns, endings, np.unique(reward), scale, discounted, rollout=steps)
+
+    @property
+    def value(self) -> float:
+        """What the rewards sum to, without the initial share."""
+        return float(self.weight @ self.reward)
 
     def error(self, amounts: NDArray[np.float64], n: int | None) -> float | None:
         """The standard error of weights times ``amounts`` over n rollouts; None: they are not sampled, or are one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from whatfor.beliefs.protocol import CAPABILITIES, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.concepts import Concept
+
+if TYPE_CHECKING:
+    from whatfor.beliefs.simulated import SimulatedBeliefs
 
 
 def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -31,14 +34,25 @@ def greedy_policy(values: NDArray[np.float64]) -> NDArray[np.float64]:
 class PolicyBeliefs(Beliefs):
     """What a policy leads to: exactly where its world is known, by simulation elsewhere.
 
-    ``played``: the source of an action in a situation. ``missing``: why it cannot be played; None: it can.
+    ``played``: the source of an action in a situation. ``missing``: why it cannot be played; None: it can. ``start_text``: where
+    rollouts start, if not in the situation.
     """
 
     can: ClassVar[frozenset[Capability]] = frozenset(CAPABILITIES)
     learned: ClassVar[bool] = False
 
-    def __init__(self, played: Callable[[Situation, int], Beliefs], missing: Callable[[], str | None]) -> None:
-        self._played, self._missing = played, missing
+    def __init__(
+        self,
+        played: Callable[[Situation, int], Beliefs],
+        missing: Callable[[], str | None],
+        start_text: Callable[[], tuple[str, ...]],
+    ) -> None:
+        self._played, self._missing, self._start_text = played, missing, start_text
+
+    @property
+    def start_text(self) -> tuple[str, ...]:
+        """As the rollouts tell it."""
+        return self._start_text()
 
     def row(self, at: Situation, action: int) -> Row:
         """The row of the exact future, or of the rollouts."""
@@ -63,6 +77,10 @@ class PolicyBeliefs(Beliefs):
     def samples(self, at: Situation, action: int) -> int | None:
         """The number of rollouts; None: the future is exact."""
         return self._played(at, action).samples(at, action)
+
+    def within_limit(self, at: Situation, action: int) -> SimulatedBeliefs | None:
+        """The rollouts, cut at the time limit; None: it makes no difference, or the future is exact."""
+        return self._played(at, action).within_limit(at, action)
 
     def gap_error(self, at: Situation, one: int, other: int) -> float | None:
         """The standard error of rollouts; None: the gap is exact."""

@@ -23,6 +23,7 @@ from whatfor.text import count
 
 if TYPE_CHECKING:
     from whatfor.beliefs.audit import Audit
+    from whatfor.beliefs.simulated import SimulatedBeliefs
 
 #: What a source may offer besides rows:
 #: "endings"  how episodes end, by name
@@ -61,7 +62,12 @@ class Beliefs(ABC):
     @property
     def caveats(self) -> Caveats:
         """What every answer that rests on the rows must say."""
-        return Caveats(self.learned, (*self.faults, *self.trust.sentences()))
+        return Caveats(self.learned, (*self.start_text, *self.faults, *self.trust.sentences()))
+
+    @property
+    def start_text(self) -> tuple[str, ...]:
+        """A sentence about where rollouts start, if not where they are asked about; empty: they do, or there are none."""
+        return ()
 
     @abstractmethod
     def row(self, at: Situation, action: int) -> Row:
@@ -107,6 +113,10 @@ class Beliefs(ABC):
 
     def samples(self, at: Situation, action: int) -> int | None:
         """The number of rollouts that its numbers are means over; None: they are not sampled."""
+        return None
+
+    def within_limit(self, at: Situation, action: int) -> SimulatedBeliefs | None:
+        """Its rollouts, cut at the time limit of episodes; None: all of them end before it, or it ends them."""
         return None
 
     def actor(self, table: Actor) -> Actor:

@@ -15,6 +15,9 @@ from whatfor.labels import Labels
 from whatfor.limits import check_limit
 from whatfor.worlds.rolling import Rollouts
 
+#: In place of the ending of a rollout that was still going when play stopped: no event has this name.
+STILL_GOING = ""
+
 
 def mean_depths(rollouts: Rollouts, shape: tuple[int, int], horizon: int, discount: float) -> Depths:
     """The share of rollouts in each pair after each number of steps, discounted."""
@@ -44,7 +47,9 @@ def mean_arrivals(
     state, later = rollouts.pair // shape[1], rollouts.step > 0
     weight = np.power(discount, rollouts.step, dtype=float) * later / n
     inside = [_inside(concept, state) for concept in concepts]
-    first = _first_reached(rollouts, [later & there for there in inside], concepts, names, shape[0])
+    which = np.where(going, len(names), TIMED_OUT - rollouts.ending)  # the last place: it has not ended
+    reached = [later & there for there in inside]
+    first = _first_reached(rollouts, reached, concepts, (*names, STILL_GOING), which, shape[0])
     ends = np.bincount(TIMED_OUT - rollouts.ending[(first == len(concepts)) & ~going], minlength=len(names))
     return Arrivals(
         np.bincount(first, minlength=len(concepts) + 1)[:-1] / n,
@@ -67,7 +72,8 @@ def _first_reached(
     rollouts: Rollouts,
     reached: Sequence[NDArray[np.bool_]],  # (steps,) for each concept
     concepts: Sequence[Concept],
-    names: Sequence[str],
+    names: Sequence[str],  # of endings
+    which: NDArray[np.integer],  # (n,) the place of each rollout's ending among them
     n_states: int,
 ) -> NDArray[np.int64]:
     """(n,) The concept that each rollout reaches first; of several at once, the first; their number: none."""
@@ -76,7 +82,7 @@ def _first_reached(
     finals = np.where(rollouts.final < n_states, rollouts.final, -1)
     for place, concept in reversed(list(enumerate(concepts))):
         by_step[reached[place]] = place
-        first[concept.holds_at_end(finals, names, TIMED_OUT - rollouts.ending)] = place
+        first[concept.holds_at_end(finals, names, which)] = place
     hits = np.flatnonzero(by_step < none)
     which, where = np.unique(rollouts.rollout[hits], return_index=True)
     first[which] = by_step[hits[where]]

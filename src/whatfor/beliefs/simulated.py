@@ -27,7 +27,7 @@ from whatfor.labels import ENDINGS, NEVER_ENDS, Labels
 from whatfor.limits import MAX_EPISODE_STEPS, check_limit
 from whatfor.text import count
 from whatfor.worlds.adapter import Enter, NoTwin, check_enter
-from whatfor.worlds.arriving import Search
+from whatfor.worlds.arriving import Search, arrival_text
 from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.gymnasium import enter_observation_of, enter_of, labels_of, time_limit, twin
 from whatfor.worlds.making import make_env
@@ -102,6 +102,12 @@ class SimulatedBeliefs(Beliefs):
         self._terms: RewardTerms | None = None
         self._cache = Cache[tuple[Situation, int] | None, Rollouts](MAX_CACHED_ROWS)
 
+    @property
+    def start_text(self) -> tuple[str, ...]:
+        """A sentence about where rollouts start, if the state cannot be entered."""
+        whole = self._agent is None or self._agent.whole
+        return (arrival_text(whole=whole),) if self.arrives else ()
+
     def _about(self) -> str:
         return f"{count(self.n, 'rollout')}, {sizes_of(self.labels)}"
 
@@ -170,6 +176,15 @@ class SimulatedBeliefs(Beliefs):
     def samples(self, at: Situation, action: int) -> int:
         """The number of rollouts."""
         return self.n
+
+    def within_limit(self, at: Situation, action: int) -> SimulatedBeliefs | None:
+        """The same rollouts, cut at the time limit."""
+        played = self.rollouts(at, action)
+        if self.limit is None or not ((played.lengths > self.limit) | self._going(played)).any():
+            return None
+        other = copy.copy(self)
+        other.max_steps, other.beyond_limit = self.limit, False
+        return other
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
         """(S, A) Mean visits after this action, discounted; this step counts."""
@@ -267,7 +282,7 @@ class SimulatedBeliefs(Beliefs):
         return self._played(None)
 
     def _played(self, start: tuple[Situation, int] | None) -> Rollouts:
-        played = self._cache.get_or_add(start, lambda: self._play(start))
+        played = self._cache.get_or_add(start, lambda: self._play(start)).within(self.max_steps)
         if self._reprice is None:
             return played
         return replace(played, reward=self._reprice(played.pair, played.reward))

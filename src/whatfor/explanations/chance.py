@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Where more than this is unknown, the range that a probability lies in is stated.
 MAX_UNKNOWN = 0.1
+#: What is listed of the answer within a time limit.
+WITHIN = ("probability", "otherwise")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Chance(Explanation):
     notes: tuple[str, ...] = ()  # loops, and what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy leads to
     rollouts: int | None = None  # that the chances are shares of; None: they are not sampled
+    limit: int | None = None  # the time limit of episodes, where it does not end rollouts that reach it
+    within: Chance | None = None  # the same answer about what happens within it
     residual: None = None  # no value is explained
 
     @classmethod
@@ -78,6 +82,7 @@ class Chance(Explanation):
             if chance > 0.0:
                 otherwise[name] = otherwise.get(name, 0.0) + chance
         probability, tries = float(arrivals.concepts[-1]), beliefs.tries
+        inner = beliefs.within_limit(at, action)
         return cls(
             labels=labels,
             state=at.index,
@@ -95,6 +100,8 @@ class Chance(Explanation):
             notes=(*without_end(loop), *beliefs.faults),
             learned=beliefs.learned,
             rollouts=beliefs.samples(at, action),
+            limit=None if inner is None else inner.limit,
+            within=None if inner is None else cls.after(inner, labels, at, action, event=event, before=before),
         )
 
     def sentences(self) -> list[str]:
@@ -123,14 +130,29 @@ class Chance(Explanation):
         if self.unknown >= MIN_SHOWN:
             rest = "unknown: it still rests on initial values" if self.learned else "still going when play stopped"
             others.append(f"  {percent(self.unknown):>7}  {rest}")
-        return [*lines, *(["Otherwise:", *others] if others else []), *self.notes]
+        return [*lines, *(["Otherwise:", *others] if others else []), *self._within_text(), *self.notes]
+
+    def _within_text(self) -> list[str]:
+        """A sentence about what happens within the time limit, where that does not end rollouts."""
+        if self.within is None:
+            return []
+        inner = self.within
+        others = [f"{percent(chance)} {name}" for name, chance in inner.otherwise.items() if chance >= MIN_SHOWN]
+        rest = f"; otherwise {', '.join(others)}" if others else ""
+        chance = f"{inner._probability_text()}{inner._interval()}"
+        limit = count(self.limit or 0, "step")
+        return [f"Within the time limit of {limit}, through which its values bootstrap: {chance}{rest}."]
 
     def _answer_text(self, here: str, doing: str, event: str) -> str:
         """The probability, as what it expects or what playing its policy gives."""
         chance = f"with a probability of {self._probability_text()}"
         if self.learned:
             return f"In {here!r}, after {doing!r}, it expects {event} {chance}"
-        return f"In {here!r}, playing its policy after {doing!r} leads to {event} {chance}{interval_text(self.probability, self.rollouts)}"
+        over = "" if self.rollouts is None else f" over {count(self.rollouts, 'rollout')}"
+        return f"In {here!r}, playing its policy after {doing!r} leads to {event} {chance}{self._interval()}{over}"
+
+    def _interval(self) -> str:
+        return interval_text(self.probability, self.rollouts, self.unknown)
 
     def _probability_text(self) -> str:
         """The probability; where much is unknown, or more than is known, the range that it lies in."""
@@ -148,6 +170,8 @@ class Chance(Explanation):
             "event": self.event.name,
             "before": None if self.before is None else self.before.name,
             **{name: getattr(self, name) for name in names},
+            "limit": self.limit,
+            "within": None if self.within is None else {name: getattr(self.within, name) for name in WITHIN},
             "sentences": self.sentences(),
         }
 

@@ -193,7 +193,7 @@ class Comparison(Explanation):
         shown = [one for one in further if one.rate is not None or one.size >= least]
         lines += [f"  Also {cause.called} ({cause.effect_text()}): {cause.text}." for cause in shown]
         lines += dict.fromkeys((*self.believed.without_end(), *self.simulated.without_end()))  # both may know the table
-        lines += self.simulated.start_text()
+        lines += self.simulated.start_text
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
         actual = "simulated" if self.exact is None else "true"

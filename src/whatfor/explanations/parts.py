@@ -15,13 +15,13 @@ from whatfor.beliefs.situation import Situation
 from whatfor.beliefs.trust import COMPUTED
 from whatfor.explanation import ROUNDING, Explanation
 from whatfor.explanations.contrast import other_action
-from whatfor.explanations.phrases import signed_lines, without_end
+from whatfor.explanations.phrases import beyond_limit, signed_lines, without_end
 from whatfor.explanations.splitting import Part, amounts_of, default_parts
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.ledger.parts import REST
 from whatfor.question import Action, Parameter, State, question, source_of
-from whatfor.text import amount, shortened
+from whatfor.text import amount, count, shortened
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -60,6 +60,9 @@ class Parts(Explanation):
     faults: tuple[str, ...] = ()  # what seems to be wrong with the ledger
     learned: bool = True  # False: what playing its policy gives
     errors: dict[str, float] | None = None  # by part: its standard error over the rollouts; None: they are not sampled
+    rollouts: int | None = None  # that the value is a mean over; None: it is not sampled
+    limit: int | None = None  # the time limit of episodes, where it does not end rollouts that reach it
+    beyond: float = 0.0  # the part of the value that is earned beyond it
     foil: Parts | None = None  # of another action in the same state, to compare with
 
     @classmethod
@@ -104,7 +107,10 @@ class Parts(Explanation):
             "loop": beliefs.loop(at, action),
             "faults": beliefs.faults,
             "errors": {name: error for name, error in errors.items() if error is not None} or None,
+            "rollouts": samples,
         }
+        if (within := beliefs.within_limit(at, action)) is not None:
+            more |= {"limit": within.limit, "beyond": paid.value - within.payments(at, action).value}
         return cls(
             labels,
             at.index,
@@ -161,7 +167,7 @@ class Parts(Explanation):
         lines = [f"In {here!r}, the value {amount(self.value)} of {doing!r}{note} consists of:"]
         if not self.learned:
             lines = [
-                f"In {here!r}, playing its policy after {doing!r} gives {amount(self.value)}{note}, which consists of:"
+                f"In {here!r}, playing its policy after {doing!r} gives {amount(self.value)}{note}{self._over()}, which consists of:"
             ]
         rows = [(share, self._named(name)) for name, share in self._rows(self._shares()).items()]
         total = amount(sum(self._shares().values()))
@@ -182,7 +188,7 @@ class Parts(Explanation):
         how = "the same as" if gap == 0.0 else f"{amount(abs(gap))} {'more' if gap > 0.0 else 'less'} than"
         compared = f"the value {amount(self.value)} of {one!r}{note} is {how} that of {other!r}"
         if not self.learned:
-            compared = f"playing its policy after {one!r} gives {amount(self.value)}{note}, {how} after {other!r}"
+            compared = f"playing its policy after {one!r} gives {amount(self.value)}{note}{self._over()}, {how} after {other!r}"
         lines = [f"In {here!r}, {compared}. The difference consists of:"]
         rows = [(share, self._named(name)) for name, share in self._rows(self.gaps).items()]
         total = sum(self.gaps.values())
@@ -198,10 +204,15 @@ class Parts(Explanation):
         error = (self.errors or {}).get(name, 0.0)
         return f"{name} (standard error {amount(error)})" if error > ROUNDING * self.scale else name
 
+    def _over(self) -> str:
+        return "" if self.rollouts is None else f" over {count(self.rollouts, 'rollout')}"
+
     def _notes(self, foil: Parts | None = None) -> list[str]:
-        """Loops, and what seems to be wrong with the ledger."""
+        """What is earned beyond a time limit, loops, and what seems to be wrong with the ledger."""
         loop = self.loop if foil is None or self.loop.stated else foil.loop
-        return [*without_end(loop), *self.faults]
+        limit = self.limit if foil is None or self.limit is not None else foil.limit
+        beyond = self.beyond - (0.0 if foil is None else foil.beyond)
+        return [*beyond_limit(beyond, limit, "of the sum"), *without_end(loop), *self.faults]
 
     @property
     def magnitude(self) -> float:
@@ -210,12 +221,12 @@ class Parts(Explanation):
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
-        names = ("value", "totals", "rest", "initial_share", "tries", "residual", "errors")
+        sums, sampled = ("value", "totals", "rest", "initial_share"), ("errors", "rollouts", "limit", "beyond")
         return {
             "question": "parts",
             "state": self.state,
             "action": self.action,
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in (*sums, "tries", "residual", *sampled)},
             "earnings": {name: self._map(earned) for name, earned in self.earnings.items()},
             "instead": None if self.foil is None else {"action": self.foil.action, "value": self.foil.value},
             "gaps": self.gaps,

@@ -30,6 +30,8 @@ STAY = "to stay here"
 #: How the phrases of endings without one of their own begin.
 END_WITH = "end with "
 
+#: Why rollouts go on beyond the time limit.
+PAST_LIMIT = "Its values bootstrap through the time limit, so rollouts continue past it"
 #: Above this probability, what is unknown outweighs what is expected.
 MOSTLY_UNKNOWN = 0.5
 
@@ -116,6 +118,18 @@ def _ways_out(record: LoopRecord | None) -> str:
     if record.settles_little:
         return f"{none}, too few to rule one out"
     return f"{none} (95 % confidence: less than {percent(record.bound)} a step)"
+
+
+def beyond_limit(number: float, limit: int | None, what: str) -> list[str]:
+    """How much of an answer lies beyond the time limit of episodes; empty: rollouts did not go on beyond one.
+
+    >>> beyond_limit(2.5, 200, "visits")  # doctest: +NORMALIZE_WHITESPACE
+    ['Beyond the time limit of 200 steps: 2.5 visits. Its values bootstrap through the time limit, so rollouts continue
+    past it.']
+    """
+    if limit is None or not number:
+        return []
+    return [f"Beyond the time limit of {count(limit, 'step')}: {amount(number)} {what}. {PAST_LIMIT}."]
 
 
 def learned_from(explores: bool, exploiting: float) -> str:

@@ -15,7 +15,7 @@ from whatfor.beliefs.simulated import SimulatedBeliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
 from whatfor.explanations.intervals import Interval, interval_of
-from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, counted, without_end
+from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, PAST_LIMIT, counted, without_end
 from whatfor.history import Evaluation
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map
@@ -58,7 +58,7 @@ class Simulation(Explanation):
     undiscounted: float  # the mean return within the limit, without a discount
     still_going: float  # the share of rollouts that were still going when play stopped
     never: float | None  # the exact probability that its policy never ends; None: unknown
-    arrived: bool = False  # whether rollouts start where fresh episodes reached the state
+    start_text: tuple[str, ...] = ()  # where rollouts start, if the state could not be entered
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -93,7 +93,7 @@ class Simulation(Explanation):
             undiscounted=float(within.returns.mean()),
             still_going=beliefs.still_going(at, action),
             never=beliefs.never_ends(at, action),
-            arrived=beliefs.arrives,
+            start_text=beliefs.start_text,
         )
 
     @cached_property
@@ -129,7 +129,7 @@ class Simulation(Explanation):
                 f"Within the time limit of {count(self.limit or 0, 'step')}, the return is {amount(self.undiscounted)} undiscounted, "
                 f"in {counted(amount(self.within_length), 'step')} on average. How the episodes ended within it:",
                 *self._endings(self.within),
-                f"Its values bootstrap through the time limit, so rollouts continue past it, for up to {count(self.max_steps, 'step')}:",
+                f"{PAST_LIMIT}, for up to {count(self.max_steps, 'step')}:",
             ]
         else:
             lines.append("How the episodes ended:")
@@ -146,12 +146,7 @@ class Simulation(Explanation):
             lines.append(
                 f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."
             )
-        return [*lines, *(self.without_end() if self.never else []), *self.start_text()]
-
-    def start_text(self) -> list[str]:
-        """A sentence about where the rollouts start, if the state could not be entered."""
-        how = "Each rollout starts where a fresh episode, played by its policy and with random actions where needed, reached this state"
-        return [f"{how}: valid if the environment is Markov in this state."] if self.arrived else []
+        return [*lines, *(self.without_end() if self.never else []), *self.start_text]
 
     def _returns(self) -> str:
         """The mean return, discounted and not."""
@@ -204,7 +199,7 @@ class Simulation(Explanation):
             "undiscounted": self.undiscounted,
             "still_going": self.still_going,
             "never": self.never,
-            "arrived": self.arrived,
+            "arrived": bool(self.start_text),
             "visits": self._map(self.visits),
             "visits_error": self._map(self.visits_error),
             "earnings": self._map(self.earnings),

@@ -13,7 +13,7 @@ from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
 from whatfor.explanations.intervals import interval_of
-from whatfor.explanations.phrases import MIN_STATED_SHARE, without_end
+from whatfor.explanations.phrases import MIN_STATED_SHARE, beyond_limit, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.map import rows_of
 from whatfor.layouts.shapes import Grid, Series
@@ -49,6 +49,8 @@ class Timeline(Explanation):
     certain: NDArray[np.float64] | None = (
         None  # (horizon,) of rollouts: what a visit in all of them counts at each step
     )
+    limit: int | None = None  # the time limit of episodes, where it does not end rollouts that reach it
+    beyond: float = 0.0  # visits beyond it
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -70,6 +72,9 @@ class Timeline(Explanation):
         depths = beliefs.depths(at, action, horizon, discount)
         more: dict[str, Any] = {"loop": beliefs.loop(at, action), "faults": beliefs.faults}
         more |= {"learned": beliefs.learned, "rollouts": beliefs.samples(at, action), "certain": depths.certain}
+        if (within := beliefs.within_limit(at, action)) is not None:
+            inside = within.depths(at, action, horizon, discount)
+            more |= {"limit": within.limit, "beyond": depths.total - inside.total}
         return cls(
             labels,
             at.index,
@@ -106,7 +111,8 @@ class Timeline(Explanation):
         beyond = float(self.visits[listed:].sum() + self.remainder.sum())
         if beyond >= MIN_STEP_VISITS:
             lines.append(f"  Beyond step {listed - 1}: {beyond:.3f} {self._adjective()}visits in total.")
-        return [*lines, *without_end(self.loop), *self.faults]
+        past = beyond_limit(self.beyond, self.limit, f"{self._adjective()}visits")
+        return [*lines, *past, *without_end(self.loop), *self.faults]
 
     def _interval(self, step: int, visits: float) -> str:
         """The interval of visits in one step: a share of the rollouts, times the discount; empty: they are not sampled."""
@@ -134,6 +140,8 @@ class Timeline(Explanation):
             "remainder": self._map(self.remainder),
             "loop": self.loop.to_json(),
             "rollouts": self.rollouts,
+            "limit": self.limit,
+            "beyond": self.beyond,
             "unaccounted": self.unaccounted,
             "sentences": self.sentences(),
         }

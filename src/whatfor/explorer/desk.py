@@ -17,7 +17,7 @@ from whatfor.explorer.episodes import greedy, key_of, latest, new, new_episodes,
 from whatfor.jsonable import jsonable
 from whatfor.learners.named import learner_names
 from whatfor.maps import picture_of, places_of
-from whatfor.question import QUESTIONS, Parameter, Question, first_question, layout_of, question_of, why_not
+from whatfor.question import QUESTIONS, Parameter, Question, first_question, is_played, layout_of, question_of, why_not
 from whatfor.runs import Run
 from whatfor.worlds.adapter import Enter
 
@@ -171,7 +171,7 @@ class Desk:
 
     def _refusal(self, question: Question) -> str | None:
         """Why a question cannot be answered; None: it can."""
-        unplayable = None if "play" not in question.needs or self._has_own_starts else self.unplayable
+        unplayable = None if not is_played(self.run, question) or self._has_own_starts else self.unplayable
         return why_not(self.run, question) or unplayable
 
     def _answer(self, parameters: Mapping[str, str]) -> dict[str, Any]:

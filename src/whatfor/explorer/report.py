@@ -14,7 +14,7 @@ from whatfor.explorer.packing import DIGITS, pack
 from whatfor.explorer.page import build_page
 from whatfor.files import replacing
 from whatfor.pictures.files import check_path
-from whatfor.question import QUESTIONS, first_question
+from whatfor.question import QUESTIONS, first_question, is_played
 from whatfor.runs import Run
 from whatfor.text import count, either, one_line
 from whatfor.worlds.adapter import Enter
@@ -153,7 +153,7 @@ class _ReportPlan:
         """All questions about a state."""
         best = self._best(key)
         for name, question in QUESTIONS.items():
-            if name in self.about["unavailable"] or ("play" in question.needs and key not in self.played):
+            if name in self.about["unavailable"] or (is_played(self.run, question) and key not in self.played):
                 continue
             if name in self.unanswered:
                 continue
@@ -206,10 +206,11 @@ class _ReportPlan:
         played = [
             f'"{one.title}"'
             for one in QUESTIONS.values()
-            if "play" in one.needs and one.name not in about["unavailable"]
+            if is_played(self.run, one) and one.name not in about["unavailable"]
         ]
         if self.run.playing.player.slow and played:
-            lines.append(f"{' and '.join(played)}: for {len(self.played):,} of these situations.")
+            which = ", ".join(played)
+            lines.append(f"Played, so only for {len(self.played):,} of these situations: {which}.")
         if earlier := about["checkpoints"][:-1]:
             times = ", ".join(f"{episodes:,}" for episodes in earlier)
             lines.append(

@@ -77,6 +77,17 @@ class Search:
             )
 
 
+def arrival_text(*, whole: bool) -> str:
+    """Where such rollouts start; ``whole``: the state is all that the agent observes.
+
+    >>> arrival_text(whole=True).rpartition(": ")[2], arrival_text(whole=False).rpartition(": ")[2]
+    ('valid if the environment is Markov in this state.', 'an average over the observations there.')
+    """
+    how = "Each rollout starts where a fresh episode, played by its policy and with random actions where needed, reached this state"
+    valid = ": valid if the environment is Markov in this state."
+    return how + (valid if whole else ", not at the observation in question: an average over the observations there.")
+
+
 def how_to_enter(observation: str = "run.labels.observation(state)") -> str:
     """What to type where a state cannot be entered; ``observation``: that of the state."""
     python = (
