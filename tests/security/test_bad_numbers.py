@@ -372,7 +372,7 @@ def test_settings_of_wrong_types_are_rejected(learner, settings, message):
     ("parameters", "message"),
     [
         ({"exploration": math.nan}, "exploration is nan"),
-        ({"exploration": "0.1"}, "exploration is '0.1'; it is a probability"),
+        ({"exploration": "0.1"}, "exploration is '0.1'; pass a number in"),
         ({"step_size": math.nan}, "step_size is nan"),
         ({"step_size": "0.1"}, "step_size must be a number in .*, not '0.1'"),
         ({"discount": True}, "discount is True"),
