@@ -71,7 +71,7 @@ def train(
         exploration: A number, "linear(1, 0.1, 250)" or "exponential(1, 0.05, 0.9999)".
         lambda_: λ, only with --learner lambda-returns.
         bins: For continuous observations: the number of bins of each dimension, or one number for all.
-        bounds: The range of the bins: low and high of each dimension in turn.
+        bounds: The range of the bins: low and high of each dimension in turn. Values beyond it belong to the outermost bins.
         max_steps: The maximum number of steps in an episode; 10,000 by default where the environment has no time limit.
         time_limit: Where a time limit truncates an episode, bootstrap, or treat its last state as terminal.
         engine: The engine that steps the environment.
@@ -158,8 +158,8 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     Args:
         run: The folder of a saved run.
         flags: The question.
-        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
+        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
         json: Print JSON instead of sentences.
     """
     from json import dumps
@@ -185,8 +185,8 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
         flags: The question.
-        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
+        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     import whatfor as wf
     from whatfor.asking import answer, check_show, is_plain_intention
@@ -228,8 +228,8 @@ def report(
         episodes: How many greedy episodes to show, each from another start.
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
         budget: The maximum size of the file in megabytes; the page lists what is left out.
-        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
+        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
@@ -266,8 +266,8 @@ def explore(
         host: The address to listen on; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
-        cells: The concepts of a deep run, named conditions on its observations, as module:NAME. Functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, what creates it.
+        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     end_once = exit_once()
     with handling_signals(end_once):

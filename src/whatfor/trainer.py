@@ -77,7 +77,8 @@ def train(
 
     ``world``: the id of an environment, a ``gymnasium.Env`` with finite (discrete) observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
-    again. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
+    again. ``bins``: the number of bins of each dimension, or one number for all; ``bounds``: their range, a (low, high) pair for each
+    dimension. Values beyond it belong to the outermost bins. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
     are met: a number, text, or a tuple of these. ``max_steps``: the longest an episode may get, 10,000 by default where the
     environment has no time limit. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an

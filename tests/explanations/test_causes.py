@@ -274,7 +274,7 @@ def test_a_value_whose_sampling_error_is_unknown_does_not_agree():
     assert told.episodes > 5.0
     assert not np.isfinite(told.measures[0].tolerance)
     assert (told.verdict, told.badge().kind) == ("too few", "unknown")
-    assert "few episodes make most of the spread of its value, too few to tell a difference" in str(told)
+    assert "a few episodes account for most of the spread of its value, too few to tell a difference" in str(told)
 
 
 def test_what_is_not_judged_names_no_part_as_a_further_cause():

@@ -106,7 +106,10 @@ def test_a_wrong_belief_is_found_and_reported():
     assert comparison.verdict == "different environment"
     assert comparison.measures[0].difference == pytest.approx(2.0)
     assert comparison.found[0].effect == pytest.approx(2.0)
-    assert "a test detects a different environment (+2 in 'value', separate from the terms below)" in str(comparison)
+    assert (
+        "a test detects a different environment (+2 in 'value'; the terms below split the difference in another way)"
+        in str(comparison)
+    )
     assert "Also" not in str(comparison), "what rests on initial values is tiny"
     assert "agree" not in str(comparison)
     assert run.comparison(0).verdict == "agrees", "without env=, it is compared with its own world"

@@ -300,7 +300,7 @@ def test_bins_are_compared_with_play():
     found = run.findings()
     assert found[0].kind == "loop"
     assert "100 % of" in found[0].sentence
-    assert "reach no end within the time limit" in found[0].sentence
+    assert "simulated episodes reach the time limit" in found[0].sentence
     assert "compared with" in found.notes[0]
 
 

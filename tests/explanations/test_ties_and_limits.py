@@ -27,7 +27,7 @@ def test_tied_actions_are_named_and_none_is_called_the_choice(tied):
     text = str(tied.change(0, since=1))
     shown = tied.labels.actions[tied.best(0)]
     assert (
-        f"'action 0', 'action 1' and 'action 2' are tied (shown is {shown!r}) now; after 1 episode, its choice was"
+        f"'action 0', 'action 1' and 'action 2' are tied (this answer takes {shown!r}) now; after 1 episode, its choice was"
         in text
     )
 

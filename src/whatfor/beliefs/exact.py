@@ -231,7 +231,7 @@ class ExactBeliefs(Beliefs):
         return (by_state @ self.onward).tocsr()
 
     def visits_from(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(S,) Expected visits of each state, undiscounted, from a distribution of first states; or (S, K) from several.
+        """(S,) Expected visits to each state, undiscounted, from a distribution of first states; or (S, K) from several.
 
         A state from which the policy cannot end is counted once, where it is entered.
         """
@@ -239,7 +239,7 @@ class ExactBeliefs(Beliefs):
         return visits
 
     def solve(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(S,) Expected visits of each state, discounted, from a distribution of first states."""
+        """(S,) Expected visits to each state, discounted, from a distribution of first states."""
         visits: NDArray[np.float64] = self._factored(self.discount).solve(start)
         return visits
 

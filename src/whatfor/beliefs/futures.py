@@ -35,7 +35,7 @@ class Arrivals(NamedTuple):
     endings: dict[str, float]  # of every ending before any concept is reached
     never: float  # to go on without either
     unknown: float  # the weight on initial values; of rollouts, of those that were still going
-    visits: NDArray[np.float64]  # (K,) expected visits of the states of each concept, discounted as learned
+    visits: NDArray[np.float64]  # (K,) expected visits to the states of each concept, discounted as learned
     earnings: NDArray[np.float64]  # (K,) expected to be earned in them, discounted as learned
     discounted: bool  # whether any discount is below 1
 

@@ -17,7 +17,7 @@ class ImpliedNumber(NamedTuple):
 
     number: float
     error: float  # its standard error, by the number of experiences
-    untried: float  # visits of pairs that were never tried
+    untried: float  # visits to pairs that were never tried
 
 
 class ImpliedFuture:
@@ -45,7 +45,7 @@ class ImpliedFuture:
         return self._visits[discount]
 
     def returns_to(self, pair: int) -> float:
-        """Expected visits of a pair from itself on: from anywhere else there are no more; 0 if they are infinite."""
+        """Expected visits to a pair from itself on: from anywhere else there are no more; 0 if they are infinite."""
         future, at = self._futures[None], divmod(pair, self._futures[None].policy.shape[1])
         return float(future.visits(*at)[at]) if future.has_finite_visits(*at) else 0.0
 

@@ -89,7 +89,7 @@ class PolicyBeliefs(Beliefs):
     def why_not(self, needs: Collection[str]) -> str | None:
         """Without a world nothing can be played."""
         if {"beliefs", "play"} <= {*needs}:
-            return "compares what an agent learned to expect with play, and a table without a ledger has no such belief besides its values: ask for intention, which tells them beside what play gives"
+            return "compares what an agent learned to expect with play, and a table without a ledger has no such belief besides its values: ask for intention, which compares these with what playing the policy gives"
         return self._missing() if {"beliefs", "play", *CAPABILITIES} & {*needs} else None
 
     def saved(self, run: Any) -> tuple[dict[str, Any], dict[str, bytes]]:

@@ -74,7 +74,7 @@ class Beliefs(ABC):
         """What is expected to follow an action in a situation."""
 
     def visits(self, state: int | Situation, action: int) -> NDArray[np.float64]:
-        """(S, A) Expected visits of every pair from this step on, discounted as learned; this step counts."""
+        """(S, A) Expected visits to every pair from this step on, discounted as learned; this step counts."""
         return self.row(situation_of(state), action).visits
 
     def earnings(self, state: int | Situation, action: int) -> NDArray[np.float64]:

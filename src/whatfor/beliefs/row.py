@@ -21,7 +21,7 @@ class Row:
     earnings: NDArray[np.float64]  # (S, A) where the value is expected to be earned
     value: float  # the expected return by this source
     initial: float = 0.0  # the part of the value that still comes from initial values
-    unknown: float | None = None  # expected visits of pairs that it has not learned about, discounted as learned
+    unknown: float | None = None  # expected visits to pairs that it has not learned about, discounted as learned
     now: float = 1.0  # the weight of the asked step in its own visits: 1 less the weight on its initial value
     endings: Mapping[str, float] | None = None  # the probability of every ending, and of going on; undiscounted
     endings_unknown: float | None = None  # probability that still rests on initial values

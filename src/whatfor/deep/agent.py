@@ -54,7 +54,7 @@ def check_supported(model: Any) -> None:
         )
     if getattr(model, "n_steps", 1) > 1:
         raise ValueError(
-            f"n_steps={model.n_steps}: its batches leave out the states between, so visits of them are unknown; use n_steps=1"
+            f"n_steps={model.n_steps}: its batches leave out the states between, so visits to them are unknown; use n_steps=1"
         )
     if type(model.replay_buffer) is not ReplayBuffer and model.replay_buffer is not None:
         raise ValueError(

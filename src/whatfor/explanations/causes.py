@@ -71,13 +71,17 @@ class Cause:
 
     def effect_text(self) -> str:
         """The effect in words: of a value or visits as a number, of a chance as a percentage."""
-        form = amount if self.measure == "value" or self.measure.startswith("visits of") else percent
+        form = amount if self.measure == "value" or self.measure.startswith("visits to") else percent
         return f"{signed(self.effect, form)} in {quoted(self.measure)}"
 
-    def because(self, measure: Measure | None) -> str:
-        """It as the reason of a difference: a part of ``measure``, the difference that it changes most, or a finding beside its parts."""
+    def because(self, measure: Measure | None, *, with_terms: bool) -> str:
+        """It as the reason of a difference: a part of ``measure``, the difference that it changes most, or a finding beside its parts.
+
+        ``with_terms``: whether the lines below split a difference into its parts.
+        """
         if self.rate is not None:
-            return f"and a test detects {self.called} ({self.effect_text()}, separate from the terms below)"
+            beside = "; the terms below split the difference in another way" if with_terms else ""
+            return f"and a test detects {self.called} ({self.effect_text()}{beside})"
         largest = measure is None or abs(self.effect) >= max(abs(term) for term in measure.terms.values())
         return f"{'most of all' if largest else 'in part'} because of {self.called} ({self.effect_text()})"
 
@@ -88,7 +92,7 @@ class Cause:
 
 def quoted(name: str) -> str:
     """The name of a measure in a sentence."""
-    return name if name.startswith("visits of") else f"{name!r}"
+    return name if name.startswith("visits to") else f"{name!r}"
 
 
 def rarely_tried(audit: Audit | None, state: int, action: int, greedy: bool) -> bool:

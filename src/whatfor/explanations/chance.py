@@ -46,7 +46,7 @@ class Chance(Explanation):
     action: int
     event: Concept
     before: Concept | None
-    visits: float  # expected visits of the concept's states, discounted as learned
+    visits: float  # expected visits to the concept's states, discounted as learned
     earnings: float  # expected to be earned in them, discounted as learned
     probability: float  # the chance of the event; with ``before``: the chance that it comes first
     otherwise: dict[str, float]  # the other chances, the likeliest first: how the episode ends, or what comes first
@@ -121,9 +121,12 @@ class Chance(Explanation):
             if concept is not None and concept.states[self.state]:
                 lines.append(f"{concept.name!r} already holds here; the answer is about what follows this step.")
         if self.visits >= MIN_SHOWN:
-            expects = "It expects" if self.learned else "That gives"
+            expects = "it expects" if self.learned else "that gives"
+            expects = (
+                expects.capitalize() if self.before is None else f"Before or after {self.before.name!r}, {expects}"
+            )
             lines.append(
-                f"{expects} {self.visits:.3f} visits of {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
+                f"{expects} {self.visits:.3f} visits to {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
                 f"{' (discounted)' if self.discounted else ''}."
             )
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]

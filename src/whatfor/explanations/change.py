@@ -77,9 +77,13 @@ class Change(Difference):
             lines += [f"{capital(then)}, {was}{before} {texts[0]}.", f"{capital(now)}, {is_now}{after} {texts[1]}."]
         lines += [self._values(now, then), *self.after.without_end()]
         if self.different:
+            discounted = " (discounted)" if self.one.discounted else ""
             for lead, numbers in (
-                (f"{capital(now)}, {'it expects' if self.learned else 'there are'} more visits of", self.gained),
-                ("and fewer of", self.lost),
+                (
+                    f"{capital(now)}, {'it expects' if self.learned else 'there are'} more visits{discounted} to",
+                    self.gained,
+                ),
+                ("and fewer to", self.lost),
             ):
                 most = [part for part in self._map(numbers)[:MAX_CHANGES] if part["number"] >= MIN_SHOWN]
                 lines += [f"{lead}:"] * bool(most)
@@ -119,7 +123,7 @@ class Change(Difference):
         ties = [tied_actions(self.labels, which.values) for which in (self.before, self.after)]
         if any(ties):
             was, is_now = (
-                f"{tied} {'were' if which is self.before and not self.another_run else 'are'} tied (shown is {actions[which.action]!r})"
+                f"{tied} {'were' if which is self.before and not self.another_run else 'are'} tied (this answer takes {actions[which.action]!r})"
                 if tied
                 else f"its choice {'was' if which is self.before and not self.another_run else 'is'} {actions[which.action]!r}"
                 for tied, which in zip(ties, (self.before, self.after), strict=True)

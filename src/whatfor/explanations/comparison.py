@@ -177,7 +177,7 @@ class Comparison(Explanation):
 
     @property
     def all_measures(self) -> tuple[Measure, ...]:
-        """The measures behind the verdict: ``measures``, and the visits of ``places``."""
+        """The measures behind the verdict: ``measures``, and the visits to ``places``."""
         return (*self.measures, *(measure for *_, measure in self.places))
 
     def sentences(self) -> list[str]:
@@ -196,10 +196,10 @@ class Comparison(Explanation):
         lines += self.simulated.start_text
         if self.unknown is not None and self.unknown >= MIN_SHOWN:
             lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
-        actual = "simulated" if self.exact is None else "true"
+        actual, after = "simulated" if self.exact is None else "true", ", discounted" * self.believed.discounted
         visits, less = ("its expected visits", "expected") if self.learned else ("these visits", "these")
-        apart = f"Relative L1 distance between {visits} and the {actual} ones: {percent(self.distance)}"
-        lines.append(f"{apart}. Largest differences ({less} minus {actual}):" if self.places else f"{apart}.")
+        largest = f" Largest differences ({less} minus {actual}{after}):" if self.places else ""
+        lines.append(f"Relative L1 distance between {visits} and the {actual} ones: {percent(self.distance)}.{largest}")
         for state, action, measure in self.places:
             noise = " (within sampling error)" if self._conclusive and not measure.differs else ""
             lines.append(f"  {measure.difference:+.3f}  {self._pair(state, action)}{noise}")
@@ -217,8 +217,8 @@ class Comparison(Explanation):
             return f"{measure.name}: unknown, {measure.actual_text(percent)}"
         if self._conclusive:
             return measure.with_verdict(form)
-        parts = measure.exact is not None and abs(measure.difference) > measure.notable  # also if nothing is judged
-        return f"{measure.text(form)} ({measure.terms_text(form)})" if parts else measure.text(form)
+        terms = f" ({measure.terms_text(form)})" if measure.has_terms(judged=False) else ""
+        return f"{measure.text(form)}{terms}"
 
     def _verdict_text(self) -> str:
         """The verdict in words, as a predicate."""
@@ -231,21 +231,21 @@ class Comparison(Explanation):
             return f"does not differ from {reality} by more than sampling error{weight}."
         if self.found and verdict == self.found[0].name:
             cause = self.found[0]
-            because = cause.because(next((one for one in self.all_measures if one.name == cause.measure), None))
-            tested = any(one.rate is not None for one in self.found)
-            rest = "" if tested else "; the rest of the difference is within sampling error"
+            split = any(one.has_terms(judged=self._conclusive) for one in self.measures)
+            because = cause.because({one.name: one for one in self.all_measures}.get(cause.measure), with_terms=split)
+            rest = "; the rest of the difference is within sampling error" * all(one.rate is None for one in self.found)
             return f"{differs} from {reality}, {because}: {cause.text}{rest}."
         if verdict == "differs":
             worst = max((m for m in self.all_measures if m.differs), key=lambda m: (m.unexplained, m.excess))
             other = "off-policy targets (from actions that its policy does not take)"
             known = f", {other} and initial values explain"
             beyond = f"by more than sampling error{known if worst.unexplained else ''}"
-            return f"{differs} from {reality}, most of all in {quoted(worst.name)}, {beyond}."
+            return f"{differs} from {reality}, most clearly in {quoted(worst.name)}, {beyond}."
         not_judged = f"was not tested against {reality}"
         if verdict == "too few":
             few = f"it rests on about {count(max(1, round(self.episodes or 0.0)), 'episode')}"
             if (self.episodes or 0.0) >= MIN_EPISODES:
-                few = "few episodes make most of the spread of its value"
+                few = "a few episodes account for most of the spread of its value"
             return f"{not_judged}: {few}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
             return f"{not_judged}: {self.cut or 'the sampling error of this belief is unknown'}."

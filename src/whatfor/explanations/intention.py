@@ -180,11 +180,11 @@ class Intention(Explanation):
         if self.never_acted:
             return [
                 f"In {here!r}, the agent has never acted: it never got there, or its episodes ended there. "
-                f"It has no expectation; {amount(self.value)} is the initial value."
+                f"It has no expectation; its estimated return is the initial value, {amount(self.value)}."
             ]
         if self.is_blank:
             untried = f"it has never tried {self.labels.actions[self.action]!r}: it has no expectation"
-            return [f"In {here!r}, {untried}, and {amount(self.value)} is the initial value."]
+            return [f"In {here!r}, {untried}, and its estimated return is the initial value, {amount(self.value)}."]
         why = self.expectation()
         future = why._replace(text=self._with_length(why.text))
         tied = self.is_choice and tied_actions(self.labels, self.values)

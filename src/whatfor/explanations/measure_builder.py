@@ -111,7 +111,7 @@ class MeasureBuilder:
         return measures
 
     def place(self, state: int, action: int, rate: float) -> Measure:
-        """Measure the visits of one state-action pair."""
+        """Measure the visits to one state-action pair."""
         ledger, n_pairs = self.audit.ledger, self.policy.size
         pair = state * self.policy.shape[1] + action
         counted = np.tile((np.arange(n_pairs) == pair).astype(np.float64), ledger.n_tables)
@@ -131,7 +131,7 @@ class MeasureBuilder:
         else:
             negligible += min(self.believed.unknown or 0.0, NEGLIGIBLE_INITIAL_VISITS)
         numbers = float(self.believed.visits[state, action]), float(self.simulated.visits[state, action])
-        name = f"visits of '{labels.words(state)}: {labels.actions[action]}'"
+        name = f"visits to '{labels.words(state)}: {labels.actions[action]}'"
         return self._measure(name, *numbers, error, belief_error, negligible, max(1.0, *numbers))
 
     @cached_property

@@ -105,6 +105,10 @@ class Measure:
             return f"{self.text(form)} ({self.terms_text(form)}; margin of the test: ± {tolerance})"
         return f"{self.text(form)} (within the margin of the test: ± {tolerance})"
 
+    def has_terms(self, *, judged: bool) -> bool:
+        """Whether the answer splits the difference into terms; ``judged``: whether sampling error can be told from it."""
+        return self.differs if judged else self.exact is not None and abs(self.difference) > self.notable
+
     def terms_text(self, form: Callable[[float], str] = amount) -> str:
         """The parts of the difference in words, without tiny ones; estimates where there is no exact number."""
         names = {"noise": "noise" if self.exact is not None else "rest", "initial value": "weight on initial values"}

@@ -130,7 +130,7 @@ class Provenance(Explanation):
         first, last = f"{used[0]:,}", f"{used[-1]:,}"
         episodes = f"{count(len(used), 'episode')}, from {first} to {last}" if len(used) > 1 else f"episode {first}"
         lines = [
-            f"In {here!r}, the value {amount(self.value)} of {doing!r} was learned in {episodes} "
+            f"In {here!r}, the value {amount(self.value)} of {doing!r} rests, directly or through bootstrapping, on {episodes} "
             f"(effective number of episodes: {max(1, round(self.effective_episodes)):,}).",
             "; ".join(text for text in (self._spread_text(), self._stale_text(), self._luck_text()) if text) + ".",
         ]
@@ -168,10 +168,11 @@ class Provenance(Explanation):
     def _luck_text(self) -> str:
         if abs(self.luck) <= self._rounding:
             return ""
-        within = "within the standard error"
-        if abs(self.luck) > self.standard_error:
-            within = "more than the standard error: the rewards with the most weight are not typical"
-        return f"reward noise contributes {amount(self.luck, signed=True)}, {within} (rewards above or below the mean of their state-action pair)"
+        than = "more than" if abs(self.luck) > self.standard_error else "within"
+        return (
+            f"reward noise (rewards above or below the mean of their state-action pair) contributes {amount(self.luck, signed=True)}, "
+            f"{than} the standard error"
+        )
 
     @property
     def magnitude(self) -> float:

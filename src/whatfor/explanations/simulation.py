@@ -177,7 +177,7 @@ class Simulation(Explanation):
             return without_end(known)
         if self.still_going >= LIKELY:
             return [
-                f"Playing its policy goes on: {percent(self.still_going)} of the rollouts are still going after {count(self.max_steps, 'step')}."
+                f"Most rollouts do not end: {percent(self.still_going)} of them are still going after {count(self.max_steps, 'step')}."
             ]
         return []
 

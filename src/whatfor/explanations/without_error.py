@@ -41,7 +41,7 @@ def _measure_without_error(name: str, believed: float, simulated: float, error: 
 def place_without_error(
     believed: Intention, simulated: Simulation, known: NDArray[np.float64] | None, s: int, a: int
 ) -> tuple[int, int, Measure]:
-    """Measure the visits of a pair, for a belief whose sampling error is unknown."""
-    true, name = None if known is None else float(known[s, a]), f"visits of {believed._pair(s, a)!r}"
+    """Measure the visits to a pair, for a belief whose sampling error is unknown."""
+    true, name = None if known is None else float(known[s, a]), f"visits to {believed._pair(s, a)!r}"
     mean, error = float(simulated.visits[s, a]), float(simulated.visits_error[s, a])
     return s, a, _measure_without_error(name, float(believed.visits[s, a]), mean, error, true)

@@ -19,7 +19,7 @@ def fold(
 ) -> float:
     """Repeat the updates for another cumulant: ``amount[i]`` at column ``cell % width``.
 
-    Width 1 and the rewards give the values; width S*A and ones give the visits of every cell
+    Width 1 and the rewards give the values; width S*A and ones give the visits to every cell
     (the paper's belief map); width S*A and the rewards give the earnings.
     Returns the largest absolute target of column 0; with the initial values, a bound on all values of that column.
     """

@@ -31,6 +31,9 @@ MIN_SCORE = 1e-3
 #: except ties, at which nothing is at stake, and surprising rewards, which may be errors of the environment.
 ALWAYS = ("tie", "surprise", "difference")
 
+#: The kinds whose sentences state returns or values.
+WITH_RETURNS = ("reality", "near-tie", "difference")
+
 
 def findings(run: Run, since: int | Run | None = None) -> Findings:
     """Where to look: the states worth asking about, ranked, each with the question that shows it.
@@ -59,7 +62,10 @@ def findings(run: Run, since: int | Run | None = None) -> Findings:
         notes += more
     else:
         nothing = "All its values are equal: nothing that it has learned favours an action."
-    return Findings(run.labels, tuple(_ranked(run, found)), looked_at, nothing, tuple(notes)).under(run.origin.premise)
+    ranked = tuple(_ranked(run, found))
+    if any(one.kind in WITH_RETURNS for one in ranked) and any(discount < 1.0 for discount in run.playing.discounts):
+        notes.append("Returns and values are discounted.")
+    return Findings(run.labels, ranked, looked_at, nothing, tuple(notes)).under(run.origin.premise)
 
 
 def _has_learned(ground: Ground) -> bool:

@@ -96,8 +96,8 @@ def find_timed_out(run: Run, played: Played, *, ends_pay: bool) -> list[Finding]
         return []
     state = played.first[played.timed_out.index(True)]
     text = (
-        f"From {run.labels.words(state)!r}, {percent(share)} of {count(played.episodes, 'played episode')} "
-        "reach no end within the time limit."
+        f"From {run.labels.words(state)!r}, {percent(share)} of {count(played.episodes, 'simulated episode')} "
+        "reach the time limit."
     )
     return [Finding("loop", text, state, share, 1.0, "intention", states=(state,))]
 

@@ -100,7 +100,7 @@ def _costly(ground: Ground, real: NDArray[np.float64], looked: NDArray[np.bool_]
     after = "" if tries is None else f" (updated {count(int(tries[state, better]), 'time')})"
     text = (
         f"In {labels.words(state)!r}, {takes}, but playing {labels.actions[better]!r}{after} and then its policy "
-        f"gives {amount(float(cost[state]))} more{_elsewhere(len(states), 'another action would be better')}."
+        f"gives a return that is {amount(float(cost[state]))} higher{_elsewhere(len(states), 'another action would be better')}."
     )
     stake, more = min(1.0, float(cost[state]) / ground.range), tuple(order.tolist())
     return Finding(

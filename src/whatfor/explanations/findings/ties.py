@@ -79,7 +79,7 @@ def _opposite(ground: Ground, audit: Audit, states: NDArray[np.int64]) -> list[F
         if max(traded / ground.range, by_end) < MIN_OPPOSITE:
             continue
         values = f"{amount(float(ground.values[state, best]))} and {amount(float(ground.values[state, other]))}"
-        text = f"In {labels.words(state)!r}, {labels.actions[best]!r} and {labels.actions[other]!r} are worth nearly the same ({values}) for different reasons: "
+        text = f"In {labels.words(state)!r}, {labels.actions[best]!r} and {labels.actions[other]!r} have nearly the same value ({values}) for different reasons: "
         if traded / ground.range >= MIN_OPPOSITE:
             more, less = (best, other) if _positive(earned[at]) > _positive(earned[at + 1]) else (other, best)
             text += f"{labels.actions[more]!r} earns {amount(traded)} more than {labels.actions[less]!r} and pays {amount(traded)} more."
