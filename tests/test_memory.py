@@ -75,7 +75,9 @@ def test_a_large_ledger_is_warned_about_before_the_group_is_full(monkeypatch, tm
     files = {"job/memory.max": GIB, "job/memory.current": GIB - 250 * (1 << 20)}
     system(monkeypatch, tmp_path, "0::/job\n", files)
     line = wf.worlds.table([[0, 0]], [[0.0, 0.0]], [[False, False]], max_steps=1 << 20)
-    with pytest.warns(UserWarning, match=r"the ledger takes 0\.2\d* GiB, and 0\.2441 GiB of memory are left: press Ctrl-C"):
+    with pytest.warns(
+        UserWarning, match=r"the ledger takes 0\.2\d* GiB, and 0\.2441 GiB of memory are left: press Ctrl-C"
+    ):
         run = wf.train(line, wf.QLearning(discount=0.9), episodes=18, seed=0, progress=False)
     assert run.ledger.nbytes > 250 * (1 << 20)
 

@@ -308,7 +308,7 @@ def test_invalid_settings_are_refused(learner, settings, message):
             "this environment needs 20,000,000 states.*or pass state_of=lambda state: state, to number only those",
         ),
         (
-            lambda: type("Bare", (gym.Env,), {})(),
+            type("Bare", (gym.Env,), {}),
             {},
             "Bare has no observation_space: set it in its class, or in __init__",
         ),
