@@ -253,3 +253,34 @@ def test_a_missing_discount_is_asked_for():
         ValueError, match="intention needs the discount that its values were learned with: pass discount="
     ):
         run.intention(0)
+
+
+class Fork(gym.Env):
+    """A random walk over 15 places, which ends at either side; each side pays another reward. The colour of a place is random."""
+
+    observation_space, action_space = spaces.MultiDiscrete([15, 8]), spaces.Discrete(2)
+
+    def seen(self):
+        return np.array([self.at, self.np_random.integers(8)])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 7
+        return self.seen(), {}
+
+    def step(self, action):
+        self.at += 1 if self.np_random.random() < 0.55 else -1
+        ended = self.at in (0, 14)
+        return self.seen(), (5.0 if self.at else -3.0) * ended, ended, False, {}
+
+
+def test_unnamed_endings_are_told_by_what_they_pay():
+    """It said "to end with 'ended with +5'", and "terminated" among the chances of other events."""
+    run = wf.Run(values=np.tile([1.0, 0.0], (120, 1)), env=Fork(), discount=0.9)
+    chances = run.outcomes((7, 0)).chances
+    assert set(chances) == {"ended with +5", "ended with -3"}
+    assert "leads it to end with +5 (" in str(run.intention((7, 0))).splitlines()[0]
+    assert ") or -3 (" in str(run.intention((7, 0))).splitlines()[0]
+    otherwise = run.chance((7, 0), event="x0 2").otherwise
+    assert set(otherwise) == {"ended with +5"}, "the way to -3 is past state 2"
+    assert run.chance((7, 0), event="x0 2").unaccounted < 1e-9

@@ -220,7 +220,7 @@ class Labels:
             "terminated": "terminate",
             NEVER_ENDS: "go on without end",
             NO_RECORDED_END: "go on without a recorded end",
-        }.get(name, f"end with {name!r}")
+        }.get(name, f"end with {name.removeprefix('ended with ') if name.startswith('ended with ') else repr(name)}")
 
     def observation(self, index: int) -> Any:
         """The observation of a state, or the key of a discovered one; for bins, their midpoints."""

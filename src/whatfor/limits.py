@@ -39,8 +39,8 @@ def limit(name: str) -> int:
     return int(given)
 
 
-def check_limit(name: str, number: int, what: str) -> None:
-    """Raise ``LimitError`` if a number is above its limit.
+def check_limit(name: str, number: int, what: str, instead: str = "") -> None:
+    """Raise ``LimitError`` if a number is above its limit; ``instead``: what else to do, after a comma.
 
     >>> check_limit("rollouts", 3_000_000, "this simulation")
     Traceback (most recent call last):
@@ -49,7 +49,7 @@ def check_limit(name: str, number: int, what: str) -> None:
     if number > limit(name):
         needed, allowed = (_amount(name, one) for one in (number, limit(name)))
         raise LimitError(
-            f"{what} needs {needed}, and the limit is {allowed.removesuffix(f' {name}')}. To allow it, set {variable(name)}={number}"
+            f"{what} needs {needed}, and the limit is {allowed.removesuffix(f' {name}')}. To allow it, set {variable(name)}={number}{instead}"
         )
 
 

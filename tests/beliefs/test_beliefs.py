@@ -409,3 +409,8 @@ def test_long_ledgers_are_walked_and_the_error_is_stated():
     first = falling.audit.account(0, 0)
     assert first.updates_read == len(falling.ledger), "with falling step sizes too many updates carry weight: it scans"
     assert first.value_error == 0.0
+
+
+def test_a_row_has_a_repr_of_one_line():
+    run = wf.train("Taxi-v4", episodes=20, seed=0, progress=False)
+    assert len(repr(run.audit.row(run.situation(0), 0))) < 80

@@ -123,6 +123,18 @@ def test_a_run_names_the_module_of_its_environment(whatfor, tmp_path, monkeypatc
     assert wf.train("lines_for_module:LineForModule-v0", episodes=1).settings["world"]["module"] == "lines_for_module"
 
 
+def test_an_unknown_option_lists_those_of_an_environment_from_a_module(whatfor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = MODULE.replace("{name}", "LineWithOption").replace(
+        "    def reset", "    def __init__(self, slip=0.1):\n        self.slip = slip\n\n    def reset", 1
+    )
+    (tmp_path / "lines_with_option.py").write_text(code)
+    given = ("lines_with_option:LineWithOption-v0", "--option", "slipp=0.2", "--out", "run")
+    code, _, err = whatfor("train", *given)
+    assert code == 2
+    assert "LineWithOption-v0 has no option 'slipp'; its options are slip=0.1. Did you mean 'slip'?" in err
+
+
 def test_the_name_of_a_module_is_one(tmp_path):
     run = trained()
     run.settings["world"]["module"] = "os; rm -rf"

@@ -11,10 +11,12 @@ import whatfor as wf
 from circles import CIRCLE
 from whatfor.axes import Axis, Ending
 from whatfor.beliefs.exact import ExactBeliefs
-from whatfor.beliefs.loop import Loop
+from whatfor.beliefs.loop import Loop, LoopRecord
+from whatfor.explanations.phrases import without_end
 
 IN_A_LOOP = "the episode stays in a loop"
 CYCLES = "its greedy policy stays in a loop"
+GOES_ON = "No recorded episode terminated: "
 WITHOUT_END = "never ends the episode"
 QUESTIONS = [
     ("intention", {}),
@@ -330,7 +332,7 @@ def test_policies_are_said_to_go_round_where_they_do_and_nowhere_else(learner):
     for seed in range(6):
         run = wf.train(random_table(seed), learner(step_size=0.1, discount=0.9, exploration=0.2), episodes=150, seed=seed, max_steps=60)  # fmt: skip
         text = str(run.outcomes(0))
-        said.append(IN_A_LOOP in text or CYCLES in text)
+        said.append(any(words in text for words in (IN_A_LOOP, CYCLES, GOES_ON)))
         true.append(ExactBeliefs(random_table(seed), run.policy, discount=0.9).outcomes(0, run.best(0)).get("never ends", 0.0) >= 0.5)  # fmt: skip
     assert said == true
     assert {*said} == {False, True}
@@ -378,3 +380,35 @@ def test_what_is_said_about_a_loop_holds_where_ways_out_are_rare(learner):
             beyond += loop.record is not None and a_step > loop.record.bound
     assert said >= 2
     assert (beyond, missed) == (0, 0)
+
+
+class Stock(gym.Env):
+    """A stock that is sold from and refilled for ever: no episode terminates, and a time limit cuts them."""
+
+    observation_space, action_space = gym.spaces.Discrete(6), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.stock = 3
+        return self.stock, {}
+
+    def step(self, action):
+        sold = min(self.stock, int(self.np_random.integers(3)))
+        self.stock = min(5, self.stock - sold + 2 * action)
+        return self.stock, sold - 0.5 * action, False, False, {}
+
+
+@pytest.mark.parametrize("learner", [wf.QLearning, wf.Sarsa])
+def test_a_task_that_goes_on_is_not_called_a_loop(learner):
+    run = wf.train(Stock(), learner(discount=0.9, exploration=0.2), episodes=100, seed=0, max_steps=50)
+    for question, parameters in (("intention", {}), ("contrast", {}), ("outcomes", {}), ("parts", {})):
+        text = str(run.ask(question, 3, **parameters))
+        assert GOES_ON in text, question
+        assert "loop" not in text
+        assert "learned little about how" not in text
+
+
+def test_a_bound_is_stated_once():
+    """It said "less than < 0.1 %"."""
+    text = without_end(Loop(1.0, 1.0, LoopRecord(60_000, 0.0002, 0)))[0]
+    assert text.endswith("in 60,000 recorded steps (95 % confidence: less than 0.1 % a step).")

@@ -60,3 +60,23 @@ def test_what_is_left_out_is_weighed():
     assert len(drawn.panels) == 6
     assert drawn.caption == "2 boards with 25 % of the total left out"
     assert without_empty(drawn) == drawn
+
+
+def test_several_maps_of_four_boards_have_a_row_for_each_board():
+    """A contrast of two states of a door and two of a key was 20 boards in one row of five maps."""
+    axes = (
+        Axis("door", 2, ("closed", "open")),
+        Axis("key", 2, ("without key", "with key")),
+        Axis("row", 2),
+        Axis("column", 2),
+    )
+    labels, ledger = wf.Labels(axes, ("go", "stay")), wf.Ledger(n_states=16, n_actions=2)
+    for action in (0, 1):
+        ledger.record(4 + 8 * action, 0, 1.0 + action, None, step_size=1.0, discount=0.9)
+        ledger.record(0, action, 0.0, 4 + 8 * action, 0, step_size=1.0, discount=0.9)
+    run = wf.Run(labels=labels, values=ledger.values(), ledger=ledger)
+    layout = layout_of(run.contrast(0))
+    assert layout.row_heads == ("door closed\nwithout key", "door closed\nwith key", "door open\nwith key")
+    assert len(layout.column_heads) == 5
+    assert "1 empty board left out" in layout.caption
+    assert len(layout_of(run.intention(0)).panels) == 4, "one map keeps its four boards"

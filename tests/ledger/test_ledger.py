@@ -328,7 +328,7 @@ def test_first_visit_monte_carlo_counts_every_experience_and_every_update():
     weight = 1.0 - 0.5**4
     assert why.luck == pytest.approx(weight * ((1.0 - 3.0) + 0.25 * (5.0 - 3.0)))
     assert why.weights @ why.rewards == pytest.approx(why.value)
-    assert "learned in 4 episodes" in str(why)
+    assert "on 4 episodes, from 0 to 3" in str(why)
     assert run.parts(0).totals == pytest.approx({"reward +1": weight, "reward +2": weight, "reward +5": weight * 1.25})
     assert run.repriced(factors={"reward +5": 0.0}, how="replay").values[0, 0] == pytest.approx(2.0 * weight)
     assert "(tried 4 times)" in str(run.outcomes(0))

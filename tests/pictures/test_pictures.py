@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import whatfor as wf
 from test_layouts import BLACKJACK, CARTPOLE, CLIFF, LAKE, TAXI, plain, some
+from whatfor.axes import Axis
 from whatfor.layouts import Bars, Grid, Lines, Panels, Series
 from whatfor.layouts.map import Map
 from whatfor.maps import map_of
@@ -190,3 +191,15 @@ def test_a_long_title_of_bars_with_long_names_is_not_cut_off():
     titles = (ax.title, ax._left_title, ax._right_title)
     boxes = [title.get_window_extent() for title in titles if title.get_text()]
     assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)
+
+
+@pytest.mark.parametrize("letters", [60, 69, 90, 200, 400])
+def test_a_long_title_of_a_board_is_not_cut_off(letters):
+    """A MiniGrid's title, which made the figure wider, was cut by the width of the colour bar."""
+    labels = wf.Labels((Axis("row", 5), Axis("column", 5)), ("go",))
+    words = ("row 1, column 1, facing right; lava at row 1, column 2; " * 9)[:letters].strip()
+    shown = map_of(Map(labels, np.ones((25, 1)), f"turn right: estimated return 0.7267\n{words}", state=3))
+    figure = wf.draw(shown)
+    rendered(figure)
+    title = "".join(one.get_text() for ax in figure.axes for one in (ax.title, ax._right_title))
+    assert "".join(title.split()) == "".join(shown.title.split()), "a long one is broken into lines"

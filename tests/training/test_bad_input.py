@@ -302,6 +302,17 @@ def test_invalid_settings_are_refused(learner, settings, message):
             {},
             r"actions must start at 0, and here they start at 1: pass gymnasium.wrappers.TransformAction\(env, lambda action: action \+ 1, gymnasium.spaces.Discrete\(2\)\)",
         ),
+        (
+            lambda: Moody(observations=spaces.Discrete(20_000_000)),
+            {},
+            "this environment needs 20,000,000 states.*or pass state_of=lambda state: state, to number only those",
+        ),
+        (
+            type("Bare", (gym.Env,), {}),
+            {},
+            "Bare has no observation_space: set it in its class, or in __init__",
+        ),
+        (lambda: Moody, {}, r"train\(\) takes an environment, and Moody is a class: pass Moody\(\)"),
         (lambda: gym.make_vec("Taxi-v4", num_envs=2), {}, "vector environment.*gymnasium.make"),
         (object, {}, "train.. takes an environment's id, a gymnasium.Env"),
         (wf.worlds.chain, {"bins": 3}, "a whatfor world has discrete states already"),
@@ -670,3 +681,33 @@ def test_parameters_are_given_by_name():
 def test_an_exploration_that_is_no_number_is_told_about_schedules():
     with pytest.raises(ValueError, match=r"a schedule such as linear\(1, 0\.1, episodes=250\)"):
         wf.QLearning(exploration="linear")
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        (lambda seen: seen[:1], "not a state of 2 whole numbers: it has 1 number"),
+        (lambda seen: np.append(seen, 0), "not a state of 2 whole numbers: it has 3 numbers"),
+        (lambda seen: seen + 0.5, r"not a state of 2 whole numbers: \d.5 is not a whole number"),
+        (lambda seen: seen * math.nan, "not a state of 2 whole numbers: nan is not a whole number"),
+        (lambda seen: 7, "not a state of 2 whole numbers: it is a single int"),
+        (lambda seen: seen + 5, "is out of range: 0 to 1"),
+    ],
+)
+def test_an_observation_that_is_no_state_is_said_to_be_none_in_the_words_of_its_space(lie, message):
+    class Lying(gym.Env):
+        observation_space, action_space = spaces.MultiDiscrete([2, 2]), spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.steps = 0
+            return np.array([0, 0]), {}
+
+        def step(self, action):
+            self.steps += 1
+            seen = np.array([self.steps % 2, action])
+            return (lie(seen) if self.steps > 5 else seen), 0.0, False, False, {}
+
+    with pytest.raises(wf.TrainingStopped, match=message) as stopped:
+        wf.train(Lying(), episodes=1, seed=0)
+    assert len(stopped.value.run.ledger) == 5

@@ -20,6 +20,7 @@ class LoopRecord(NamedTuple):
     steps: int
     bound: float  # on the probability of a way out, in each step of the loop, at 95 % confidence
     repeats: int  # steps of the whole record that repeated a pair, if all led where it had led before; else 0
+    ended: bool = True  # whether any recorded step ended an episode; else going on may be the task
 
     @property
     def settles_little(self) -> bool:
@@ -43,6 +44,11 @@ class Loop(NamedTuple):
         ('no recorded end', 'never ends')
         """
         return NEVER_ENDS if self.known else NO_RECORDED_END
+
+    @property
+    def is_the_task(self) -> bool:
+        """Whether answers state it, and no recorded episode ended: then there is no end to know about."""
+        return self.stated and self.record is not None and not self.record.ended
 
     @property
     def stated(self) -> bool:

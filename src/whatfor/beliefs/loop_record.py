@@ -30,10 +30,10 @@ def loop_record(
     n_pairs = ledger.n_states * ledger.n_actions
     frequency = _frequencies(cells, chain, closed)
     frequency = frequency.reshape(ledger.n_tables, n_pairs).sum(axis=0)
-    pairs = np.flatnonzero(frequency > MIN_SHARE)
+    pairs, steps = np.flatnonzero(frequency > MIN_SHARE), recorded_steps(ledger)
+    ended = bool((steps.ending != NOT_ENDED).any())
     if len(pairs) == 0:
-        return LoopRecord(0, 1.0, repeats)
-    steps = recorded_steps(ledger)
+        return LoopRecord(0, 1.0, repeats, ended)
     at = np.flatnonzero(np.isin(steps.pair, pairs))
     own = steps.pair[at]
     leaves = (steps.ending[at] != NOT_ENDED) | ~np.isin(steps.next_state[at], pairs // ledger.n_actions)
@@ -41,7 +41,7 @@ def loop_record(
     np.maximum.at(last, own[leaves], at[leaves])
     since = np.bincount(own[at > last[own]], minlength=n_pairs)[pairs]
     bound = float((frequency[pairs] / np.maximum(since, 1e-300)).max())
-    return LoopRecord(int(since.sum()), min(1.0, RULE_OF_THREE * bound), repeats)
+    return LoopRecord(int(since.sum()), min(1.0, RULE_OF_THREE * bound), repeats, ended)
 
 
 def _frequencies(cells: NDArray[np.int64], chain: Any, closed: NDArray[np.bool_]) -> NDArray[np.float64]:

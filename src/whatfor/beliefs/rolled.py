@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +52,11 @@ def mean_arrivals(
     which = np.where(going, len(names), TIMED_OUT - rollouts.ending)  # the last place: it has not ended
     reached = [later & there for there in inside]
     first = _first_reached(rollouts, reached, concepts, (*names, STILL_GOING), which, shape[0])
-    ends = np.bincount(TIMED_OUT - rollouts.ending[(first == len(concepts)) & ~going], minlength=len(names))
+    ended = (first == len(concepts)) & ~going
+    ends = Counter(compress(rollouts.ending_names(labels), ended.tolist()))
     return Arrivals(
         np.bincount(first, minlength=len(concepts) + 1)[:-1] / n,
-        dict(zip(names, (ends / n).tolist(), strict=True)),
+        {name: ends[name] / n for name in (*names, *ends)},
         never=0.0,
         unknown=float(((first == len(concepts)) & going).mean()),
         visits=np.array([weight[there].sum() for there in inside]),

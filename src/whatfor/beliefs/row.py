@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from whatfor.beliefs.course import Course
 from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.trust import COMPUTED, Quality
+from whatfor.text import amount
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Row:
     """The future that a source expects after one action; None: the source does not offer this."""
 
@@ -35,3 +36,6 @@ class Row:
     trust: Quality = COMPUTED  # how far it can be trusted
     dropped: float = 0.0  # weight that was too small to follow
     visits_error: float = 0.0  # a bound on the effect of the dropped weight on the sum of visits
+
+    def __repr__(self) -> str:
+        return f"Row(value {amount(self.value)}, {amount(float(self.visits.sum()))} visits, initial {amount(self.initial)})"

@@ -167,7 +167,7 @@ class SimulatedBeliefs(Beliefs):
         """The shares of rollouts that reach each concept first."""
         rollouts = self.rollouts(at, action)
         going = self._going(rollouts)
-        return mean_arrivals(rollouts, going, self.labels, self.shape, concepts, self.discount)
+        return mean_arrivals(rollouts, going, self.played_labels, self.shape, concepts, self.discount)
 
     def payments(self, at: Situation, action: int) -> Payments:
         """The rewards of all steps of the rollouts."""

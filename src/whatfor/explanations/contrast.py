@@ -165,6 +165,8 @@ class Contrast(Difference):
         """Whether an action does not move it, leads back, or leads in circles."""
         name, back = self.labels.actions[which.action], self.back_after(which)
         loops = [f"After {name!r}, {text[0].lower()}{text[1:]}" for text in which.without_end()]
+        if which.loop.is_the_task:  # whatever it does
+            loops = which.without_end() if which is self.one else []
         if back == 1:
             return [f"After {name!r}, it expects to stay where it is at first.", *loops]
         if back is not None:

@@ -215,7 +215,7 @@ class Intention(Explanation):
 
     def little_known(self, after: str = "") -> list[str]:
         """A sentence if most of how the episode ends is unknown; empty if not."""
-        return little_known(self.chances or {}, self.endings_unknown, after)
+        return [] if self.loop.is_the_task else little_known(self.chances or {}, self.endings_unknown, after)
 
     def without_end(self) -> list[str]:
         """A sentence if the episode stays in a loop by what it has learned; empty if not."""

@@ -72,8 +72,9 @@ class Outcomes(Explanation):
             ]
             return [*lines, *self._notes()]
         if self.chances.get(NO_RECORDED_END, 0.0) >= MIN_CERTAIN:
+            stays = "go on" if self.loop.is_the_task else "stay in a loop"
             return [
-                f"In {here!r}, after {doing!r}, it expects the episode to stay in a loop{self._experience()}.",
+                f"In {here!r}, after {doing!r}, it expects the episode to {stays}{self._experience()}.",
                 *self._notes(),
             ]
         lines = [

@@ -82,6 +82,8 @@ def without_end(loop: Loop) -> list[str]:
     >>> without_end(Loop(0.4)), without_end(Loop(1.0, 1.0, LoopRecord(600, 0.005, 0)))  # doctest: +NORMALIZE_WHITESPACE
     ([], ['By what it has learned, the episode stays in a loop, with no way out in 600 recorded steps
     (95 % confidence: less than 0.5 % a step).'])
+    >>> without_end(Loop(0.0, 1.0, LoopRecord(600, 0.005, 0, ended=False)))
+    ['No recorded episode terminated: its greedy policy goes on (600 recorded steps).']
     >>> without_end(Loop(1.0, known=True))
     ['By the transition probabilities of this environment, playing its policy never ends the episode.']
     """
@@ -93,6 +95,9 @@ def without_end(loop: Loop) -> list[str]:
             f"By the transition probabilities of this environment, playing its policy never ends the episode{chance}."
         ]
     learned = loop.never >= MIN_ENDLESS
+    if loop.is_the_task and loop.record is not None:
+        who = "by what it has learned, the episode" if learned else "its greedy policy"
+        return [f"No recorded episode terminated: {who} goes on ({count(loop.record.steps, 'recorded step')})."]
     who = (
         "By what it has learned, the episode stays"
         if learned
@@ -117,7 +122,7 @@ def _ways_out(record: LoopRecord | None) -> str:
         return f"{none}; all {record.repeats:,} recorded repetitions of a state-action pair had the same outcome"
     if record.settles_little:
         return f"{none}, too few to rule one out"
-    return f"{none} (95 % confidence: less than {percent(record.bound)} a step)"
+    return f"{none} (95 % confidence: less than {percent(record.bound).removeprefix('< ')} a step)"
 
 
 def beyond_limit(number: float, limit: int | None, what: str) -> list[str]:

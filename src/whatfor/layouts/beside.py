@@ -8,11 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.boards import ROWS_AND_COLUMNS
 from whatfor.layouts.shapes import Grid, Layout, Panels
 from whatfor.text import count, percent
 
 #: Maps with more facets than this are drawn by facet; if two quantities arrange them, with more than this.
 MAX_NESTED, MAX_ARRANGED = 3, 9
+#: Several maps with more boards than this in all are drawn by facet, too.
+MAX_TOGETHER = 12
 #: The most facets that are drawn, of several maps and of one.
 MAX_ROWS, MAX_FACETS = 4, 6
 #: A facet with a smaller share of the numbers is left out.
@@ -22,7 +25,8 @@ MIN_SHARE = 5e-3
 def beside(title: str, caption: str, maps: Sequence[Layout], columns: int) -> Panels:
     """Maps side by side; their captions are left out."""
     faceted = [one for one in maps if isinstance(one, Panels)]
-    if len(faceted) == len(maps) and all(_has_many(one) for one in faceted):
+    together = sum(len(one.panels) for one in faceted) > MAX_TOGETHER and all(_of_boards(one) for one in faceted)
+    if len(faceted) == len(maps) and all(_has_many(one, together) for one in faceted):
         return _by_facet(title, caption, faceted)
     return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns)
 
@@ -38,18 +42,25 @@ def without_empty(layout: Layout) -> Layout:
     return Panels(layout.title, _noted(layout.caption, [layout], kept), panels, min(3, len(kept)))
 
 
-def _has_many(layout: Panels) -> bool:
-    """Whether a layout is a map with many facets; not those for each action."""
+def _has_many(layout: Panels, together: bool = False) -> bool:
+    """Whether a layout is a map with many facets, or one of several that have many ``together``; not those for each action."""
     by_action = bool(layout.column_heads) and not layout.row_heads
-    many = len(layout.panels) > (MAX_ARRANGED if layout.column_heads else MAX_NESTED)
+    many = together or len(layout.panels) > (MAX_ARRANGED if layout.column_heads else MAX_NESTED)
     return many and not by_action and all(isinstance(one, Grid) for one in layout.panels)
+
+
+def _of_boards(layout: Panels) -> bool:
+    """Whether the facets of a map show places: with walls or marks, or with axes that are named row and column."""
+    grids = [one for one in layout.panels if isinstance(one, Grid)]
+    named = (tuple(axis.lower().split(" ")[-1] for axis in (one.row_axis, one.column_axis)) for one in grids)
+    return all(one.is_board or axes in ROWS_AND_COLUMNS for one, axes in zip(grids, named, strict=True))
 
 
 def _by_facet(title: str, caption: str, maps: Sequence[Panels]) -> Panels:
     """A row for each facet, a column for each map."""
     kept = _that_matter(maps, MAX_ROWS)
     panels = tuple(replace(one.panels[at], title="") for at in kept for one in maps)
-    heads = tuple(maps[0].panels[at].title for at in kept)
+    heads = tuple(maps[0].panels[at].title.replace(", ", "\n") for at in kept)
     columns = tuple(one.title for one in maps)
     return Panels(
         title, _noted(caption, maps, kept), panels, len(maps), shared=True, column_heads=columns, row_heads=heads

@@ -27,7 +27,7 @@ from whatfor.learners.rule import (
     Rule,
 )
 from whatfor.ledger import Ledger
-from whatfor.memory import warn_if_short
+from whatfor.memory import MemoryWatch
 
 #: What to do when memory is short.
 FEWER_UPDATES = "press Ctrl-C to keep the run so far. Train for fewer episodes, or without a ledger (record=False)"
@@ -59,7 +59,7 @@ class TabularAgent:
         self.log = _columns(None)
         self.parts = PartsWriter.of(rule, ledger)
         self.epsilon = 0.0
-        self.warned = False  # that memory is short
+        self.memory_watch = MemoryWatch()
         self.steps_left = 0  # steps for which the reserved space suffices
         self.lowest = int(np.iinfo(np.int32).min)  # the lowest code of an ending; without a ledger, any code
         self.make_room()
@@ -145,7 +145,7 @@ class TabularAgent:
         """Make room for more states, whose values are the initial ones; or give up the room for the last ones."""
         self.settle()
         size = self.rule.n_tables * n_states * self.n_actions * self.memory.values.itemsize
-        self.warned = self.warned or warn_if_short("the table of values", size, FEWER_STATES)
+        self.memory_watch.check("the table of values", size, FEWER_STATES)
         values, tries = (_resized(one, self.rule, n_states, fill) for one, fill in ((self.memory.values, self.initial), (self.memory.tries, 0)))  # fmt: skip
         self.memory = self.memory._replace(values=values, tries=tries)
         self.rule = self.rule._replace(n_states=n_states)
@@ -180,7 +180,7 @@ class TabularAgent:
             store.expect("step_size", None if self.rule.power > 0.0 else self.rule.step_size)
             store.expect("discount", self.rule.discount)
             store.expect("lambda_", self.rule.lambda_)
-            self.warned = self.warned or warn_if_short("the ledger", self.ledger.nbytes, FEWER_UPDATES)
+            self.memory_watch.check("the ledger", self.ledger.nbytes, FEWER_UPDATES)
             store.reserve(ahead * per_step + stored, ahead, expected)
             self.log = _columns(self.ledger)
             self.lowest = ending_place(len(self.ledger.endings) - 1)

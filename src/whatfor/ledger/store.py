@@ -8,10 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.kernels.recursion import LedgerLines
+from whatfor.memory import MemoryWatch
 
 #: Columns with one number per line, or a single number while all lines have the same.
 VARYING = ("step_size", "discount", "lambda_")
 FIRST_CAPACITY = 1 << 12
+#: After so many appended lines, it is checked how much memory is left.
+CHECKED_LINES = 1 << 20
+#: What to do when memory is short in a custom loop.
+FEWER_RECORDED = "end the loop, and save the run so far. Record fewer updates"
 #: The most lines that are reserved ahead.
 MAX_AHEAD = 1 << 27
 
@@ -31,6 +36,7 @@ class Store:
         self.origin = np.empty(0, np.int32)  # only under replay
         self.parts = np.empty((0, 0), np.float64)  # (capacity, parts of the reward); (0, 0): no parts
         self.replayed = replayed
+        self.memory_watch = MemoryWatch()
         self.breaks = np.empty((0, 2), np.int64)  # (line, experience) of episode starts that no ending marks
         self.n_breaks = 0
         self._finals = np.empty((0, 2), np.int64)  # (line, or experience under replay; final state) of ended episodes
@@ -104,6 +110,8 @@ class Store:
         i = self.used
         if i == self.capacity:
             self.reserve(1)
+        if i % CHECKED_LINES == 0 and i:
+            self.memory_watch.check("the ledger", self.bytes_of(i), FEWER_RECORDED)
         for name, value in (("step_size", step_size), ("discount", discount), ("lambda_", lambda_)):
             column = getattr(self, name)
             if len(column) > 1 and i > 0:

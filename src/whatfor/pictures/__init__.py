@@ -36,7 +36,7 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
     from whatfor.pictures.panels import draw_layout
     from whatfor.pictures.scale import scale_of
     from whatfor.pictures.shown import ShownFigure
-    from whatfor.pictures.sizes import figure_size, place_on
+    from whatfor.pictures.sizes import figure_size, in_lines, place_on
 
     if not isinstance(answer, Explanation | Layout):
         raise TypeError(
@@ -44,7 +44,7 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
         )
     if options and not isinstance(answer, Explanation):
         raise TypeError(f"{', '.join(options)}= is for explanations; a layout is drawn as it is")
-    layout = without_empty(layout_of(answer, **options) if isinstance(answer, Explanation) else answer)
+    layout = in_lines(without_empty(layout_of(answer, **options) if isinstance(answer, Explanation) else answer))
     if ax is not None and not isinstance(ax, Axes):
         raise TypeError(
             f"ax must be one of Matplotlib's Axes, not {ax!r}; to write a file, use draw(...).savefig('FILE.png')"

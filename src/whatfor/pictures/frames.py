@@ -13,12 +13,12 @@ from PIL import Image
 from whatfor.layouts import Layout
 from whatfor.pictures.panels import draw_layout
 from whatfor.pictures.scale import scale_of
-from whatfor.pictures.sizes import figure_size, place_on
+from whatfor.pictures.sizes import figure_size, in_lines, place_on
 
 
 def frames(layouts: Sequence[Layout], dpi: int) -> list[Image.Image]:
     """Draw each layout as one image."""
-    scale = scale_of(layouts)
+    layouts, scale = [in_lines(one) for one in layouts], scale_of(layouts)
     widths, heights = zip(*(figure_size(layout) for layout in layouts), strict=True)
     images = []
     for layout in layouts:

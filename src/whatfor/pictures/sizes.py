@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ MIN_GRID_SIDE = (2.6, 1.2, 0.66)
 LETTER = (0.067, 0.058, 0.05)  # the width of a letter on an axis
 CAPTION_LETTER = 0.077
 LINE = 0.17  # the height of a line of text
+MAX_LINE = 140  # letters in a line of a title
 PANEL_GAP = 0.2  # beside nested panels, to group those of one map
 MAX_STRETCH = 1.6  # of a board's height, where a long title makes it wider
 BAR_WIDTH = 0.95  # a colour bar with its ticks and label
@@ -29,11 +32,19 @@ BAR_WIDTH = 0.95  # a colour bar with its ticks and label
 def figure_size(layout: Layout) -> Size:
     """The size of a figure that shows only this layout."""
     width, height = size_of(layout, Position())
-    wide = min(max(width, words_width(layout), 4.5), 16.0)
+    beside = BAR_WIDTH if isinstance(layout, Grid) else 0.0  # a title that is too wide ends above the colour bar
+    wide = min(max(width, words_width(layout) + beside, 4.5), 16.0)
     grids = leaves(layout) if isinstance(layout, Panels) else ()
     if any(isinstance(grid, Grid) and grid.is_board for grid in grids):  # square cells grow where words make it wider
         height *= min(max(wide / width, 1.0), MAX_STRETCH)
-    return wide, min(max(height, 2.2), 14.0)
+    more = 0 if isinstance(layout, Panels) else max(0, layout.title.count("\n") - 1)  # the heights count on two lines
+    return wide, min(max(height, 2.2) + LINE * more, 14.0)
+
+
+def in_lines(layout: Layout) -> Layout:
+    """The layout with the long lines of its title broken."""
+    lines = [piece for line in layout.title.split("\n") for piece in (textwrap.wrap(line, MAX_LINE) or [""])]
+    return replace(layout, title="\n".join(lines))
 
 
 def words_width(layout: Layout) -> float:

@@ -72,10 +72,15 @@ def place_of(
         raise ValueError(
             "this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)"
         )
+    if isinstance(env, type) and issubclass(env, gym.Env):
+        raise ValueError(f"train() takes an environment, and {env.__name__} is a class: pass {env.__name__}()")
     if not isinstance(env, gym.Env):
         raise ValueError(
             f"train() takes an environment's id, a gymnasium.Env, a world of whatfor.worlds or a Run, not {type(world).__name__}"
         )
+    for name in ("observation_space", "action_space"):
+        if getattr(env, name, None) is None:
+            raise ValueError(f"{type(env.unwrapped).__name__} has no {name}: set it in its class, or in __init__")
     through_bins = env if bins is None else binned(env, bins, bounds)
     # a third-party environment may be expensive to create, so it is not created again to look for changes
     recipe = recipe_of(env, bins, bounds, fresh=isinstance(world, str) or not has_twin(env.unwrapped))

@@ -75,6 +75,7 @@ def options_of(id: str) -> dict[str, Any] | None:
     {'sutton_barto_reward': False}
     """
     try:
+        id = id.rpartition(":")[2]  # its module was imported
         spec = gym.spec(OLD_IDS.get(id, id))
         creator = (
             spec.entry_point

@@ -90,13 +90,15 @@ class Rollouts:
 
     def ending_counts(self, labels: Labels) -> dict[str, int]:
         """How many rollouts had each ending, the most frequent first; an unnamed ending is described by its last step."""
+        counts = Counter(self.ending_names(labels))
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def ending_names(self, labels: Labels) -> list[str]:
+        """The name of each rollout's ending."""
         names, last = [*ENDINGS, *labels.ending_names], self.first[1:] - 1
         unnamed = last[self.ending == TERMINATED]
-        named = [names[ending_place(int(code))] for code in self.ending if code != TERMINATED]
-        counts = Counter(
-            [*named, *last_steps_named(labels, self.pair[unnamed].tolist(), self.reward[unnamed].tolist())]
-        )
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+        steps = iter(last_steps_named(labels, self.pair[unnamed].tolist(), self.reward[unnamed].tolist()))
+        return [next(steps) if code == TERMINATED else names[ending_place(code)] for code in self.ending.tolist()]
 
 
 #: For a start: where episodes begin.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis
 from whatfor.labels import MAX_AXES, Labels
-from whatfor.limits import limit
+from whatfor.limits import check_limit, limit
 from whatfor.structure import Structure
-from whatfor.text import either, is_plain, normalized
+from whatfor.text import count, either, is_plain, normalized
 
 #: More dimensions than this are counted and not listed.
 MAX_LISTED = 8
@@ -139,6 +139,8 @@ def axis_names(structure: Structure) -> tuple[str, ...]:
 def product_labels(space: spaces.Space[Any], ranges: Sequence[Range], actions: tuple[str, ...]) -> Labels:
     """Labels in which every combination of values is a state."""
     if isinstance(space, spaces.Discrete):
+        instead = ", or pass state_of=lambda state: state, to number only those that are met"
+        check_limit("states", ranges[0][1], "this environment", either(instead, ""))
         return Labels((Axis("state", ranges[0][1], start=ranges[0][0]),), actions)
     structure = structure_of_space(space)
     names = axis_names(structure)
@@ -160,9 +162,32 @@ def values_in(structure: Structure, ranges: Sequence[Range]) -> Callable[[Any], 
                 if not low <= value < low + size:
                     raise ValueError(f"{value} is out of range: {low} to {low + size - 1}")
         except (TypeError, ValueError) as error:
+            why = misfit(structure.values, observation, len(ranges), error)
             raise ValueError(
-                f"the environment returned the observation {observation!r}, which is not in its space: {error}"
+                f"the environment returned the observation {observation!r}, which is not in its space: {why}"
             ) from None
         return found
 
     return values
+
+
+def misfit(numbers_of: Callable[[Any], Iterable[Any]], observation: Any, n: int, error: Exception) -> str:
+    """Why an observation is not n whole numbers; ``error``: what was raised while they were read.
+
+    >>> misfit(iter, [1.0, 2], 2, TypeError()), misfit(iter, [1], 2, ValueError()), misfit(iter, 7, 2, TypeError())
+    ('1.0 is not a whole number', 'it has 1 number', 'it is a single int')
+    """
+    try:
+        numbers = list(numbers_of(observation))
+    except TypeError:
+        return f"it is a single {type(observation).__name__}"
+    except ValueError as other:
+        return str(other)
+    if len(numbers) != n:
+        return f"it has {count(len(numbers), 'number')}"
+    for number in numbers:
+        try:
+            operator.index(number)
+        except TypeError:
+            return f"{number} is not a whole number"
+    return str(error)

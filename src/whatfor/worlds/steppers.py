@@ -16,6 +16,7 @@ from whatfor.kernels.tape import Tape, generator_from
 from whatfor.labels import Labels
 from whatfor.worlds.discovering import Discovering
 from whatfor.worlds.private import random_generator
+from whatfor.worlds.spaces import misfit
 from whatfor.worlds.stepping import WORLD_DRAWS, begin, step
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World, ending_code
@@ -217,8 +218,9 @@ def _indexer(labels: Labels) -> Callable[[Any], int]:
                     raise ValueError(f"{at + start} is out of range: {start} to {start + size - 1}")
                 state = state * size + at
         except (TypeError, ValueError) as error:
+            why = misfit(numbers_of, observation, len(sides), error)
             raise ValueError(
-                f"the environment returned the observation {observation!r}, which is not a state of {len(sides)} whole numbers: {error}"
+                f"the environment returned the observation {observation!r}, which is not a state of {len(sides)} whole numbers: {why}"
             ) from None
         return state
 
