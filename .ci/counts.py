@@ -12,10 +12,13 @@ SOURCE = Path(__file__).parents[1] / "src" / "whatfor"
 BASES, OWNERS = {"Beliefs", "Quality"}, ("beliefs", "deep")
 #: What a source is called where one is used.
 SOURCE_NAMES = ("audit", "beliefs", "source")
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 COMPILED = {"compiled", "inlined"}
 #: Public functions that may have more than ``MAX_PUBLIC_PARAMETERS``: training, recording, and the command line's own train.
 MANY_PARAMETERS = {"trainer.py train", "ledger/ledger.py record", "cli.py train"}
 MAX_FILE, MAX_RUNS, MAX_PARAMETERS, MAX_WIDE, MAX_PUBLIC_PARAMETERS = 350, 250, 7, 12, 8
+#: Steps are played by two loops, that of training and that of policies, each with a compiled twin.
+MAX_STEP_LOOPS = 4
 #: Who acts, and how far beliefs can be trusted, are objects with methods: nothing outside their packages asks which one it has.
 POLYMORPHIC = ("agent", "actor", "trust")
 #: Here, an agent is that of a learner, built in or custom.
@@ -42,6 +45,7 @@ def main(root: Path = SOURCE) -> int:
         (f"lines of runs.py over {MAX_RUNS}", ["x"] * max(0, lengths.get(Path("runs.py"), 0) - MAX_RUNS), 0),
         (f"functions with more than {MAX_PARAMETERS} parameters, outside compiled code", wide(trees), MAX_WIDE),
         (f"public ones with more than {MAX_PUBLIC_PARAMETERS}, besides train and record", wide_public(trees), 0),
+        ("loops that step a world or an environment", step_loops(trees), MAX_STEP_LOOPS),
         ("names of classes or types used twice", homonyms(trees), 0),
     ]
     for name, found, limit in counts:
@@ -191,6 +195,16 @@ def _functions(trees: Trees) -> Iterator[tuple[str, str, int]]:
             decorators = {ast.unparse(one).split("(")[0].split(".")[-1] for one in node.decorator_list}
             if not decorators & COMPILED:
                 yield f"{path}:{node.lineno} {node.name}", f"{path.as_posix()} {node.name}", len(taken)
+
+
+def step_loops(trees: Trees) -> list[str]:
+    """The innermost loops and comprehensions that call something named ``step``."""
+    found = []
+    for path, tree in trees.items():
+        around = {id(node): loop for loop in ast.walk(tree) if isinstance(loop, LOOPS) for node in ast.walk(loop)}
+        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last(node.func) == "step")
+        found += [f"{path}:{line}" for line in sorted({around[id(one)].lineno for one in calls if id(one) in around})]
+    return found
 
 
 def homonyms(trees: Trees) -> list[str]:

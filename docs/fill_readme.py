@@ -317,8 +317,9 @@ def question(name: Path) -> str:
     if one.shows:
         shows = ", ".join(f"`{what}`" for what in one.shows)
         lines += [f"Other pictures (`--show` in the shell, `wf.draw(answer, show=...)` in Python): {shows}.", ""]  # fmt: skip
-    needs = [NEEDS[need] for need in sorted(one.needs)] or ["any run"]
-    return "\n".join([*lines, f"Needs {' and '.join(needs)}.", ""])
+    wanted = {*one.needs} - ({"beliefs"} if "endings" in one.needs else set())  # the latter are beliefs, too
+    needs = [NEEDS[need] for need in sorted(wanted)] or ["any run"]
+    return "\n".join([*lines, f"Needs {'; and '.join(needs)}.", ""])
 
 
 def modules(folder: Path) -> str:

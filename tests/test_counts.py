@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,19 @@ def test_one_name_is_one_type(counts):
         "Map: a.py, b.py",
         "Bounds: a.py, b.py",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(env):\n    for _ in range(3):\n        x = 1\n        env.step(env.sample())",
+        "while True:\n    if x:\n        a, b, c = step(world, x)",
+        "x = [player.step(env, 0) for env in envs]",
+    ],
+)
+def test_a_loop_that_steps_an_environment_is_found_once(counts, text):
+    assert len(counts.step_loops(parsed(a=f"for _ in many:\n{textwrap.indent(text, '    ')}"))) == 1
+
+
+def test_a_single_step_is_no_loop(counts):
+    assert counts.step_loops(parsed(a="for x in y:\n    steps(x)\nenv.step(0)")) == []

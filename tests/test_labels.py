@@ -427,3 +427,16 @@ def test_the_hint_how_to_write_a_nested_state_can_be_typed():
     with speaking_shell():
         _, numbers = labels.example().removeprefix("Write it like this: ").split(" or ")
     assert labels.index(numbers) == labels.index(ast.literal_eval(words))
+
+
+def test_endings_without_a_name_of_their_own_are_called_what_they_are():
+    labels = wf.Labels.plain(2, 1)
+    step = labels.last_step(1, 0, 5.0)
+    assert step == "ended by action 0 in state 1 (+5)"
+    phrases = {name: labels.ending_phrase(name, 0) for name in ("terminated", "timed out", step, "out of fuel")}
+    assert [*phrases.values()] == [
+        "end the episode",
+        "reach the time limit",
+        "end by action 0 in state 1 (+5)",
+        "end with 'out of fuel'",
+    ]

@@ -45,7 +45,7 @@ def test_an_ending_is_mentioned_only_if_one_was_learned():
     ledger.record(1, 0, 1.0, None, ending="won", step_size=0.5, discount=0.9)
     last = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger).intention(1)
     assert "it takes 'action 0'; it expects to end with 'won' (50 %); 50 % unknown." in str(last)
-    assert "only once; 50 % of the weight is still on the initial value." in str(last)
+    assert "only once; its initial value still has a weight of 50 %." in str(last)
     assert last.chances == {"won": 0.5}
 
 
@@ -92,7 +92,7 @@ def test_a_run_of_a_custom_loop_answers_what_it_can():
     ledger = wf.Ledger(n_states=2, n_actions=1)
     ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
     run = wf.Run(labels=wf.Labels.plain(2, 1), values=[[0.5], [0.0]], ledger=ledger)
-    assert repr(run) == "Run(custom loop, 1 episode, 1 update, engine='custom loop')"
+    assert repr(run) == "Run(custom loop, 1 episode, 1 update)"
     assert run.intention(0).residual == 0.0
     with pytest.raises(ValueError, match="custom training loop"):
         run.evaluate()

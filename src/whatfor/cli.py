@@ -158,7 +158,7 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     Args:
         run: The folder of a saved run.
         flags: The question.
-        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
         module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
         json: Print JSON instead of sentences.
     """
@@ -185,7 +185,7 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
         flags: The question.
-        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
         module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     import whatfor as wf
@@ -228,7 +228,7 @@ def report(
         episodes: How many greedy episodes to show, each from another start.
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
         budget: The maximum size of the file in megabytes; the page lists what is left out.
-        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
         module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     from whatfor.explorer.report import SUFFIXES
@@ -266,7 +266,7 @@ def explore(
         host: The address to listen on; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
-        cells: For a deep run with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
+        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
         module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     end_once = exit_once()

@@ -124,7 +124,7 @@ def _check_options(core: Any, given: dict[str, Any]) -> None:
 
 
 def concepts_in(text: str) -> Any:
-    """Import the concepts and endings of a deep run from ``module:NAME``; the current folder is searched too."""
+    """Import the concepts and endings of a deep agent's run from ``module:NAME``; the current folder is searched too."""
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise ValueError(f"--cells takes module:NAME, a dictionary of concepts and endings, not {text!r}")

@@ -178,7 +178,7 @@ class Labels:
         """A name for an ending that has none: its last step, or what it pays if others are named after that."""
         if any(ending.by_pay for ending in self.endings):
             return f"ended with {amount(reward, signed=True)}"
-        return f"{self.actions[action]} in {self.words(state)} ({reward:+g})"
+        return f"ended by {self.actions[action]} in {self.words(state)} ({reward:+g})"
 
     def words(self, index: int) -> str:
         """The state in words."""
@@ -216,11 +216,14 @@ class Labels:
         if phrase is not None:
             return self._fill(phrase, state)
         return {
-            "timed out": "run out of time",
-            "terminated": "terminate",
+            "timed out": "reach the time limit",
+            "terminated": "end the episode",
             NEVER_ENDS: "go on without end",
             NO_RECORDED_END: "go on without a recorded end",
-        }.get(name, f"end with {name.removeprefix('ended with ') if name.startswith('ended with ') else repr(name)}")
+        }.get(
+            name,
+            name.replace("ended", "end", 1) if name.startswith(("ended with ", "ended by ")) else f"end with {name!r}",
+        )
 
     def observation(self, index: int) -> Any:
         """The observation of a state, or the key of a discovered one; for bins, their midpoints."""

@@ -26,7 +26,6 @@ from whatfor.beliefs.protocol import CAPABILITIES, Beliefs
 from whatfor.checks import whole
 from whatfor.explanation import Caveats, Explanation
 from whatfor.layouts.shapes import Layout
-from whatfor.text import either
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -276,9 +275,8 @@ def _covers(run: Run, needs: Collection[str]) -> bool:
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
     able = [one.name for one in QUESTIONS.values() if not _lacks_ledger(run, one) and why_not(run, one) is None]
-    get = either("train with record=True, or pass ledger= to Run", "train with `whatfor train`, which records it")
     return (
-        f"needs the ledger, and this run has none: {get}. "
+        f"needs the ledger, and this run has none: {run.trust.ledger_advice()}. "
         f"Without it, this run can answer {', '.join(able) or 'nothing'}"
     )
 

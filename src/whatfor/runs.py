@@ -79,8 +79,8 @@ class Run(QuestionMethods, Counterfactuals):
     def __repr__(self) -> str:
         updates = "no ledger" if self.ledger is None else count(int(self.ledger.applied.sum()), "update")
         episodes = "episodes not counted" if self.n_episodes is None else count(self.n_episodes, "episode")
-        premise = "" if self.origin.premise is None else f"; {self.origin.premise}"
-        return f"Run({learner_names(self.settings)}, {episodes}, {updates}, engine={self.engine!r}{premise})"
+        engine = f", engine={self.engine!r}" if "engine" in self.settings else ""
+        return f"Run({learner_names(self.settings)}, {episodes}, {updates}{engine}{f'; {self.origin.premise}' if self.origin.premise else ''})"
 
     # -- data ------------------------------------------------------------------------------
 

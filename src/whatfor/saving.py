@@ -59,7 +59,7 @@ def load(
     """Load a run from a folder. Its files are validated, and no code in them is executed.
 
     ``env``: the environment of the run, if it cannot be created again: it was passed as an object, or is not registered with
-    Gymnasium here. ``cells``: the concepts of a deep run, which are functions and are not saved. ``agent``: the model, if its network
+    Gymnasium here. ``cells``: the concepts of a deep agent's run, which are functions and are not saved. ``agent``: the model, if its network
     cannot be rebuilt from its description. ``state_of``: the function with which a run discovered its states, to play or
     train it again; keys and words name its states without it.
 

@@ -65,7 +65,7 @@ def check_learner(learner: Any, *, seed: int = 0) -> None:
     scale = max(1.0, float(np.abs(agent.tables).max()))
     assert audit.residual <= EXACT * scale, (
         f"the recorded updates give other values than the agent's own (off by {audit.residual:.2g}): "
-        "record each update with the step size, discount and bootstrap cell that were used, in the order of use"
+        "record each update, in order, with its step size, its discount and the state-action pair that it bootstrapped from"
     )
     assert ledger.n_episodes == len(played.lengths), (
         f"{len(played.lengths)} episodes were played, but the ledger has {ledger.n_episodes}: after a truncation that is "
@@ -138,6 +138,6 @@ def check_ledger(ledger: Ledger, values: Any) -> None:
     scale = max(1.0, float(np.abs(np.asarray(values)).max()))
     assert audit.residual <= EXACT * scale, (
         f"the recorded updates give other values (off by {audit.residual:.2g}): "
-        "record each update with the step size, discount and bootstrap cell that were used, in the order of use"
+        "record each update, in order, with its step size, its discount and the state-action pair that it bootstrapped from"
     )
     assert not audit.faults, " ".join(audit.faults)

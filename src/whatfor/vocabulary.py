@@ -46,10 +46,10 @@ class Vocabulary:
             fail = self._fail[node]
             self._shorter[node] = fail if self._word[fail] else self._shorter[fail]
             for token, child in self._next[node].items():
-                self._fail[child] = self.step(fail, token)
+                self._fail[child] = self.advance(fail, token)
                 waiting.append(child)
 
-    def step(self, node: int, token: str) -> int:
+    def advance(self, node: int, token: str) -> int:
         """The state after one more token."""
         while node and token not in self._next[node]:
             node = self._fail[node]
@@ -61,7 +61,7 @@ class Vocabulary:
         node, at, following, fail = 0, len(text), self._next, self._fail
         for token in reversed(_TOKEN.findall(text)):
             at -= len(token)
-            node = following[node].get(token) or (self.step(fail[node], token) if node else 0)
+            node = following[node].get(token) or (self.advance(fail[node], token) if node else 0)
             if node:
                 nodes[at] = node
         return Scan(self, text, nodes)
@@ -85,7 +85,7 @@ class Scan:
         node = self._nodes.get(at, 0)
         if not node and _JOINED.match(self._text, at):  # within a token, as in "row3": the rest of it counts as one
             rest = _TOKEN.match(self._text, at)
-            node = 0 if rest is None else self._vocabulary.step(self._nodes.get(rest.end(), 0), rest[0])
+            node = 0 if rest is None else self._vocabulary.advance(self._nodes.get(rest.end(), 0), rest[0])
         return [word for word in self._vocabulary.chain(node) if ends(self._text, at + len(word))] if node else []
 
     def places(self) -> dict[str, list[int]]:

@@ -39,7 +39,7 @@ def test_a_countable_deep_run_answers_all_questions_that_need_no_ledger() -> Non
     check_beliefs(run.beliefs, 16, 4, tolerance=None)
     with pytest.raises(
         ValueError,
-        match=r"needs the ledger, and this run has none.* can answer intention, contrast, outcomes, timeline",
+        match=r"needs the ledger, and this run has none: only tabular agents record one.* can answer intention, contrast, outcomes, timeline",
     ):
         run.provenance(0)
     exact = comparison.exact
@@ -182,7 +182,7 @@ def test_visits_that_disagree_with_earnings_lower_the_grade() -> None:
         lake().labels, np.arange(9.0), np.arange(9.0), by_visits=7.0, distance=0.0, states=1, updates=1, discount=1.0
     )
     assert trust.grade == "poor"
-    assert "visits times mean rewards 7 (88 %)" in str(trust)
+    assert "expected visits times mean rewards by 7 (88 %)" in str(trust)
     assert replace(trust, by_visits=0.1).grade == "close"
     run = lake()
     belief = run.beliefs
@@ -235,7 +235,7 @@ def test_earnings_that_match_q_do_not_make_up_for_wrong_visits() -> None:
 def test_values_out_of_reach_of_the_rewards_are_reported() -> None:
     trust = replace(lake().trust, impossible=0.4, distance=0.1, correlation=1.0, mean_residual=0.0)  # type: ignore[type-var]
     assert trust.grade == "poor"
-    assert any("40 % of its values cannot be reached by the rewards" in line for line in trust.sentences())
+    assert any("40 % of them cannot be reached by any sequence of the rewards" in line for line in trust.sentences())
 
 
 def test_trust_measures_the_distance_to_exact_visits() -> None:

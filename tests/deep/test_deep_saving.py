@@ -307,7 +307,7 @@ def test_the_command_line_explains_a_saved_deep_run(tmp_path: Path, whatfor: obj
     assert "Estimated by a belief network" in out
     code, _, err = whatfor("explain", tmp_path / "run", "--state", "0", "--question", "provenance")  # type: ignore[operator]
     assert code == 2
-    assert "needs the ledger, and this run has none" in err
+    assert "needs the ledger, and this run has none: only tabular agents record one" in err
 
 
 def test_the_command_line_imports_concepts_by_name(tmp_path: Path, whatfor: Any) -> None:

@@ -115,21 +115,3 @@ def test_text_of_numbers_is_an_observation_and_not_values_of_concepts() -> None:
         run.intention("[0, 0, 0]")
     with pytest.raises(ValueError, match="not a list of numbers"):
         run.intention("[0, 0, 0, -]")
-
-
-def test_an_environment_that_cannot_be_reset_is_compared_by_its_attributes() -> None:
-    from whatfor.worlds.making import changed_setting
-
-    class Fails(gym.Env[int, int]):
-        observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
-
-        def __init__(self) -> None:
-            self.level = 1
-
-        def reset(self, **_: object) -> tuple[int, dict[str, object]]:
-            raise RuntimeError("no simulator here")
-
-    one = Fails()
-    assert changed_setting(one, Fails()) is None
-    one.level = 2
-    assert changed_setting(one, Fails()) == "level"

@@ -198,7 +198,7 @@ def test_unsupported_agents_are_refused() -> None:
         DQN("MlpPolicy", "CartPole-v1", n_steps=3, device="cpu").learn(10, callback=beliefs())
     with pytest.raises(ValueError, match="actions must be Discrete"):
         SAC("MlpPolicy", "Pendulum-v1", device="cpu").learn(10, callback=beliefs())
-    with pytest.raises(ValueError, match="PPO is not supported; a DQN is"):
+    with pytest.raises(ValueError, match="PPO is not supported, only DQN is"):
         PPO("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=beliefs())
     with pytest.raises(ValueError, match="observations are not discrete"):
         DQN("MlpPolicy", "CartPole-v1", device="cpu").learn(10, callback=BeliefCallback())

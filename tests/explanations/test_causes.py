@@ -213,7 +213,7 @@ def test_a_rarely_tried_action_is_called_too_low_only_if_it_is():
 
 def test_parts_of_a_difference_have_one_form():
     measure = Measure("won", 0.2, 1.0, 0.01, 1.0, 0.02, noise=-0.004, off_policy=0.2, initial=-0.996, tolerance=0.1)
-    assert measure.terms_text(percent) == "off-policy targets +20 points, weight on initial values -100 points"
+    assert measure.terms_text(percent) == "off-policy targets +20 points, initial values -100 points"
     estimated = replace(measure, exact=None, off_policy=-0.05, noise=0.03, initial=0.0)
     assert estimated.terms_text(percent) == "estimated: off-policy targets -5.0 points, rest +3.0 points"
 
@@ -283,4 +283,4 @@ def test_what_is_not_judged_names_no_part_as_a_further_cause():
     assert told.verdict == "rarely tried"
     assert {"initial value"} == {cause.name for cause in told.found}
     assert "Also" not in str(told)
-    assert "weight on initial values" in str(told)
+    assert "it still rests on initial values" in str(told)

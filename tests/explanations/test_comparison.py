@@ -107,7 +107,7 @@ def test_a_wrong_belief_is_found_and_reported():
     assert comparison.measures[0].difference == pytest.approx(2.0)
     assert comparison.found[0].effect == pytest.approx(2.0)
     assert (
-        "a test detects a different environment (+2 in 'value'; the terms below split the difference in another way)"
+        "a test detects a different environment (+2 in 'value'; the terms below split the difference differently)"
         in str(comparison)
     )
     assert "Also" not in str(comparison), "what rests on initial values is tiny"

@@ -111,8 +111,8 @@ def test_what_it_has_not_learned_is_called_unknown():
     ledger.record(0, 0, 1.0, 1, 0, step_size=0.5, discount=0.9)
     run = wf.Run(labels=wf.Labels.plain(3, 2), values=ledger.values(), ledger=ledger)
     text = str(run.intention(0, 0))
-    assert "only once; 50 % of the weight is still on the initial value" in text
-    assert "45 % of the discounted weight is on initial values of later pairs" in text
+    assert "only once; its initial value still has a weight of 50 %" in text
+    assert "initial values of later state-action pairs have a discounted weight of 45 %" in text
     assert "because" not in text
     assert "'action 1', the second best by value, was never tried" in text
     assert "never tried 'action 1'" in str(run.intention(0, 1))

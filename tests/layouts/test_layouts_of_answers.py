@@ -51,7 +51,7 @@ def test_taxi_is_shown_on_its_board(taxi):
 
 
 def test_the_readmes_caption_is_true(taxi):
-    """All but the route itself: less than 0.2 % of the weight."""
+    """All but the route itself: less than 0.2 % of the expected visits."""
     visits = taxi.intention(START).visits
     route = np.sort(visits.ravel())[::-1][:13]
     assert 1 - route.sum() / visits.sum() < 0.002

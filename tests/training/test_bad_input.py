@@ -662,6 +662,7 @@ def test_a_learner_with_an_impossible_step_size_cannot_be_made():
     ("learner", "parameters", "message"),
     [
         (wf.QLearning, {"gamma": 0.9}, "QLearning has no parameter 'gamma'.*Did you mean discount="),
+        (wf.Sarsa, {"replay": None}, r"Sarsa has no parameter 'replay'.*Pass replay= to train\(\)"),
         (wf.Sarsa, {"epsilon": 0.1}, "Did you mean exploration="),
         (wf.MonteCarlo, {"alpha": 0.1}, "Did you mean step_size="),
         (wf.LambdaReturns, {"lamda": 0.9}, "Did you mean lambda_="),

@@ -13,7 +13,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.kernels.recursion import NOT_ENDED
 from whatfor.worlds.adapter import Enter
 from whatfor.worlds.arriving import Search
-from whatfor.worlds.making import copies
+from whatfor.worlds.copying import copies
 from whatfor.worlds.play import play
 from whatfor.worlds.rolling import Rollouts
 from whatfor.worlds.world import ending_code

@@ -50,6 +50,10 @@ class Quality:
         """The words before an expectation that is only an estimate."""
         return ""
 
+    def ledger_advice(self) -> str:
+        """What to do where there is no ledger."""
+        return either("train with record=True, or pass ledger= to Run", "train with `whatfor train`, which records it")
+
     def about(self, residual: float | None) -> list[str]:
         """The quality of one answer, and of all answers."""
         return []
@@ -154,9 +158,17 @@ class Trust(Explanation, Quality):
         """The words before an expectation that is only an estimate."""
         return {"close": "", "rough": "roughly, ", "poor": "by an unreliable estimate, "}[self.grade]
 
+    def ledger_advice(self) -> str:
+        """No deep agent has a ledger."""
+        return "only tabular agents record one"
+
     def about(self, residual: float | None) -> list[str]:
         """The quality of one answer, and of all answers."""
-        here = [] if residual is None else [f"Here its earnings are {residual:.2g} off the agent's Q-value."]
+        here = (
+            []
+            if residual is None
+            else [f"Here the sum of its expected rewards differs from the agent's Q-value by {residual:.2g}."]
+        )
         return [*here, *self.sentences()]
 
     def sentences(self) -> list[str]:
@@ -166,12 +178,12 @@ class Trust(Explanation, Quality):
         else:
             lines = [f"Estimated by a belief network trained alongside the agent ({count(self.updates, 'update')})."]
         over = (
-            f"over {count(self.pairs, 'visited pair')}, earnings are {self.mean_residual:.3g} off Q on average "
-            f"({self._share_of_range(self.relative_gap)}correlation {self.correlation:.3f})"
+            f"over {count(self.pairs, 'visited state-action pair')}, sums of expected rewards differ from Q-values by "
+            f"{self.mean_residual:.3g} on average ({self._share_of_range(self.relative_gap)}correlation {self.correlation:.3f})"
         )
         if self.by_visits is not None:
             share = self._relative_by_visits or 0.0
-            over += f", visits times mean rewards {self.by_visits:.3g}"
+            over += f", expected visits times mean rewards by {self.by_visits:.3g}"
             over += f" ({percent(share)})" if np.isfinite(share) else ""
         if self.distance is None:
             visits = f"visit error not checked; {either('run.comparison()', '--question comparison')} checks it"
@@ -179,15 +191,15 @@ class Trust(Explanation, Quality):
             visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
         if self.impossible:
             lines.append(
-                f"Q itself is off: {percent(self.impossible)} of its values cannot be reached by the rewards seen in training; "
-                f"they are up to {amount(self.excess)} beyond."
+                f"The Q-values are wrong: {percent(self.impossible)} of them cannot be reached by any sequence of the rewards seen in training; "
+                f"they are up to {amount(self.excess)} too large or too small."
             )
         grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
         return [*lines, f"{grade}: {over}; {visits}."]
 
     @staticmethod
     def _share_of_range(share: float) -> str:
-        return f"{percent(share)} of its range, " if np.isfinite(share) else ""
+        return f"{percent(share)} of their range, " if np.isfinite(share) else ""
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -24,7 +24,7 @@ from whatfor.deep.document import Activation
 from whatfor.deep.network import AgentCopy
 from whatfor.deep.normalising import LiveNormaliser, Normaliser
 from whatfor.deep.tensors import check_same
-from whatfor.worlds.making import changed_setting
+from whatfor.worlds.copying import changed_setting
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -42,8 +42,8 @@ def check_supported(model: Any) -> None:
         raise ValueError(f"actions must be Discrete, since beliefs are over them; this agent has {model.action_space}")
     if not isinstance(model, DQN):
         raise ValueError(
-            f"{type(model).__name__} is not supported; a DQN is. "
-            "In a custom training loop, call BeliefNetwork.update(batch, next_actions)"
+            f"{type(model).__name__} is not supported, only DQN is. "
+            "Your own loop of another Q-learning method can train a belief network: BeliefNetwork.update(batch, next_actions)"
         )
     if isinstance(model.observation_space, spaces.Dict):
         raise ValueError("observations are dictionaries; flatten them first with gymnasium.wrappers.FlattenObservation")

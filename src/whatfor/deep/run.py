@@ -65,7 +65,7 @@ def run_of(
     >>> env = gym.make("FrozenLake-v1")
     >>> belief = BeliefNetwork.of(env, lambda observations: np.zeros((len(observations), 4)), discount=0.9)
     >>> run_of(belief, (np.array([0, 4]), np.array([1, 2])), env=env)
-    Run(custom loop, episodes not counted, no ledger, engine='custom loop')
+    Run(custom loop, episodes not counted, no ledger)
     """
     record = record or TrainingRecord()
     place = _place(belief, env, world)

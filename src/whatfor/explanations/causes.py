@@ -64,7 +64,7 @@ class Cause:
     def called(self) -> str:
         """Its name in a sentence."""
         names = {
-            "initial value": "weight on initial values",
+            "initial value": "initial values",
             "different environment": "a different environment",
         }
         return names.get(self.name, self.name)
@@ -80,7 +80,7 @@ class Cause:
         ``with_terms``: whether the lines below split a difference into its parts.
         """
         if self.rate is not None:
-            beside = "; the terms below split the difference in another way" if with_terms else ""
+            beside = "; the terms below split the difference differently" if with_terms else ""
             return f"and a test detects {self.called} ({self.effect_text()}{beside})"
         largest = measure is None or abs(self.effect) >= max(abs(term) for term in measure.terms.values())
         return f"{'most of all' if largest else 'in part'} because of {self.called} ({self.effect_text()})"

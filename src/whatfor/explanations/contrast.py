@@ -67,7 +67,7 @@ class Contrast(Difference):
             if which.tries is not None and which.now < 0.5:
                 return [
                     f"In {here!r}, it has learned too little about {name!r} to compare the two: "
-                    f"{percent(1.0 - which.now)} of the weight is still on the initial value."
+                    f"its initial value still has a weight of {percent(1.0 - which.now)}."
                 ]
         if not self.learned:
             return [*self._played(here, names), *([] if self.tied else self._reasons()), self._adds_up()]
@@ -148,7 +148,7 @@ class Contrast(Difference):
                 only = "only " if which.tries < FEW_UPDATES else ""
                 lines.append(
                     f"It has updated the value of {self.labels.actions[which.action]!r} {only}{count(which.tries, 'time')}: "
-                    f"{percent(1.0 - which.now)} of the weight is still on the initial value."
+                    f"its initial value still has a weight of {percent(1.0 - which.now)}."
                 )
         return lines
 

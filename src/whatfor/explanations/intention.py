@@ -248,7 +248,7 @@ class Intention(Explanation):
         total, scale = amount(self.earnings.sum() + self.initial_share), float(np.abs(self.earnings).sum())
         text = self._sum_text(total, scale, self.trust.off_text)
         if self.dropped:
-            text += f"; weights of {self.dropped:.1e} in total were too small to follow"
+            text += f"; terms with a total weight of {self.dropped:.1e} were left out"
         return [*lines, f"{text}."]
 
     @property

@@ -111,7 +111,7 @@ class Measure:
 
     def terms_text(self, form: Callable[[float], str] = amount) -> str:
         """The parts of the difference in words, without tiny ones; estimates where there is no exact number."""
-        names = {"noise": "noise" if self.exact is not None else "rest", "initial value": "weight on initial values"}
+        names = {"noise": "noise" if self.exact is not None else "rest", "initial value": "initial values"}
         largest = max(map(abs, self.terms.values()))
         shown = {name: term for name, term in self.terms.items() if abs(term) >= MIN_TERM_SHARE * largest > 0.0}
         parts = [f"{names.get(name, name)} {signed(term, form)}" for name, term in shown.items()]

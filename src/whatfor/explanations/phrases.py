@@ -214,10 +214,10 @@ def experience(
     only = "only " if tries < FEW_UPDATES else ""
     parts = [f"{updated} {only}{'once' if tries == 1 else count(tries, 'time')}"]
     if initial >= MIN_STATED_SHARE:
-        parts.append(f"{percent(initial)} of the weight is still on the initial value")
+        parts.append(f"its initial value still has a weight of {percent(initial)}")
     if unknown - initial >= MIN_STATED_SHARE:
-        weight = "discounted weight" if discounted else "weight"
-        parts.append(f"{percent(unknown - initial)} of the {weight} is on initial values of later pairs")
+        weight = "a discounted weight" if discounted else "a weight"
+        parts.append(f"initial values of later state-action pairs have {weight} of {percent(unknown - initial)}")
     return ["; ".join(parts) + "."]
 
 

@@ -163,7 +163,7 @@ class Provenance(Explanation):
     def _stale_text(self) -> str:
         if self.stale < MIN_STATED_SHARE:
             return ""
-        return f"{percent(self.stale)} of the weight passes through actions that are not greedy now"
+        return f"{percent(self.stale)} of its weight comes from experience with actions that are not greedy now"
 
     def _luck_text(self) -> str:
         if abs(self.luck) <= self._rounding:

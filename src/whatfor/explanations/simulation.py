@@ -143,9 +143,7 @@ class Simulation(Explanation):
                 f"Its values bootstrap through the time limit of {count(self.limit, 'step')}; undiscounted rollouts stop there."
             )
         elif self.is_cut and self.discount < 1.0:
-            lines.append(
-                f"What was not played has {percent(self.beyond)} of the weight of the first step, by the discount."
-            )
+            lines.append(f"Later steps, which were not played, are discounted to {percent(self.beyond)} on average.")
         return [*lines, *(self.without_end() if self.never else []), *self.start_text]
 
     def _returns(self) -> str:

@@ -187,6 +187,6 @@ def layout(why: Timeline) -> Grid:
 def ask(
     run: Run, state: State, action: Action | None = None, *, horizon: int = 20, discount: float | None = None
 ) -> Timeline:
-    """When the agent expects what; by default, after its best action, discounted as learned (``discount=1``: undiscounted)."""
+    """When the agent expects what; by default, after its best action, discounted as in training (``discount=1``: undiscounted)."""
     at, chosen = run.resolve(state, action)
     return Timeline.of(source_of(run, "depths"), run.labels, at, chosen, horizon=horizon, discount=discount)

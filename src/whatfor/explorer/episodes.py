@@ -127,7 +127,7 @@ def _is_known(run: Run, observation: Any) -> bool:
 def past(run: Run, number: int) -> dict[str, Any]:
     """An episode that it learned from."""
     if run.ledger is None:
-        raise ValueError("past episodes need the ledger, and this run has none: train with record=True")
+        raise ValueError(f"past episodes need the ledger, and this run has none: {run.trust.ledger_advice()}")
     updates = run.ledger.episode(number)
     steps = [{"state": str(one.state), "action": one.action, "reward": one.reward} for one in updates[:MAX_STEPS]]
     ending = updates[-1].ending or CUT if updates else "empty"

@@ -31,6 +31,8 @@ USUAL_NAMES = {
     "trace_decay": "lambda_",
     "initial_value": "initial",
 }
+#: Parameters of training that could be taken for a learner's.
+OF_TRAINING = ("replay", "episodes", "seed", "time_limit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,7 @@ class Tabular:
             if name not in known:
                 close = [USUAL_NAMES.get(name, name), *get_close_matches(name, known, n=1)]
                 meant = next((f". Did you mean {one}=?" for one in close if one in known), "")
+                meant = f". Pass {name}= to train()" if name in OF_TRAINING else meant
                 raise TypeError(
                     f"{cls.__name__} has no parameter {name!r}; its parameters are {', '.join(known)}{meant}"
                 )

@@ -77,7 +77,7 @@ def last_steps_named(labels: Labels, pairs: Sequence[int], rewards: Sequence[flo
     """A name for each last step whose ending has none: the step, or if there are many, what it pays or a range of that.
 
     >>> last_steps_named(Labels.plain(2, 1), [1, 1], [0.0, 5.0])
-    ['action 0 in state 1 (+0)', 'action 0 in state 1 (+5)']
+    ['ended by action 0 in state 1 (+0)', 'ended by action 0 in state 1 (+5)']
     >>> sorted(set(last_steps_named(Labels.plain(2, 1), [1] * 100, [x / 10 for x in range(100)])))
     ['ended with at least +5', 'ended with less than +5']
     >>> set(last_steps_named(Labels.plain(50, 1), range(50), [-0.5] * 50))

@@ -16,10 +16,11 @@ from whatfor.limits import MAX_EPISODE_STEPS, check_limit, limit
 from whatfor.text import either, one_line
 from whatfor.training.session import Place
 from whatfor.worlds.adapter import NoTwin
+from whatfor.worlds.copying import changed_setting
 from whatfor.worlds.discovering import Discovering, StateOf
 from whatfor.worlds.gymnasium import discovery_of, labels_of, time_limit, twin
 from whatfor.worlds.known import OWN_WORLDS, has_twin
-from whatfor.worlds.making import binned, changed_setting, make_env
+from whatfor.worlds.making import binned, make_env
 from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World
 
@@ -218,7 +219,7 @@ def remake_env(recipe: dict[str, Any]) -> Any:
 def pass_env() -> str:
     """What to do where an environment cannot be created again."""
     return either(
-        "pass the environment of the run as env=, to whatfor.load(path, env=...) for all questions",
+        "pass the environment of the run as env=: to this call or, for all questions, to whatfor.load(path, env=...) or whatfor.Run(..., env=...)",
         "add --module MODULE:NAME, the class or function that creates it",
     )
 

@@ -131,8 +131,8 @@ def twin(core: Any, labels: Labels, limit: int | None) -> World:
     """The paper's game; with other rules, rewards depend on hidden cards."""
     if core.natural or core.sab:
         raise NoTwin(
-            "with natural=True or sab=True, the default of its id, rewards depend on the cards of a hand, which the observation "
-            "does not show; with sab=False it is the paper's game, which has a compiled version"
+            "by sab=True or natural=True, rewards depend on cards that the observation does not show; "
+            "with sab=False, it has a compiled version"
         )
     world = blackjack()
     return World(world.labels, world.arrays, limit, world.recipe)

@@ -1,4 +1,4 @@
-"""Create, copy and compare Gymnasium environments, and discretise their observations."""
+"""Create Gymnasium environments, and discretise their observations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import Autoreset, DiscretizeObservation, TransformObservation
+from gymnasium.wrappers import DiscretizeObservation, TransformObservation
 
 from whatfor.checks import whole
 from whatfor.folder import MANIFEST
@@ -26,12 +25,8 @@ from whatfor.worlds.spaces import unbounded_text
 OLD_IDS = {"Taxi-v3": "Taxi-v4"}
 #: How the ids of MiniGrid's worlds begin.
 MINIGRID_IDS = ("MiniGrid-", "BabyAI-")
-#: Steps to play in order to see which attributes change during an episode.
-TRIAL_STEPS = 30
 #: With more states than this, no limit can be raised.
 MAX_IMAGINABLE = 10**12
-#: The largest array that counts as a setting.
-MAX_SETTING_SIZE = 30
 
 
 class NoEnvironment(ValueError):
@@ -89,54 +84,6 @@ def options_of(id: str) -> dict[str, Any] | None:
         return None
     defaults = {one.name: None if one.default is one.empty else one.default for one in taken}
     return {name: spec.kwargs.get(name, default) for name, default in defaults.items() if name != "render_mode"}
-
-
-def copies(env: gym.Env[Any, Any], n: int) -> list[gym.Env[Any, Any]]:
-    """This environment and ``n - 1`` copies of it; only this one if it cannot be created again."""
-    if env.spec is None or n < 2:
-        return [env]
-    try:
-        first = gym.make(env.spec)
-        if changed_setting(env, first) is None:
-            return [env, first, *(gym.make(env.spec) for _ in range(n - 2))]
-        first.close()
-        return [env]
-    except (gym.error.Error, TypeError, ValueError):
-        return [env]
-
-
-def changed_setting(env: gym.Env[Any, Any], fresh: gym.Env[Any, Any]) -> str | None:
-    """The name of a setting in which an environment differs from a new one like it; None: no difference.
-
-    Settings are plain attributes that do not change during episodes.
-
-    >>> one = make_env("CartPole-v1")
-    >>> one.unwrapped.gravity = 1.0
-    >>> changed_setting(one, make_env("CartPole-v1"))
-    'gravity'
-    """
-    before = _settings(fresh)
-    trial = Autoreset(fresh)
-    trial.action_space.seed(0)
-    with suppress(Exception):  # a third-party environment may fail; then all its attributes count as settings
-        for seed in range(2):
-            trial.reset(seed=seed)
-            for _ in range(TRIAL_STEPS):
-                trial.step(trial.action_space.sample())
-    after, given = _settings(fresh), _settings(env)
-    settings = (name for name, value in before.items() if after.get(name) == value)
-    return next((name for name in settings if given.get(name) != before[name]), None)
-
-
-def _settings(env: gym.Env[Any, Any]) -> dict[str, Any]:
-    """The attributes of an environment that are numbers, strings or small arrays."""
-    found = {}
-    for name, value in vars(env.unwrapped).items():
-        if isinstance(value, bool | int | float | str | np.number):
-            found[name] = value
-        elif isinstance(value, np.ndarray) and value.size <= MAX_SETTING_SIZE and value.dtype.kind in "biuf":
-            found[name] = value.tolist()
-    return found
 
 
 def binned(

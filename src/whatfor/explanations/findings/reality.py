@@ -147,7 +147,7 @@ def _few(ground: Ground, tries: NDArray[np.int64]) -> Finding | None:
     best = ground.run.best(state)
     text = (
         f"In {labels.words(state)!r}, it takes {labels.actions[best]!r} instead of {labels.actions[other]!r}, which it updated only "
-        f"{count(int(tries[state, other]), 'time')}{_elsewhere(len(states), 'so it is')}."
+        f"{count(int(tries[state, other]), 'time')}{_elsewhere(len(states), 'the same holds')}."
     )
     stake = min(1.0, float(error[state, other]) / ground.range)
     return Finding(
