@@ -251,8 +251,8 @@ class Comparison(Explanation):
                 few = "a few episodes account for most of the spread of its value"
             return f"{not_judged}: {few}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
-            rests = f"{percent(self.believed.unknown or 0.0)} of its weight is on initial values"
-            reason = "the sampling error of this belief is unknown" if self.episodes is None else rests
+            weight = f"{percent(self.believed.unknown or 0.0)} of its weight is on initial values"
+            reason = "the sampling error of this belief is unknown" if self.episodes is None else weight
             return f"{not_judged}: {self.cut or reason}."
         return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
 

@@ -281,12 +281,8 @@ class Intention(Explanation):
             return own + "."
         gap, name = self.value - float(self.values[rival]), self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
-            rank = (
-                "with the same value"
-                if abs(gap) <= self.tie
-                else f"the {'second best' if gap > 0.0 else 'best'} by value"
-            )
-            return f"{own}; {name!r}, {rank}, {self.trust.untried}."
+            rank = "the second best by value" if gap > 0.0 else "the best by value"
+            return f"{own}; {name!r}, {'with the same value' if abs(gap) <= self.tie else rank}, {self.trust.untried}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
         return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."
