@@ -244,6 +244,8 @@ def _buffers(found: list[Judged]) -> dict[str, object]:
         "states": len(found),
         "recognised": share(sum("too little data" in one.tests for one in off), len(off)),
         "recognised_for_bust": share(sum("bust" in one.tests.get("too little data", ()) for one in off), len(off)),
+        # The table is known: the beliefs that are right within two standard errors of play, as many rollouts as by default.
+        "false_alarms": _alarms([(one.by_play[PLAYED[0]].right, one.tests) for one in found]),
         "by_play": {str(rollouts): _judged_by_play(found, off, rollouts) for rollouts in PLAYED},
         # From so few experiences, most large errors are within two standard errors of the belief itself.
         "off_within_own_error": share(sum(abs(one.bust_off) <= 2.0 * one.own for one in off), len(off)),
@@ -253,23 +255,26 @@ def _buffers(found: list[Judged]) -> dict[str, object]:
 
 def _judged_by_play(found: list[Judged], off: list[Judged], rollouts: int) -> dict[str, object]:
     """How often each cause is named by play alone: for a number that is right, in a state where all are, and for large errors."""
-    played = [one.by_play[rollouts] for one in found]
-    alarms = {
-        name: {test: _named(test, name, played) for test in TESTS if name == "value" or test != TESTS[0]}
-        for name in ("bust", "value")  # a bias of values alone
-    }
-    whole = [one for one in played if all(one.right.values())]
     return {
-        "false_alarms": alarms
-        | {"every number": {test: share(sum(test in one.tests for one in whole), len(whole)) for test in TESTS}},
+        "false_alarms": _alarms([(one.by_play[rollouts].right, one.by_play[rollouts].tests) for one in found]),
         "recognised": share(sum("too little data" in one.by_play[rollouts].tests for one in off), len(off)),
     }
 
 
-def _named(test: str, name: str, played: list[Played]) -> dict[str, object]:
+def _alarms(found: list[tuple[dict[str, bool], dict[str, tuple[str, ...]]]]) -> dict[str, object]:
+    """How often each test is named for a number that is right, and in a state where all are; ``found``: which are right, and the tests."""
+    alarms = {
+        name: {test: _named(test, name, found) for test in TESTS if name == "value" or test != TESTS[0]}
+        for name in ("bust", "value")  # a bias of values alone
+    }
+    whole = [tests for right, tests in found if all(right.values())]
+    return alarms | {"every number": {test: share(sum(test in one for one in whole), len(whole)) for test in TESTS}}
+
+
+def _named(test: str, name: str, found: list[tuple[dict[str, bool], dict[str, tuple[str, ...]]]]) -> dict[str, object]:
     """How often a test is named for a number that is right."""
-    right = [one for one in played if one.right.get(name, False)]
-    return share(sum(name in one.tests.get(test, ()) for one in right), len(right))
+    right = [tests for right, tests in found if right.get(name, False)]
+    return share(sum(name in tests.get(test, ()) for tests in right), len(right))
 
 
 # -- an altered world --------------------------------------------------------------------------------

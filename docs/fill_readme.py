@@ -141,6 +141,7 @@ def _power(result: Any) -> list[str]:
     for name, row in buffers.items():
         agents = "Blackjack, fixed buffers" if name == "all" else f"of these, {name}"
         rows.append(("too little data", f"{agents}: chance of a bust off by more than 0.15", row["recognised"]))
+    rows += _right(buffers["all"]["false_alarms"], "1,000 rollouts")
     for rollouts, played in buffers["all"]["by_play"].items():
         judged = f"; judged by {int(rollouts):,} rollouts"
         rows.append(
@@ -150,10 +151,7 @@ def _power(result: Any) -> list[str]:
                 played["recognised"],
             )
         )
-        for number, right in played["false_alarms"].items():
-            called = "chance of a bust" if number == "bust" else number
-            where = f"Blackjack, fixed buffers: {called} right within two standard errors of play{judged}"
-            rows += [(test, where, row) for test, row in right.items() if row["of"] >= MIN_STATES]
+        rows += _right(played["false_alarms"], f"play{judged}")
     for name, row in result["changes"].items():
         rows.append(("different environment", name, row["recognised"]))
         rows.append(("different environment", f"{name.partition(',')[0]}, unchanged", row["false_alarms"]))
@@ -164,6 +162,16 @@ def _power(result: Any) -> list[str]:
             f"| {test} | {where} | {row['count']:,} | {row['of']:,} | {percent(row['rate'])} | {percent(low)} to {percent(high)} |"
         )
     return lines
+
+
+def _right(false_alarms: Any, judge: str) -> list[tuple[str, str, Any]]:
+    """How often each test was named where a belief is right."""
+    rows = []
+    for number, right in false_alarms.items():
+        called = "chance of a bust" if number == "bust" else number
+        where = f"Blackjack, fixed buffers: {called} right within two standard errors of {judge}"
+        rows += [(test, where, row) for test, row in right.items() if row["of"] >= MIN_STATES]
+    return rows
 
 
 def taxi(file: Path) -> str:

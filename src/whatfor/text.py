@@ -156,6 +156,16 @@ def amount(number: float, *, signed: bool = False) -> str:
     return f"{number:{sign}.4g}"
 
 
+def rough(number: float) -> str:
+    """A size with two significant digits; a large one without an exponent.
+
+    >>> rough(0.02634), rough(20.4), rough(204.0), rough(15_300.0)
+    ('0.026', '20', '200', '15,000')
+    """
+    text = f"{number:.2g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
+
+
 def capital(text: str) -> str:
     """The text with a capital at its start.
 

@@ -115,7 +115,7 @@ def test_maximisation_bias_is_recognised_and_not_under_double_q_learning():
     bias = next(cause for cause in found[wf.QLearning][0].found if cause.name == "maximisation bias")
     assert bias.effect > 0.0
     assert bias.evidence > 1.6
-    assert "because it takes the largest of noisy estimates" in str(found[wf.QLearning][0])
+    assert "because it prefers actions whose noisy estimates are high" in str(found[wf.QLearning][0])
 
 
 def test_a_difference_within_the_sampling_error_of_play_is_no_maximisation_bias():

@@ -85,6 +85,19 @@ def test_a_probability_beside_an_unknown_share_is_a_range():
     )
 
 
+def test_the_bounds_of_a_range_are_said_in_words():
+    """Nearly nothing is known of one ending, and nearly everything else is unknown."""
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    ledger.record(1, 0, 1.0, None, step_size=1.0, discount=1.0)
+    ledger.record(0, 0, 1.0, None, step_size=0.5, discount=1.0)
+    ledger.record(0, 0, 1.0, 1, 0, step_size=0.002, discount=1.0)
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    assert "with a probability of 50 % to 100 %" in str(run.chance(0, event="terminated"))
+    ledger.record(0, 0, 1.0, None, step_size=0.001, discount=1.0, ending="timed out")
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    assert "with a probability of 50 % to more than 99 %" in str(run.chance(0, event="terminated"))
+
+
 def test_both_at_once_is_neither_before_the_other():
     world = wf.worlds.table(next_state=[[1], [1]], reward=[[0.0], [1.0]], terminated=[[False], [True]])
     run = wf.train(world, wf.QLearning(step_size=1.0, discount=1.0), episodes=5, seed=0)

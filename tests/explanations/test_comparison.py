@@ -1,6 +1,7 @@
 """Belief and reality: known answers, verdicts, and how often a correct belief is called wrong."""
 
 import json
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +14,7 @@ from whatfor.beliefs.noise import OneStepErrors, ahead, sampling_error
 from whatfor.explanations.causes import RATE
 from whatfor.labels import Axis
 from whatfor.testing import random_world
+from whatfor.text import percent
 
 HANDS = (
     "player 10, dealer 7, no usable ace",
@@ -225,7 +227,10 @@ def test_weight_on_initial_values_may_explain_many_visits():
     comparison = run.comparison(0, rollouts=500)
     assert comparison.believed.unknown > 0.8
     assert max(abs(measure.difference) for *_, measure in comparison.places) > 10.0
-    assert comparison.verdict == "agrees"
+    assert not any(measure.differs for measure in comparison.all_measures)
+    assert (comparison.verdict, comparison.badge().kind) == ("unjudged", "unknown"), "hardly anything could differ"
     text = str(comparison)
-    assert "by more than sampling error and its weight on initial values (83 %) explain." in text
-    assert "not judged: the margin of the test is over 100 points" in text
+    assert "was not tested against 500 rollouts of its policy: 83 % of its weight is on initial values." in text
+    assert "margin of the test" not in text
+    wide = replace(comparison.measures[1], tolerance=1.2)
+    assert "not judged: the margin of the test is over 100 points" in wide.with_verdict(percent)

@@ -159,7 +159,7 @@ def test_play_beyond_a_time_limit_is_told_apart(circling):
     assert simulation.undiscounted == pytest.approx(-0.1 * 50)
     assert simulation.value == pytest.approx(-1.0, abs=1e-5)
     text = str(simulation)
-    assert "a return of -1 (discounted, identical in all rollouts), in 132 steps" in text
+    assert "a return of -1 (discounted, identical in all rollouts), over the 132 steps that were played." in text
     assert "Within the time limit of 50 steps, the return is -5 undiscounted, in 50 steps on average." in text
     assert "100 %  still going after 132 steps" in text
     assert (len(circling.episode(0)), circling.episode(0).ending) == (50, "timed out")
@@ -275,6 +275,24 @@ def test_rollouts_that_a_limit_cuts_are_still_going(cut):
     assert "timed out" not in text
     assert "by the discount" not in text
     assert "bootstrap through the time limit of 30 steps; undiscounted rollouts stop there." in text
+    assert "over the 30 steps that were played." in text
+    assert "How the episodes ended" not in text, "none did"
+    assert "Where the episodes stood when play stopped:" in text
+
+
+def test_a_mean_over_rollouts_that_were_cut_is_not_called_the_length_of_episodes():
+    """Every step ends with a chance of 0.2 %: of rollouts of 132 steps, most are still going."""
+    leaves = {
+        "next_state": [[[0, 0]]],
+        "reward": 1.0,
+        "terminated": [[[False, True]]],
+        "probability": [[[0.998, 0.002]]],
+    }
+    run = wf.train(wf.worlds.table(**leaves), wf.QLearning(discount=0.9), episodes=20, seed=0, max_steps=50)
+    simulation = run.simulation(0)
+    assert 0.5 < simulation.still_going < 1.0
+    assert f", over {simulation.length:.1f} steps on average, of at most 132." in str(simulation)
+    assert "steps on average." not in str(simulation).splitlines()[0]
 
 
 def test_rollouts_that_a_limit_cuts_test_no_unlimited_belief(cut):
@@ -295,6 +313,8 @@ def test_a_loop_in_an_unknown_world_that_a_limit_cuts_is_not_said_to_end():
     assert (simulation.never, simulation.still_going) == (None, 1.0)
     assert comparison.verdict == "unjudged"
     assert "too low" not in str(comparison)
+    assert "100 % of the rollouts were still going when play stopped, after 8 steps." in str(comparison)
+    assert "do not end" not in str(comparison), "a limit of 8 steps does not show that"
 
 
 class Pacing(gym.Env):

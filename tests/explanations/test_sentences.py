@@ -172,7 +172,9 @@ def test_how_it_changed(taxi):
     late = taxi.change(START, since=4_900)
     assert late.after.action == late.before.action
     assert late.in_common > 0.99
-    assert "the best action is 'south' now and after 4,900 episodes; the expected future is the same." in str(late)
+    assert "the best action is 'south' now, as it was after 4,900 episodes; the expected future is the same." in str(
+        late
+    )
     assert "expects more visits" not in str(late)
     assert taxi.change(START, since=10).sentences()[0].endswith("there is nothing to compare.")
 

@@ -7,6 +7,7 @@ import pytest
 import whatfor as wf
 from whatfor.explanations.change import _times
 from whatfor.explanations.measures import signed
+from whatfor.explanations.phrases import not_significant
 from whatfor.layouts.shapes import Panels
 from whatfor.question import layout_of
 from whatfor.text import percent, speaking_shell
@@ -27,8 +28,30 @@ def test_tied_actions_are_named_and_none_is_called_the_choice(tied):
     text = str(tied.change(0, since=1))
     shown = tied.labels.actions[tied.best(0)]
     assert (
-        f"'action 0', 'action 1' and 'action 2' are tied (this answer takes {shown!r}) now; after 1 episode, its choice was"
+        f"'action 0', 'action 1' and 'action 2' are tied now (this answer takes {shown!r}); after 1 episode, its choice was"
         in text
+    )
+
+
+def test_an_untried_action_of_the_same_value_is_not_called_the_second_best():
+    ledger = wf.Ledger(n_states=1, n_actions=2)
+    ledger.record(0, 0, 0.0, None, step_size=0.5, discount=0.9)
+    run = wf.Run(labels=wf.Labels.plain(1, 2), values=[[0.0, 0.0]], ledger=ledger)
+    assert "return is 0 (discounted); 'action 1', with the same value, was never tried." in str(run.intention(0, 0))
+    ledger.record(0, 0, -1.0, None, step_size=0.5, discount=0.9)
+    run = wf.Run(labels=wf.Labels.plain(1, 2), values=[[-0.5, 0.0]], ledger=ledger)
+    assert "'action 1', the best by value, was never tried." in str(run.intention(0, 0))
+
+
+def test_large_standard_errors_have_no_exponent():
+    assert not_significant(1.0, 102.0) == "not significant: two standard errors are 200"
+    assert not_significant(0.0, 0.013) == "not significant: two standard errors are 0.026"
+
+
+def test_actions_that_are_tied_at_both_times_are_named_once():
+    run = wf.train("FrozenLake-v1", wf.QLearning(discount=0.95, exploration=1.0), episodes=20, seed=0)
+    assert "'left', 'down', 'right' and 'up' are tied now, as they were after 10 episodes (this answer takes " in str(
+        run.change(0, since=10)
     )
 
 

@@ -186,6 +186,24 @@ def test_one_wrong_end_of_thousands_is_found(world, learner, replay):
         assert "ledger.record(state, action, reward, None if terminated else next_state, ...)" in fault
 
 
+def test_a_wrong_end_is_called_so_where_episodes_start_anywhere():
+    """A stair of six steps: episodes start on any of the inner ones, and end in two states that are never updated."""
+    for wrong in (0, 150, 299):
+        ledger, rng = wf.Ledger(8, 2), np.random.default_rng(0)
+        for episode in range(300):
+            state = int(rng.integers(1, 5))
+            while 0 <= state < 6:
+                action = int(rng.integers(2))
+                to = state + (1, -1)[action]
+                end = to in (-1, 6) and episode != wrong
+                ledger.record(state, action, 0.0, None if end else to % 8, 0, step_size=0.2, discount=0.9)
+                state = to
+        (fault,) = find_faults(ledger)
+        assert fault.startswith("1 end of an episode is not recorded:"), wrong
+        assert "was never updated, and its state-action pair ended other episodes" in fault
+        assert "ledger.record(state, action, reward, None if terminated else next_state, ...)" in fault
+
+
 def test_a_ledger_that_stops_anywhere_has_no_faults():
     """A last update may lead to a new state where the agent is still finding new ones, or where a time limit is."""
     rng = np.random.default_rng(0)

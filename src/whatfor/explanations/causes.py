@@ -156,7 +156,7 @@ def maximisation_bias(builder: MeasureBuilder, value: Measure) -> Cause | None:
     holds = bool(min(found.mean, effect) > least and value.difference > least + played and z > width)
     text = (
         f"over {count(found.updates, 'update')}, the values that it bootstrapped from were too high by {amount(found.mean)} on average, "
-        "because it takes the largest of noisy estimates"
+        "because it prefers actions whose noisy estimates are high"
     )
     size = abs(effect) / _notable(value)
     return Cause("maximisation bias", holds, (value.name,) * holds, value.name, effect, size, RATE, z, text)

@@ -159,9 +159,10 @@ class Chance(Explanation):
 
     def _probability_text(self) -> str:
         """The probability; where much is unknown, or more than is known, the range that it lies in."""
+        text = percent(self.probability)
         if self.unknown > min(MAX_UNKNOWN, max(self.probability, MIN_SHOWN)):
-            return f"{percent(self.probability)} to {percent(min(1.0, self.probability + self.unknown))}"
-        return percent(self.probability).replace("> ", "more than ").replace("< ", "less than ")
+            text += f" to {percent(min(1.0, self.probability + self.unknown))}"
+        return text.replace("> ", "more than ").replace("< ", "less than ")
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -122,22 +122,28 @@ class Change(Difference):
             return f"if it {doing}, {expects} {self._futures(then)}"
         ties = [tied_actions(self.labels, which.values) for which in (self.before, self.after)]
         if any(ties):
-            was, is_now = (
-                f"{tied} {'were' if which is self.before and not self.another_run else 'are'} tied (this answer takes {actions[which.action]!r})"
-                if tied
-                else f"its choice {'was' if which is self.before and not self.another_run else 'is'} {actions[which.action]!r}"
-                for tied, which in zip(ties, (self.before, self.after), strict=True)
-            )
-            return f"{is_now} {now}; {then}, {was}"
+            if ties[0] == ties[1] and self.before.action == self.after.action:
+                return f"{ties[1]} are tied {self._both(now, then, 'they were')} (this answer takes {actions[self.after.action]!r})"
+            return f"{self._tied_text(ties[1], self.after, now)}; {then}, {self._tied_text(ties[0], self.before)}"
         before = self.before.action if self.before.is_best else int(self.before.values.argmax())
         if before != self.after.action:
             was = "" if self.another_run else "was "
             return f"the best action is {actions[self.after.action]!r} {now} and {was}{actions[before]!r} {then}"
         future = self._reasons(then) if self.learned else f"playing its policy leads to {self._futures(then)}"
-        return f"the best action is {actions[before]!r} {self._both(now, then)}; {future}"
+        return f"the best action is {actions[before]!r} {self._both(now, then, 'it was')}; {future}"
 
-    def _both(self, now: str, then: str) -> str:
-        """Both sides of a choice that is the same: "now and after 10 episodes", "with and without episode 3"."""
+    def _tied_text(self, tied: str, which: Intention, when: str = "") -> str:
+        """The actions that are tied on one side, and the one that this answer takes; or its choice."""
+        past, taken = which is self.before and not self.another_run, repr(self.labels.actions[which.action])
+        when = f" {when}" if when else ""
+        if not tied:
+            return f"its choice {'was' if past else 'is'} {taken}{when}"
+        return f"{tied} {'were' if past else 'are'} tied{when} (this answer takes {taken})"
+
+    def _both(self, now: str, then: str, was: str) -> str:
+        """Both sides of a choice that is the same: "now, as it was after 10 episodes", "with and without episode 3"."""
+        if not self.another_run:
+            return f"{now}, as {was} {then}"
         changed, original = (then, self.after) if self.before.short_premise else (now, self.before)
         if changed.startswith("without ") and not original.short_premise:
             return f"with and {changed}"
@@ -165,9 +171,7 @@ class Change(Difference):
         if _knows_little(self.one):
             return "it has learned too little to expect much"
         if _knows_little(self.other):
-            return (
-                f"{f'{then}, it has' if self.another_run else 'at that time, it had'} learned too little to expect much"
-            )
+            return f"{f'{then}, it has' if self.another_run else 'at that time, the agent had'} learned too little to expect much"
         if not self.different:
             return "the expected future is the same"
         partly = (self.in_common or 0.0) >= 0.5

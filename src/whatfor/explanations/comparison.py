@@ -18,7 +18,7 @@ from whatfor.explanations.causes import RATE, Cause, parts_of, quoted, rarely_tr
 from whatfor.explanations.intention import Intention
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
-from whatfor.explanations.phrases import MIN_STATED_SHARE, all_unknown
+from whatfor.explanations.phrases import MIN_STATED_SHARE, MOSTLY_UNKNOWN, all_unknown
 from whatfor.explanations.simulation import ROLLOUTS, Simulation
 from whatfor.explanations.without_error import measures_without_error, place_without_error
 from whatfor.labels import Labels
@@ -155,8 +155,11 @@ class Comparison(Explanation):
             return "differs"
         if found:
             return found[0].name
-        agrees = "agrees" if math.isfinite(self.measures[0].tolerance) else "too few"
-        return "differs" if any(measure.differs for measure in self.all_measures) else agrees
+        if any(measure.differs for measure in self.all_measures):
+            return "differs"
+        if self.exact is None and (self.believed.unknown or 0.0) > MOSTLY_UNKNOWN:
+            return "unjudged"  # its weight on initial values would explain nearly any difference
+        return "agrees" if math.isfinite(self.measures[0].tolerance) else "too few"
 
     @property
     def slight(self) -> bool:
@@ -208,7 +211,7 @@ class Comparison(Explanation):
     @property
     def _conclusive(self) -> bool:
         """Whether sampling error can be told from a difference."""
-        return self.episodes is not None and not self.cut and not self.rare and self.episodes >= MIN_EPISODES
+        return self.verdict != "unjudged" and not self.rare and (self.episodes or 0.0) >= MIN_EPISODES
 
     def _measure_text(self, measure: Measure) -> str:
         """A measure in words: a value as a number, a chance as a percentage."""
@@ -248,24 +251,20 @@ class Comparison(Explanation):
                 few = "a few episodes account for most of the spread of its value"
             return f"{not_judged}: {few}, too few to tell a difference from sampling error."
         if verdict == "unjudged":
-            return f"{not_judged}: {self.cut or 'the sampling error of this belief is unknown'}."
+            weight = f"{percent(self.believed.unknown or 0.0)} of its weight is on initial values"
+            reason = "the sampling error of this belief is unknown" if self.episodes is None else weight
+            return f"{not_judged}: {self.cut or reason}."
         return f"{not_judged}: it rarely tried this ({count(self.tries or 0, 'time')}).{self.measures[0].direction(taken=self.greedy)}"
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
         return {
             "question": "comparison",
-            "state": self.state,
-            "action": self.action,
-            "verdict": self.verdict,
-            "slight": self.slight,
+            **{name: getattr(self, name) for name in ("state", "action", "verdict", "slight")},
             "rate": RATE,
-            "distance": self.distance,
-            "tries": self.tries,
-            "episodes": self.episodes,
-            "unknown": self.unknown,
-            "greedy": self.greedy,
-            "residual": self.residual,
+            **{
+                name: getattr(self, name) for name in ("distance", "tries", "episodes", "unknown", "greedy", "residual")
+            },
             "against": "simulation" if self.exact is None else "exact",
             "experiences": self.experiences,
             "causes": [cause.to_json() for cause in self.causes],

@@ -279,10 +279,10 @@ class Intention(Explanation):
         own, rival = f"Its estimated return is {amount(self.value)}{self.note}", self.rival
         if rival is None:
             return own + "."
-        gap = self.value - float(self.values[rival])
-        name = self.labels.actions[rival]
+        gap, name = self.value - float(self.values[rival]), self.labels.actions[rival]
         if self.tries_by_pair is not None and self.tries_by_pair[self.state, rival] == 0:
-            return f"{own}; {name!r}, {'the second best' if gap > -self.tie else 'the best'} by value, {self.trust.untried}."
+            rank = "the second best by value" if gap > 0.0 else "the best by value"
+            return f"{own}; {name!r}, {'with the same value' if abs(gap) <= self.tie else rank}, {self.trust.untried}."
         if abs(gap) <= self.tie:
             return f"{own}; that of {name!r} is the same."
         return f"{own}; that of {name!r} is {amount(abs(gap))} {'lower' if gap > 0 else 'higher'}."

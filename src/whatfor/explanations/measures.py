@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from whatfor.text import amount, percent
+from whatfor.text import amount, percent, rough
 
 #: A part of a difference below this share of the largest part is left out of sentences.
 MIN_TERM_SHARE = 0.02
@@ -100,7 +100,7 @@ class Measure:
             return f"{self.text(form)} (too few experiences to judge)"
         if form is percent and self.tolerance >= 1.0:
             return f"{self.text(form)} (not judged: the margin of the test is over 100 points)"
-        tolerance = f"{self.tolerance:.2g}" if form is amount else form(self.tolerance).replace(" %", " points")
+        tolerance = rough(self.tolerance) if form is amount else form(self.tolerance).replace(" %", " points")
         if self.differs:
             return f"{self.text(form)} ({self.terms_text(form)}; margin of the test: ± {tolerance})"
         return f"{self.text(form)} (within the margin of the test: ± {tolerance})"

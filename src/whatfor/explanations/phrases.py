@@ -13,7 +13,7 @@ from whatfor.beliefs.course import Course
 from whatfor.beliefs.loop import MIN_ENDLESS, Loop, LoopRecord
 from whatfor.explanation import MIN_SHOWN
 from whatfor.labels import NO_RECORDED_END, Labels
-from whatfor.text import amount, count, percent
+from whatfor.text import amount, count, percent, rough
 
 #: A course that is at least this likely counts as expected.
 LIKELY = 0.8
@@ -239,7 +239,7 @@ def not_significant(gap: float, noise: float | None) -> str:
     """
     if noise is None or abs(gap) >= 2.0 * noise:
         return ""
-    return f"not significant: two standard errors are {2.0 * noise:.2g}"
+    return f"not significant: two standard errors are {rough(2.0 * noise)}"
 
 
 def all_unknown(chance: float, unknown: float) -> bool:

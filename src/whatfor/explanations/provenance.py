@@ -16,7 +16,7 @@ from whatfor.explanations.phrases import MIN_STATED_SHARE, signed_lines, without
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Layout, Lines, Panels, Series
 from whatfor.question import Action, State, question
-from whatfor.text import amount, count, percent
+from whatfor.text import amount, count, percent, rough
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -158,7 +158,7 @@ class Provenance(Explanation):
             return "It rests on too few episodes to estimate a standard error"
         if self.standard_error <= self._rounding:
             return "All its targets are equal"
-        return f"The spread of its targets implies a standard error of {self.standard_error:.2g}"
+        return f"The spread of its targets implies a standard error of {rough(self.standard_error)}"
 
     def _stale_text(self) -> str:
         if self.stale < MIN_STATED_SHARE:

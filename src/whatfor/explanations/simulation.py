@@ -122,7 +122,7 @@ class Simulation(Explanation):
         here, doing = self.labels.words(self.state), self.labels.actions[self.action]
         lines = [
             f"Played {self.rollouts:,} times from {here!r} with {doing!r}, then by its greedy policy. "
-            f"Playing its policy gives a return of {self._returns()}, in {counted(amount(self.length), 'step')} on average."
+            f"Playing its policy gives a return of {self._returns()}, {self._length_text()}."
         ]
         if self.played_on:
             lines += [
@@ -132,7 +132,9 @@ class Simulation(Explanation):
                 f"{PAST_LIMIT}, for up to {count(self.max_steps, 'step')}:",
             ]
         else:
-            lines.append("How the episodes ended:")
+            lines.append(
+                "Where the episodes stood when play stopped:" if self.still_going else "How the episodes ended:"
+            )
         lines += self._endings(self.counts)
         if self.unmet:
             lines.append(
@@ -145,6 +147,14 @@ class Simulation(Explanation):
         elif self.is_cut and self.discount < 1.0:
             lines.append(f"Later steps, which were not played, are discounted to {percent(self.beyond)} on average.")
         return [*lines, *(self.without_end() if self.never else []), *self.start_text]
+
+    def _length_text(self) -> str:
+        """How long rollouts were; an average over rollouts that were cut is no length of episodes."""
+        if not self.still_going:
+            return f"in {counted(amount(self.length), 'step')} on average"
+        if self.still_going == 1.0:
+            return f"over the {count(self.max_steps, 'step')} that were played"
+        return f"over {counted(amount(self.length), 'step')} on average, of at most {self.max_steps:,}"
 
     def _returns(self) -> str:
         """The mean return, discounted and not."""
@@ -175,7 +185,7 @@ class Simulation(Explanation):
             return without_end(known)
         if self.still_going >= LIKELY:
             return [
-                f"Most rollouts do not end: {percent(self.still_going)} of them are still going after {count(self.max_steps, 'step')}."
+                f"{percent(self.still_going)} of the rollouts were still going when play stopped, after {count(self.max_steps, 'step')}."
             ]
         return []
 

@@ -142,8 +142,9 @@ def _episodes(steps: StepsInOrder) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def _jumps_text(ledger: Ledger, steps: StepsInOrder, jumps: int, first: int) -> str:
     """Updates that do not continue where the one before led: ends that are not recorded, where they can be distinguished from missing updates.
 
-    They can be where all go on in states in which recorded episodes start, which few states are, and where a single
-    step that was not recorded does not explain all of them.
+    They can be where all come after pairs that ended other episodes, and led to states that were never updated; or where
+    all go on in states in which recorded episodes start, which few states are, and where a single step that was not
+    recorded does not explain all of them.
     """
     state, (begins, after) = _states(ledger), _episodes(steps)
     opening = steps.cell[after - 1 if steps.backwards else begins]
@@ -156,6 +157,13 @@ def _jumps_text(ledger: Ledger, steps: StepsInOrder, jumps: int, first: int) -> 
     apart &= ~np.isin(lines, steps.starts)
     led, there = state[steps.source[before[apart]]], state[steps.cell[behind[apart]]]
     at = "" if ledger.order == "replayed" else f" (first at update {first:,})"
+    n_pairs = ledger.n_states * ledger.n_actions
+    ended = steps.cell[(steps.cell >= 0) & (steps.source <= TERMINATED)] % n_pairs
+    if np.isin(steps.cell[before[apart]] % n_pairs, ended).all() and not np.isin(led, known).any():
+        return (
+            f"{_ends(jumps)} not recorded: an update bootstrapped from state {int(led[0])}, which was never updated, and its "
+            f"state-action pair ended other episodes{at}: {TERMINATION}."
+        )
     elsewhere = np.setdiff1d(there, starts)
     if len(elsewhere) == 0 and 2 * len(starts) <= len(known):
         made = (steps.cell >= 0) & (steps.source >= 0)
