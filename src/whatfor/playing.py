@@ -193,10 +193,7 @@ class Playing:
             raise ValueError(
                 "env= is for runs whose environment is not saved, and this one contains its world: leave it out"
             )
-        player = self.player
-        if isinstance(player, NetworkPlay):
-            return replace(self.current_origin, env=player.environment(env))
-        return replace(self.current_origin, place=self.place(env))
+        return self.player.origin_in(env)
 
     @property
     def current_origin(self) -> Origin:
