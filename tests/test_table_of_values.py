@@ -182,7 +182,7 @@ def test_bins_come_with_the_labels_or_with_the_environment(tmp_path):
     assert wf.Labels.of(binned).shape == (5, 5)
     with pytest.raises(ValueError, match="bins has length 4, but observations have 2 dimensions"):
         wf.Run(values=run.values, labels=run.labels, env="MountainCar-v0", discount=0.9)
-    with pytest.raises(ValueError, match=r"no states by themselves .*: wrap the environment"):
+    with pytest.raises(ValueError, match=r"observations of this environment are not discrete .*: wrap the environment"):
         wf.Labels.of("MountainCar-v0")
 
 
@@ -238,7 +238,7 @@ def test_what_needs_learning_is_refused(trained, question):
         ({"env": "NoSuch-v0", "discount": 0.9}, "there is no environment 'NoSuch-v0'"),
         ({"discount": 0.9}, "pass env= or labels="),
         ({"env": Corridor(), "discount": 2}, r"discount is 2; it must lie in \[0, 1\]"),
-        ({"env": "CartPole-v1", "discount": 0.9}, r"no states by themselves .*pass labels=run.labels.*DiscretizeObservation\(env"),
+        ({"env": "CartPole-v1", "discount": 0.9}, r"observations of this environment are not discrete .*pass labels=run.labels.*DiscretizeObservation\(env"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(given, message):

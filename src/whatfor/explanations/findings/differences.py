@@ -1,4 +1,4 @@
-"""Where two runs differ: the states whose best action is another, by how often episodes meet them and what is at stake."""
+"""Where two runs differ: the states whose best action is another, by how often episodes visit them and what is at stake."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _with_endings_of(run: Run, other: Run) -> Run:
 def flips(ground: Ground, other: Run) -> list[Flip]:
     """States that both runs have learned about and in which no best action of one is best in the other.
 
-    First come those that episodes of the run meet most often, times what is at stake.
+    First come those that episodes of the run visit most often, times what is at stake.
     """
     run = ground.run
     tries = run.beliefs.tries, other.beliefs.tries
