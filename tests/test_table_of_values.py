@@ -284,3 +284,11 @@ def test_unnamed_endings_are_told_by_what_they_pay():
     otherwise = run.chance((7, 0), event="x0 2").otherwise
     assert set(otherwise) == {"ended with +5"}, "the way to -3 is past state 2"
     assert run.chance((7, 0), event="x0 2").unaccounted < 1e-9
+
+
+def test_the_decisions_of_two_tables_are_compared_though_neither_was_updated():
+    values = np.random.default_rng(0).random((16, 4))
+    run, other = (wf.Run(values=sign * values, env="FrozenLake-v1", discount=0.95) for sign in (1, -1))
+    assert [one[0] for one in sorted(run.change(0, since=other).flips)] == [*range(16)]
+    assert "The best action differs between the two runs in 16 states:" in str(run.change(0, since=other))
+    assert "The best action is the same in every state." in str(run.change(0, since=run))

@@ -73,13 +73,10 @@ def flips(ground: Ground, other: Run) -> list[Flip]:
     First come those that episodes of the run visit most often, times what is at stake.
     """
     run = ground.run
-    tries = run.beliefs.tries, other.beliefs.tries
-    if tries[0] is None or tries[1] is None:
-        return []
     here, there, rows = run.values, other.values, np.arange(len(run.values))
     after, before = here.argmax(axis=1), there.argmax(axis=1)
     lost = here[rows, after] - np.where(there == there[rows, before][:, None], here, -np.inf).max(axis=1)
-    known = np.flatnonzero((tries[0].sum(axis=1) > 0) & (tries[1].sum(axis=1) > 0) & (lost > 0.0))
+    known = np.flatnonzero(ground.learned & Ground.of(other).learned & (lost > 0.0))
     order = known[np.lexsort((-lost[known], -(ground.met * lost)[known]))]
     return [Flip(int(s), int(before[s]), int(after[s]), float(lost[s])) for s in order]
 
