@@ -19,8 +19,8 @@ MANY_PARAMETERS = {"trainer.py train", "ledger/ledger.py record", "cli.py train"
 MAX_FILE, MAX_RUNS, MAX_PARAMETERS, MAX_WIDE, MAX_PUBLIC_PARAMETERS = 350, 250, 7, 12, 8
 #: Steps are played by two loops, that of training and that of policies, each with a compiled twin.
 MAX_STEP_LOOPS = 4
-#: Who acts, and how far beliefs can be trusted, are objects with methods: nothing outside their packages asks which one it has.
-POLYMORPHIC = ("agent", "actor", "trust")
+#: Who acts, who plays, and how far beliefs can be trusted, are objects with methods: nothing outside their packages asks which one it has.
+POLYMORPHIC = ("agent", "actor", "player", "trust")
 #: Here, an agent is that of a learner, built in or custom.
 LEARNING = ("training", "learners", "testing.py")
 
@@ -40,7 +40,7 @@ def main(root: Path = SOURCE) -> int:
         ("questions of a source's class outside beliefs/ and deep/", class_questions(outside, sources(trees)), 0),
         ("searches for an attribute of a source there", attribute_questions(outside), 0),
         ("reads of a source's capabilities there", attributes(outside, "can"), 0),
-        ("questions of what an agent or trust is there", kind_questions(askers, POLYMORPHIC), 0),
+        ("questions of what an agent, a player or trust is there", kind_questions(askers, POLYMORPHIC), 0),
         (f"source files over {MAX_FILE} lines", [f"{path}: {n}" for path, n in lengths.items() if n > MAX_FILE], 0),
         (f"lines of runs.py over {MAX_RUNS}", ["x"] * max(0, lengths.get(Path("runs.py"), 0) - MAX_RUNS), 0),
         (f"functions with more than {MAX_PARAMETERS} parameters, outside compiled code", wide(trees), MAX_WIDE),

@@ -15,6 +15,7 @@ from fuzz.corpus import CART
 from whatfor.deep import BeliefCallback, BeliefSettings, Bins, Clusters, Sizes
 from whatfor.deep.document import HeadName
 
+#: Concepts of CartPole, of all three kinds.
 CONCEPTS: dict[str, Any] = {
     "pole left": lambda obs: obs[2] < 0.0,
     "cart": (

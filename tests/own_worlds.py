@@ -80,6 +80,18 @@ class Machine(gym.Env):
         return np.array([self.wear, self.stock]), -8.0 if broken else -0.2, broken, False, {}
 
 
+class Endless(gym.Env):
+    """It never ends, and whatever is done pays 1."""
+
+    observation_space, action_space = spaces.Discrete(5), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return 0, {}
+
+    def step(self, action):
+        return 0, 1.0, False, False, {}
+
+
 def trained(env=None, *, episodes=400, names=None, **more):
     """A run in one of them."""
     return wf.train(env or Home(), LEARNER, episodes=episodes, max_steps=100, seed=0, names=names, **more)

@@ -64,7 +64,7 @@ def with_bad_episode(run, seed, most=100):
 
 
 def with_loop(run, seed, *, recorded=False):
-    """In a state that its episodes meet, an action that leads back is too good: the run and the two states.
+    """In a state that its episodes visit, an action that leads back is too good: the run and the two states.
 
     ``recorded``: by one reward of the ledger; else only in its table.
     """

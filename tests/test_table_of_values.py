@@ -182,7 +182,7 @@ def test_bins_come_with_the_labels_or_with_the_environment(tmp_path):
     assert wf.Labels.of(binned).shape == (5, 5)
     with pytest.raises(ValueError, match="bins has length 4, but observations have 2 dimensions"):
         wf.Run(values=run.values, labels=run.labels, env="MountainCar-v0", discount=0.9)
-    with pytest.raises(ValueError, match=r"no states by themselves .*: wrap the environment"):
+    with pytest.raises(ValueError, match=r"observations of this environment are not discrete .*: wrap the environment"):
         wf.Labels.of("MountainCar-v0")
 
 
@@ -238,7 +238,7 @@ def test_what_needs_learning_is_refused(trained, question):
         ({"env": "NoSuch-v0", "discount": 0.9}, "there is no environment 'NoSuch-v0'"),
         ({"discount": 0.9}, "pass env= or labels="),
         ({"env": Corridor(), "discount": 2}, r"discount is 2; it must lie in \[0, 1\]"),
-        ({"env": "CartPole-v1", "discount": 0.9}, r"no states by themselves .*pass labels=run.labels.*DiscretizeObservation\(env"),
+        ({"env": "CartPole-v1", "discount": 0.9}, r"observations of this environment are not discrete .*pass labels=run.labels.*DiscretizeObservation\(env"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(given, message):
@@ -284,3 +284,11 @@ def test_unnamed_endings_are_told_by_what_they_pay():
     otherwise = run.chance((7, 0), event="x0 2").otherwise
     assert set(otherwise) == {"ended with +5"}, "the way to -3 is past state 2"
     assert run.chance((7, 0), event="x0 2").unaccounted < 1e-9
+
+
+def test_the_decisions_of_two_tables_are_compared_though_neither_was_updated():
+    values = np.random.default_rng(0).random((16, 4))
+    run, other = (wf.Run(values=sign * values, env="FrozenLake-v1", discount=0.95) for sign in (1, -1))
+    assert [one[0] for one in sorted(run.change(0, since=other).flips)] == [*range(16)]
+    assert "The best action differs between the two runs in 16 states:" in str(run.change(0, since=other))
+    assert "The best action is the same in every state." in str(run.change(0, since=run))

@@ -142,7 +142,7 @@ def check_time(flag: str, episodes: int | None, run: Run) -> None:
 
 def _missing_flag(parameter: Parameter, run: Run) -> str:
     """A missing flag, its help and an example, of this run if it has one."""
-    example = next(iter(parameter.suggestions(run)), parameter.example)
+    example = parameter.example_for(run)
     example = f'"{example}"' if " " in example else example
     return f"--{parameter.shell}: {parameter.full_help}, e.g. --{parameter.shell} {example}"
 

@@ -124,7 +124,8 @@ def check_tables(shape: tuple[int, ...], owner: str, pairs: tuple[int, int]) -> 
     ValueError: values has shape (4, 2); the ledger has 5 states and 2 actions
     """
     if shape[-2:] != pairs or len(shape) not in (2, 3):
-        raise ValueError(f"values has shape {shape}; {owner} {pairs[0]} states and {pairs[1]} actions")
+        states, actions = (f"{n} {name}{'s' * (n != 1)}" for n, name in zip(pairs, ("state", "action"), strict=True))
+        raise ValueError(f"values has shape {shape}; {owner} {states} and {actions}")
 
 
 def _between(low: float | None, high: float | None) -> str:

@@ -5,6 +5,7 @@ whatfor COMMAND --help lists the flags of a command; whatfor --version prints th
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -319,6 +320,8 @@ def _command() -> None:
         "explore": explore,  # handles signals itself
         "paper": interruptible(paper),
     }
+    if name == "train":
+        _check_usual_names(sys.argv[2:])
     if name in commands:  # only its own parser: tyro cannot build those of explain and draw without the questions
         tyro.cli(commands[name], prog=f"whatfor {name}", args=sys.argv[2:])
         return
@@ -327,3 +330,15 @@ def _command() -> None:
         meant = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"there is no command {name!r}; the commands are {', '.join(commands)}.{meant}")
     tyro.extras.subcommand_cli_from_dict(commands, prog="whatfor", description=__doc__)
+
+
+def _check_usual_names(arguments: list[str]) -> None:
+    """Raise ``ValueError`` for a flag that has another name here, such as --gamma."""
+    known = {"help", *inspect.signature(train).parameters}
+    for flag in (one.partition("=")[0] for one in arguments if one.startswith("--")):
+        if (name := flag[2:].replace("-", "_")) in known:
+            continue
+        from whatfor.learners.tabular import USUAL_NAMES  # imports the compiler, which help does without
+
+        if (meant := USUAL_NAMES.get(name)) in known:
+            raise ValueError(f"there is no flag {flag}. Did you mean --{meant.strip('_').replace('_', '-')}?")

@@ -34,7 +34,7 @@ from whatfor.worlds.terms import RewardTerms
 from whatfor.worlds.world import World, with_endings
 
 if TYPE_CHECKING:
-    from whatfor.playing import Playing
+    from whatfor.playing import Origin, Playing
 
 Best = Callable[[Situation], int]  # the action to take in a situation
 
@@ -83,6 +83,10 @@ class TablePlay:
         if self.playing.origin.place is None and "world" not in self.playing.settings:
             return "needs a ledger, or an environment: pass ledger=, or env= and discount=, to Run"
         return None
+
+    def origin_in(self, env: Any) -> Origin:
+        """The origin of the run, with an environment as its place."""
+        return replace(self.playing.current_origin, place=self.playing.place(env))
 
     @cached_property
     def slow(self) -> bool:
@@ -171,6 +175,10 @@ class NetworkPlay:
             how = either("pass env= to run_of, or to whatfor.load(path, env=...)", pass_env())
             return f"is answered by playing its policy, and this run has no environment: {how}"
         return None
+
+    def origin_in(self, env: Any) -> Origin:
+        """The origin of the run, with an environment to play in."""
+        return replace(self.playing.current_origin, env=self.environment(env))
 
     def environment(self, env: Any) -> Any:
         """The environment to play in, checked."""

@@ -134,9 +134,7 @@ class Playing:
         """The discount of training."""
         discounts = self.discounts
         if not discounts:
-            raise ValueError(
-                "the discount of this run is unknown: pass ledger= to Run, or settings={'learner': {'name': ..., 'discount': ...}}"
-            )
+            raise ValueError("the discount of this run is unknown: pass discount= or ledger= to Run")
         if len(discounts) > 1:
             raise ValueError(
                 f"this run was trained with several discounts ({', '.join(f'{one:g}' for one in discounts[:3])}{', ...' if len(discounts) > 3 else ''}), "
@@ -193,10 +191,7 @@ class Playing:
             raise ValueError(
                 "env= is for runs whose environment is not saved, and this one contains its world: leave it out"
             )
-        player = self.player
-        if isinstance(player, NetworkPlay):
-            return replace(self.current_origin, env=player.environment(env))
-        return replace(self.current_origin, place=self.place(env))
+        return self.player.origin_in(env)
 
     @property
     def current_origin(self) -> Origin:
@@ -213,7 +208,7 @@ class Playing:
     @cached_property
     def policy_beliefs(self) -> PolicyBeliefs:
         """What playing its policy leads to."""
-        return PolicyBeliefs(self._future, self._no_future, lambda: self._rollouts.start_text)
+        return PolicyBeliefs(self._future, self.no_future, lambda: self._rollouts.start_text)
 
     def _future(self, at: Situation, action: int) -> Beliefs:
         """The exact future of an action, or rollouts."""
@@ -223,7 +218,7 @@ class Playing:
     def _rollouts(self) -> SimulatedBeliefs:
         return self.simulated(None, self.player.rollouts, int(self.settings.get("seed", 0)), None)
 
-    def _no_future(self) -> str | None:
+    def no_future(self) -> str | None:
         """Why its policy cannot be played without more; None: it can, as far as is known without playing."""
         if self.player.missing is not None or self.discounts:
             return self.player.missing

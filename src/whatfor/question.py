@@ -69,6 +69,15 @@ class Parameter:
         """The help text of Python and the command line; the page cannot open another run."""
         return self.help + ", or with the run in another folder" * self.or_run
 
+    def example_for(self, run: Run) -> str:
+        """A value for a run, as its page suggests it, or the example."""
+        return next(iter(self.suggestions(run)), self.example)
+
+    def as_argument(self, run: Run) -> str:
+        """Its help and an example for Python, where a number is no text and a run no folder."""
+        example: int | str = int(self.example_for(run)) if self.kind == "number" else self.example_for(run)
+        return f"{self.name}=: {self.help}{', or with another run' * self.or_run}, e.g. {self.name}={example!r}"
+
     @property
     def shell(self) -> str:
         """Its flag, without the dashes."""
@@ -141,6 +150,8 @@ def question(
             if (why := why_not(run, one)) is not None:
                 raise ValueError(f"{name} {why}")
             for parameter in one.parameters:  # as the command line and the page do
+                if parameter.needed and parameter.name not in kwargs:
+                    raise TypeError(f"run.{name}() needs {parameter.as_argument(run)}")
                 if parameter.kind == "number" and isinstance(value := kwargs.get(parameter.name), Real):
                     whole(parameter.name, value)
             return ask(run, *args, **kwargs).under(run.origin.premise, _caveats(run, one))
@@ -274,11 +285,16 @@ def _covers(run: Run, needs: Collection[str]) -> bool:
 
 def no_ledger_reason(run: Run) -> str:
     """Why a run without a ledger cannot answer, and what to do."""
-    able = [one.name for one in QUESTIONS.values() if not _lacks_ledger(run, one) and why_not(run, one) is None]
+    able = [one.name for one in QUESTIONS.values() if not _lacks_ledger(run, one) and _is_answered(run, one)]
     return (
         f"needs the ledger, and this run has none: {run.trust.ledger_advice()}. "
         f"Without it, this run can answer {', '.join(able) or 'nothing'}"
     )
+
+
+def _is_answered(run: Run, one: Question) -> bool:
+    """Whether a run answers a question as it is, without another environment."""
+    return why_not(run, one) is None and not ("play" in one.needs and run.playing.no_future() is not None)
 
 
 def question_of(explanation: Explanation) -> Question:

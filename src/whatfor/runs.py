@@ -109,7 +109,7 @@ class Run(QuestionMethods, Counterfactuals):
     @cached_property
     def audit(self) -> Audit:
         """The audit of the ledger against the learner's own tables, if they were kept."""
-        ledger = self.need_ledger("this question")
+        ledger = self.need_ledger("run.audit")
         if not self.origin.repriced:  # else its endings have the names that the paid rewards gave
             ledger = with_names(ledger, self.labels)
         return Audit(ledger, values=self.tables if self.origin.own_values else None)

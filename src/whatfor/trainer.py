@@ -27,7 +27,7 @@ from whatfor.naming.endings import revived, without_functions
 from whatfor.playing import Origin
 from whatfor.runs import Run
 from whatfor.text import count, either, one_line
-from whatfor.training.places import BinCounts, Engine, Ranges, place_with_terms
+from whatfor.training.places import BinCounts, Engine, Ranges, check_no_sb3_agent, place_with_terms
 from whatfor.training.session import Listener, Place, Session
 from whatfor.worlds.discovering import StateOf
 from whatfor.worlds.gymnasium import names_of
@@ -78,7 +78,7 @@ def train(
     ``world``: the id of an environment, a ``gymnasium.Env`` with finite (discrete) observations (or a Box with ``bins``), a world
     of ``whatfor.worlds``, or a ``Run`` to resume; ``env`` is the environment of a resumed run if it cannot be created
     again. ``bins``: the number of bins of each dimension, or one number for all; ``bounds``: their range, a (low, high) pair for each
-    dimension. Values beyond it belong to the outermost bins. ``state_of``: a function from an observation to the key of its state, for states that are discovered while they
+    dimension. Values beyond it belong to the outermost bins. ``state_of``: a function that maps an observation to its state, for states that are discovered while they
     are met: a number, text, or a tuple of these. ``max_steps``: the longest an episode may get, 10,000 by default where the
     environment has no time limit. ``time_limit``: "bootstrap" at a time limit (the default), or treat it as "terminal". ``listeners`` are called
     with the ledger and the index of its first new update. ``engine``: "auto" (the default) uses the compiled version of an
@@ -216,7 +216,10 @@ def _labels(place: Place, before: Run | None, names: Names) -> Labels:
 
 
 def _check_learner(learner: Any) -> None:
-    if not isinstance(learner, Learner) or isinstance(learner, type):
+    if isinstance(learner, type):
+        raise ValueError(f"{learner.__name__} is a class, not a learner: pass {learner.__name__}(...)")
+    check_no_sb3_agent(learner)
+    if not isinstance(learner, Learner):
         raise ValueError(
             f"{learner!r} is not a learner: pass e.g. whatfor.QLearning(step_size=0.1); whatfor.testing.check_learner checks a custom learner"
         )

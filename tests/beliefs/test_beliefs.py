@@ -262,6 +262,10 @@ def test_a_custom_source_without_an_environment_says_what_to_pass():
         ValueError, match=r"^timeline needs a ledger, or an environment: pass ledger=, or env= and discount="
     ):
         run.timeline(0)
+    with pytest.raises(ValueError, match=r"Without it, this run can answer intention, contrast, outcomes, change$"):
+        run.provenance(0)
+    with pytest.raises(ValueError, match=r"the discount of this run is unknown: pass discount= or ledger= to Run"):
+        run.simulation(0, env=chain())
 
 
 def test_a_custom_source_is_played_and_reported(toy_run, tmp_path):

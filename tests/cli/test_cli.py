@@ -335,6 +335,15 @@ def test_stray_arguments_are_named(whatfor, tmp_path):
     assert "Unrecognized options: 1" in errors
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"), [("--gamma", "--discount"), ("--alpha=0.3", "--step-size"), ("--lam", "--lambda")]
+)
+def test_flags_of_other_libraries_are_named_as_they_are_here(whatfor, tmp_path, given, meant):
+    code, out, errors = whatfor("train", "FrozenLake-v1", "--out", tmp_path / "run", given, "0.9")
+    flag = given.partition("=")[0]
+    assert (code, out, errors) == (2, "", f"whatfor: there is no flag {flag}. Did you mean {meant}?\n")
+
+
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "whatfor", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout == subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True).stdout

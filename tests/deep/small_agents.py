@@ -9,23 +9,10 @@ from typing import Any
 import gymnasium as gym
 from stable_baselines3 import DQN
 
+from fuzz.deep_corpus import CONCEPTS, ENDINGS
 from whatfor.deep import BeliefCallback, BeliefSettings, Sizes
 from whatfor.runs import Run
 
-#: Concepts of CartPole, of all three kinds.
-CONCEPTS: dict[str, Any] = {
-    "pole left": lambda obs: obs[2] < 0.0,
-    "cart": (
-        lambda obs: "left" if obs[0] < -0.1 else "right" if obs[0] > 0.1 else "middle",
-        ("left", "middle", "right"),
-    ),
-    "swing": (lambda obs: obs[3], (-0.5, 0.5)),
-}
-ENDINGS: dict[str, Any] = {
-    "fell left": lambda obs: obs[2] < -0.2,
-    "fell right": lambda obs: obs[2] > 0.2,
-}
-ALL = CONCEPTS | ENDINGS
 SMALL = BeliefSettings(sizes=Sizes(joint=(32,)))
 
 
@@ -53,3 +40,15 @@ def cart() -> tuple[DQN, Run]:
     """CartPole, with concepts as cells."""
     model, callback = train_agent("CartPole-v1", CONCEPTS, endings=ENDINGS)
     return model, callback.run
+
+
+@cache
+def endless(*, terminal: bool) -> Run:
+    """MountainCar, cut after 20 steps: an untrained policy never ends. ``terminal``: the limit counts as an end in training."""
+    model = DQN(
+        "MlpPolicy", gym.make("MountainCar-v0", max_episode_steps=20), seed=0, device="cpu", learning_starts=50,
+        gamma=0.9, policy_kwargs={"net_arch": [8]}, replay_buffer_kwargs={"handle_timeout_termination": not terminal},
+    )  # fmt: skip
+    callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0})
+    model.learn(100, callback=callback)
+    return callback.run

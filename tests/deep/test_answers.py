@@ -215,7 +215,7 @@ def test_sentences_are_hedged_by_grade() -> None:
         assert trust.grade == name
         texts[name] = str(replace(run.intention(0), trust=trust))
     assert "roughly, it expects" in texts["rough"]
-    assert "visit error not checked; run.comparison() checks it" in texts["rough"]
+    assert "visit error not checked; run.comparison(state) checks it" in texts["rough"]
     assert "by an unreliable estimate, it expects" in texts["poor"]
     assert "Unreliable: over" in texts["poor"]
     assert "roughly" not in texts["close"]

@@ -316,8 +316,8 @@ def test_the_command_line_imports_concepts_by_name(tmp_path: Path, whatfor: Any)
     words = run.labels.words(run.situation(np.zeros(4, np.float32)).index)
     command = ("explain", str(tmp_path / "cart"), "--state", words)
     assert "--cells module:NAME" in whatfor(*command)[2]
-    in_shell = str(run.intention(words)).replace("run.comparison()", "--question comparison")
-    assert in_shell in whatfor(*command, "--cells", "small_agents:ALL")[1]
+    in_shell = str(run.intention(words)).replace("run.comparison(state)", "--question comparison")
+    assert in_shell in whatfor(*command, "--cells", "fuzz.deep_corpus:CELLS")[1]
     for cells, message in (
         ("small_agents:NONE", "has no 'NONE'"),
         ("nowhere:X", "no module 'nowhere'"),

@@ -14,13 +14,14 @@ import pytest
 import torch
 from safetensors.torch import load as tensors_from
 from safetensors.torch import save as tensors_to
-from small_agents import ALL, cart, lake, train_agent
+from small_agents import cart, lake, train_agent
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 from test_deep_saving import BOUNDS
 
 import whatfor as wf
+from fuzz.deep_corpus import CELLS
 from test_forgeries import contents, forge, forge_document, spots
 from whatfor.deep import BeliefCallback, Bins, Clusters
 from whatfor.deep.checking import ADVICE
@@ -166,7 +167,7 @@ def test_a_document_changed_anywhere_is_refused_or_harmless(tmp_path: Path, kind
     """Wrong values in every field of the network's document raise FolderError and no other error."""
     run = {"lake": lake, "concepts": lambda: cart()[1]}.get(kind, lambda: carts(kind))()
     run.save(tmp_path)
-    options: dict[str, Any] = {"cells": ALL} if kind == "concepts" else {}
+    options: dict[str, Any] = {"cells": CELLS} if kind == "concepts" else {}
     original = json.loads(contents(tmp_path, "run"))
     wrong: list[Any] = [None, -1, 10**12, "x", [], {}, 1.5, True, float("nan"), [[1]], DELETE]
     rng, refusals = np.random.default_rng(0), 0
@@ -245,4 +246,4 @@ def test_a_larger_space_is_refused_by_the_shapes_of_weights(tmp_path: Path, agen
     forge_document(tmp_path, lambda document: put(document, "network.space", large))
     forge_tensors(tmp_path, lambda tensors: [tensors.pop(f"space.{side}") for side in ("low", "high")])
     with pytest.raises(wf.FolderError, match=r"cannot be read: its .* is torch.float32 of the shape"):
-        wf.load(tmp_path, cells=ALL, agent=agent)
+        wf.load(tmp_path, cells=CELLS, agent=agent)

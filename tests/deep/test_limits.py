@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from small_agents import ENDINGS, train_agent
+from small_agents import ENDINGS, endless, train_agent
 from stable_baselines3 import DQN
 
 from whatfor.deep import BeliefCallback
@@ -18,14 +18,7 @@ from whatfor.deep.run import out_of_range
 @pytest.mark.parametrize("terminal", [False, True], ids=["bootstrap", "terminal"])
 def test_a_network_is_played_beyond_a_limit_that_it_bootstraps_through(terminal: bool) -> None:
     """MountainCar with an untrained policy never ends: -1 / (1 - 0.9) with a discount of 0.9."""
-    env = gym.make("MountainCar-v0", max_episode_steps=20)
-    kept: Any = {"replay_buffer_kwargs": {"handle_timeout_termination": not terminal}}
-    model = DQN(
-        "MlpPolicy", env, seed=0, device="cpu", learning_starts=50, gamma=0.9, policy_kwargs={"net_arch": [8]}, **kept
-    )
-    callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0})
-    model.learn(100, callback=callback)
-    simulation = callback.run.simulation(np.array([-0.5, 0.0]), rollouts=3)
+    simulation = endless(terminal=terminal).simulation(np.array([-0.5, 0.0]), rollouts=3)
     assert simulation.limit == 20
     assert simulation.within == {"timed out": 3}
     assert simulation.undiscounted == -20.0

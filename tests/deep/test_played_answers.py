@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from small_agents import CONCEPTS, ENDINGS, cart, train_agent
+from small_agents import CONCEPTS, ENDINGS, cart, endless, train_agent
 from stable_baselines3 import DQN
 
 import whatfor as wf
@@ -114,14 +114,7 @@ def test_play_is_not_called_an_expectation() -> None:
 @pytest.mark.parametrize("terminal", [False, True], ids=["bootstrap", "terminal"])
 def test_what_lies_beyond_a_time_limit_is_told_apart(terminal: bool) -> None:
     """MountainCar with an untrained policy never ends."""
-    env = gym.make("MountainCar-v0", max_episode_steps=20)
-    kept: Any = {"replay_buffer_kwargs": {"handle_timeout_termination": not terminal}}
-    model = DQN(
-        "MlpPolicy", env, seed=0, device="cpu", learning_starts=50, gamma=0.9, policy_kwargs={"net_arch": [8]}, **kept
-    )
-    callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0})
-    model.learn(100, callback=callback)
-    run, start = callback.run, np.array([-0.5, 0.0])
+    run, start = endless(terminal=terminal), np.array([-0.5, 0.0])
     timeline, parts = run.timeline(start, horizon=5), run.parts(start)
     cut = run.chance(start, event="timed out")
     within = (1 - 0.9**20) / 0.1
@@ -233,7 +226,7 @@ def test_the_shell_answers_them(tmp_path: Path, whatfor: Any) -> None:
     _, run = cart()
     run.save(tmp_path / "cart")
     words = run.labels.words(run.situation(UPRIGHT).index)
-    command = ("explain", str(tmp_path / "cart"), "--state", words, "--cells", "small_agents:ALL")
+    command = ("explain", str(tmp_path / "cart"), "--state", words, "--cells", "fuzz.deep_corpus:CELLS")
     for name, more in PLAYED.items():
         flags = [text for flag, value in more.items() for text in (f"--{flag}", value)]
         code, out, err = whatfor(*command, "--question", name, *flags)

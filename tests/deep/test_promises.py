@@ -17,7 +17,8 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from whatfor.deep import BeliefCallback, BeliefNetwork, learn_after
+import whatfor as wf
+from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, learn_after
 from whatfor.deep.agent import observes_single_env, reward_scale
 from whatfor.deep.optimiser import ClippedAdam
 from whatfor.deep.run import distance_to_exact, out_of_range
@@ -242,6 +243,11 @@ def test_beliefs_learned_after_training_handle_time_limits_as_the_agent_does(ter
     assert visits == pytest.approx(1.0, abs=0.2) if terminal else visits > 5.0
 
 
+def test_a_learning_rate_that_would_not_learn_is_refused() -> None:
+    with pytest.raises(ValueError, match="learning_rate is -1; it must be positive"):
+        BeliefSettings(learning_rate=-1)
+
+
 # -- agents that are refused -----------------------------------------------------------------------------
 
 
@@ -277,3 +283,16 @@ def test_agents_that_cannot_be_explained_are_refused(make: Callable[[], DQN], me
         model.learn(10, callback=BeliefCallback(CONCEPTS))
     with pytest.raises(ValueError, match=message):
         learn_after(model, CONCEPTS)
+
+
+def test_agents_and_vectors_of_stable_baselines3_are_sent_to_the_callback() -> None:
+    message = (
+        "DQN is an agent of Stable-Baselines3, and train.. trains tabular agents: call model.learn.*BeliefCallback"
+    )
+    model = agent(gym.make("CartPole-v1"))
+    with pytest.raises(ValueError, match=message):
+        wf.train("FrozenLake-v1", model, episodes=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        wf.train(model, episodes=1)
+    with pytest.raises(ValueError, match="this is a vector environment"):
+        wf.train(make_vec_env("CartPole-v1", n_envs=2), episodes=1)

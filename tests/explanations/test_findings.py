@@ -277,7 +277,7 @@ def test_nothing_stands_out_in_a_well_trained_agent(taxi_5k):
         seed=0,
         progress=False,
     )
-    assert str(lake.findings()) == "Nothing stands out in the 11 states that its episodes meet."
+    assert str(lake.findings()) == "Nothing stands out in the 11 states that its episodes visit."
     assert repr(lake.findings()) == "Findings(none)"
     assert lake.findings()._repr_html_().startswith("<pre")
 

@@ -1,10 +1,10 @@
 """Ties, default limits and comparisons with nothing are said as they are."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
 import whatfor as wf
+from own_worlds import Endless
 from whatfor.explanations.change import _times
 from whatfor.explanations.measures import signed
 from whatfor.explanations.phrases import not_significant
@@ -53,16 +53,6 @@ def test_actions_that_are_tied_at_both_times_are_named_once():
     assert "'left', 'down', 'right' and 'up' are tied now, as they were after 10 episodes (this answer takes " in str(
         run.change(0, since=10)
     )
-
-
-class Endless(gym.Env):
-    observation_space, action_space = gym.spaces.Discrete(5), gym.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        return 0, {}
-
-    def step(self, action):
-        return 0, 1.0, False, False, {}
 
 
 def test_training_warns_where_the_default_limit_cut_episodes(recwarn):

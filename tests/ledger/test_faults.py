@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import whatfor as wf
+from own_worlds import Endless
 from whatfor.ledger.faults import find_faults
 
 LEARNING = {"step_size": 0.2, "discount": 0.9, "exploration": 0.2}
@@ -126,15 +127,6 @@ def test_cuts_that_are_not_recorded_are_counted_from_below():
 
 def test_one_episode_that_was_cut_is_no_fault_of_the_loop():
     """``wf.train`` records its cuts: no advice about ``ledger.record``."""
-
-    class Endless(gym.Env):
-        observation_space, action_space = gym.spaces.Discrete(5), gym.spaces.Discrete(2)
-
-        def reset(self, *, seed=None, options=None):
-            return 0, {}
-
-        def step(self, action):
-            return 0, 1.0, False, False, {}
 
     run = wf.train(Endless(), wf.QLearning(discount=0.9), episodes=1, max_steps=1_000, seed=0)
     (fault,) = find_faults(run.ledger)

@@ -251,7 +251,7 @@ def test_a_learner_checks_its_parameters_when_it_is_made(learner, parameters, me
         (wf.QLearning(), {"time_limit": "never"}, "time_limit is 'bootstrap' or 'terminal', not 'never'"),
         (wf.QLearning(), {"bins": 3}, r"bins= is for continuous .*: leave it out"),
         (wf.QLearning(), {"bounds": [(0, 1)]}, "bounds needs bins"),
-        (wf.QLearning, {}, "is not a learner: pass e.g."),
+        (wf.QLearning, {}, r"QLearning is a class, not a learner: pass QLearning\(\.\.\.\)"),
         ("q-learning", {}, "is not a learner: pass e.g."),
     ],
 )

@@ -313,7 +313,7 @@ def test_a_first_key_that_cannot_be_used_is_reported_as_it_is():
         (
             lambda: gym.make("CartPole-v1"),
             {},
-            "or pass state_of=, a function from an observation to the key of its state",
+            "or pass state_of=, a function that maps an observation to its state",
         ),
     ],
 )

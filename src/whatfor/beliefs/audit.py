@@ -163,7 +163,7 @@ class Audit(Beliefs):
     def residual(self) -> float:
         """The largest difference between the learner's table and the one recomputed from the ledger."""
         if self.values is None:
-            raise ValueError("residual compares the ledger with the learner's own table: Audit(ledger, values=Q)")
+            raise ValueError("the residual needs the learner's own table: Audit(ledger, values=Q); as_of() has none")
         tables = self.recomputed if self.values.ndim == 3 else self.recomputed.mean(axis=0)
         return float(np.abs(tables - self.values).max())
 

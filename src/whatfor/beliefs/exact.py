@@ -327,6 +327,6 @@ def chances_of(policy: ArrayLike, labels: Labels) -> NDArray[np.float64]:
         or not np.allclose(given.sum(axis=1), 1.0)
     ):
         raise ValueError(
-            f"policy must hold an action for each of {shape[0]} states, or {shape} chances that sum to 1 in each state"
+            f"policy must hold an action for each of {shape[0]} states, or probabilities of shape {shape} that sum to 1 in each state"
         )
     return given.astype(np.float64)

@@ -186,7 +186,7 @@ class Trust(Explanation, Quality):
             over += f", expected visits times mean rewards by {self.by_visits:.3g}"
             over += f" ({percent(share)})" if np.isfinite(share) else ""
         if self.distance is None:
-            visits = f"visit error not checked; {either('run.comparison()', '--question comparison')} checks it"
+            visits = f"visit error not checked; {either('run.comparison(state)', '--question comparison')} checks it"
         else:
             visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
         if self.impossible:

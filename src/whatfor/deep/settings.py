@@ -78,6 +78,8 @@ class BeliefSettings:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it must be at least 1")
+        if not callable(self.learning_rate) and not self.learning_rate > 0.0:
+            raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
         if not 0.0 <= self.exploration <= 1.0:
             raise ValueError(f"exploration is {self.exploration}; it must lie in [0, 1]")
 

@@ -103,7 +103,8 @@ class Change(Difference):
         if not self.another_run:
             return []
         if not self.flips:
-            return ["The best action is the same in every state that both agents have updated."]
+            which = "" if self.after.tries is None else " that both agents have updated"
+            return [f"The best action is the same in every state{which}."]
         names, left_out = self.labels.actions, len(self.flips) - MAX_CHANGES
         lines = [f"The best action differs between the two runs in {count(len(self.flips), 'state')}:"]
         for state, before, after in self.flips[:MAX_CHANGES]:

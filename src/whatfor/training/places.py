@@ -34,6 +34,15 @@ BinCounts = int | Sequence[int] | None
 Ranges = Sequence[tuple[float, float]] | None
 
 
+def check_no_sb3_agent(given: Any) -> None:
+    """Raise ``ValueError`` for an agent of Stable-Baselines3, with what trains and explains it."""
+    if type(given).__module__.startswith("stable_baselines3") and hasattr(given, "learn"):
+        raise ValueError(
+            f"{type(given).__name__} is an agent of Stable-Baselines3, and train() trains tabular agents: call model.learn(..., "
+            "callback=whatfor.deep.BeliefCallback(...)), and ask the run of that callback"
+        )
+
+
 def place_of(
     world: Any,
     *,
@@ -69,9 +78,10 @@ def place_of(
         longest, chosen = _max_steps(world.labels, world.max_steps, max_steps), engine.replace("auto", "compiled")
         return Place(world.labels, world, None, chosen, reason, world.recipe, longest)
     env = make_env(world) if isinstance(world, str) else world
-    if isinstance(env, gym.vector.VectorEnv):
+    check_no_sb3_agent(env)
+    if hasattr(env, "num_envs") and not isinstance(env, gym.Env):  # Gymnasium's or Stable-Baselines3's
         raise ValueError(
-            "this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...)"
+            "this is a vector environment; train() steps one environment at a time: pass gymnasium.make(...) instead of make_vec(...) or make_vec_env(...)"
         )
     if isinstance(env, type) and issubclass(env, gym.Env):
         raise ValueError(f"train() takes an environment, and {env.__name__} is a class: pass {env.__name__}()")
@@ -219,7 +229,7 @@ def remake_env(recipe: dict[str, Any]) -> Any:
 def pass_env() -> str:
     """What to do where an environment cannot be created again."""
     return either(
-        "pass the environment of the run as env=: to this call or, for all questions, to whatfor.load(path, env=...) or whatfor.Run(..., env=...)",
+        "pass the environment of the run as env=, to this call or, for all questions, to whatfor.load(path, env=...) or whatfor.Run(..., env=...)",
         "add --module MODULE:NAME, the class or function that creates it",
     )
 

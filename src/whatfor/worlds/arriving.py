@@ -91,7 +91,7 @@ def arrival_text(*, whole: bool) -> str:
 def how_to_enter(observation: str = "run.labels.observation(state)") -> str:
     """What to type where a state cannot be entered; ``observation``: that of the state."""
     python = (
-        "pass enter=, a function that puts the environment into the state with an index after a reset, such as "
+        "pass enter=, a function that puts the environment, after a reset, into the state with a given index, such as "
         f"`def enter(env, state, rng): env.unwrapped.position = {observation}`"
     )
     return either(python, f"in Python, {python}; the command line cannot")

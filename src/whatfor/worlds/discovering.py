@@ -43,7 +43,7 @@ class Discovery:
         """By the function ``state_of=``."""
         if not callable(state_of):
             raise ValueError(
-                f"state_of must be a function from an observation to the key of its state, not {state_of!r}"
+                f"state_of must be a function that maps an observation to its state (a whole number, text, or a tuple of these), not {state_of!r}"
             )
         return cls("state_of", state_of, before)
 

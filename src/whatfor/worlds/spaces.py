@@ -24,7 +24,7 @@ Range = tuple[int, int]  # the smallest value, and how many there are
 
 
 class NotCountable(ValueError):
-    """Observations that are no states by themselves. The message tells what to pass to ``train``."""
+    """Observations that are not discrete. The message tells what to pass to ``train``."""
 
     def __init__(self, space: str, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class NotCountable(ValueError):
     def without_training(self, labels: str = "") -> ValueError:
         """The error where no training follows, so that neither bins nor a function can be passed; ``labels``: what else can be."""
         return ValueError(
-            f"the observations of this environment are no states by themselves ({self.space}): {labels}wrap the environment, "
+            f"the observations of this environment are not discrete ({self.space}): {labels}wrap the environment, "
             "e.g. gymnasium.wrappers.DiscretizeObservation(env, bins)"
         )
 
@@ -82,12 +82,12 @@ def countable(space: spaces.Space[Any]) -> list[Range]:
         raise NotCountable(
             _shown(space),
             f"observations are {len(ranges):,} whole numbers ({_shown(space)}), and a state has at most {MAX_AXES}: pass "
-            "state_of=, a function from an observation to what identifies its state, e.g. state_of=lambda seen: seen.tobytes()",
+            "state_of=, a function that maps an observation to its state, e.g. state_of=lambda seen: seen.tobytes()",
         )
     if isinstance(space, spaces.Box):
         endless = unbounded_text(space.low.ravel(), space.high.ravel())
         python = f", and bounds=[(low, high), ...], a pair for each dimension: {endless}" if endless else ""
-        python = f"pass the number of bins, e.g. bins=10{python}; or pass state_of=, a function from an observation to the key of its state"
+        python = f"pass the number of bins, e.g. bins=10{python}; or pass state_of=, a function that maps an observation to its state"
         shell = f", and --bounds low high ..., a pair for each dimension: {endless}" if endless else ""
         raise NotCountable(
             _shown(space),
@@ -96,7 +96,7 @@ def countable(space: spaces.Space[Any]) -> list[Range]:
     raise NotCountable(
         _shown(space),
         f"observations must be Discrete, MultiDiscrete, MultiBinary, a Dict or Tuple of these, or Box with {either('bins=', '--bins')}; this environment has "
-        f"{_shown(space)}: {either('', 'in Python, ')}pass state_of=, a function from an observation to the key of its state: whole numbers, text, or a tuple of these",
+        f"{_shown(space)}: {either('', 'in Python, ')}pass state_of=, a function that maps an observation to its state, as a whole number, text, or a tuple of these",
     )
 
 

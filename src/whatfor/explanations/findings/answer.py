@@ -21,7 +21,7 @@ FindingKind = Literal[
 class Finding:
     """One state, or several with the same cause, and why to look there.
 
-    ``met`` is the share of episodes that meet the state, ``stake`` what depends on it, relative to the range of the values, at most 1.
+    ``met`` is the share of episodes that visit the state, ``stake`` what depends on it, relative to the range of the values, at most 1.
     """
 
     kind: FindingKind

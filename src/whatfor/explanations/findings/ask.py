@@ -40,7 +40,7 @@ def findings(run: Run, since: int | Run | None = None) -> Findings:
 
     Loops, rewards that the agent loops for, surprising rewards, decisions that rest on one episode or on little
     experience, episodes that nearly all end badly, belief far from reality, near-ties with different reasons, and ties. They are ranked by the share of
-    episodes that meet the state, times what is at stake there relative to the range of the values. ``since``: the number of
+    episodes that visit the state, times what is at stake there relative to the range of the values. ``since``: the number of
     an earlier episode, or another run in the same environment; then the findings are the states whose best action differs.
 
     >>> import whatfor as wf
@@ -57,7 +57,7 @@ def findings(run: Run, since: int | Run | None = None) -> Findings:
         found = differences(ground, other, since)
         notes += [f"The best action differs in {count(len(found), 'state')}."] * (len(found) > MAX_FINDINGS)
     elif _has_learned(ground):
-        nothing = f"Nothing stands out in the {count(looked_at, 'state')} that its episodes meet."
+        nothing = f"Nothing stands out in the {count(looked_at, 'state')} that its episodes visit."
         found, more = _look(ground)
         notes += more
     else:

@@ -1,4 +1,4 @@
-"""Where two runs differ: the states whose best action is another, by how often episodes meet them and what is at stake."""
+"""Where two runs differ: the states whose best action is another, by how often episodes visit them and what is at stake."""
 
 from __future__ import annotations
 
@@ -70,16 +70,13 @@ def _with_endings_of(run: Run, other: Run) -> Run:
 def flips(ground: Ground, other: Run) -> list[Flip]:
     """States that both runs have learned about and in which no best action of one is best in the other.
 
-    First come those that episodes of the run meet most often, times what is at stake.
+    First come those that episodes of the run visit most often, times what is at stake.
     """
     run = ground.run
-    tries = run.beliefs.tries, other.beliefs.tries
-    if tries[0] is None or tries[1] is None:
-        return []
     here, there, rows = run.values, other.values, np.arange(len(run.values))
     after, before = here.argmax(axis=1), there.argmax(axis=1)
     lost = here[rows, after] - np.where(there == there[rows, before][:, None], here, -np.inf).max(axis=1)
-    known = np.flatnonzero((tries[0].sum(axis=1) > 0) & (tries[1].sum(axis=1) > 0) & (lost > 0.0))
+    known = np.flatnonzero(ground.learned & Ground.of(other).learned & (lost > 0.0))
     order = known[np.lexsort((-lost[known], -(ground.met * lost)[known]))]
     return [Flip(int(s), int(before[s]), int(after[s]), float(lost[s])) for s in order]
 

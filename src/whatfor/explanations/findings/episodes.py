@@ -55,7 +55,7 @@ def find_decisive_episodes(ground: Ground, known: Container[int | None]) -> tupl
             by_episode.setdefault(flip.episode, []).append(flip)
     found = [_finding(ground, same) for same in by_episode.values()]
     left_out = (
-        f"Decisions that rest on one episode were looked for in the {count(n_looked, 'state')} that episodes meet most often, "
+        f"Decisions that rest on one episode were looked for in the {count(n_looked, 'state')} that episodes visit most often, "
         f"of {len(states):,}."
     )
     return sorted(found, key=lambda one: -one.score)[:MAX_FOUND], [left_out] * (n_looked < len(states))

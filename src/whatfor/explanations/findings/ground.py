@@ -1,4 +1,4 @@
-"""What all findings stand on: where episodes lead, how often they meet each state, and the range of the values."""
+"""What all findings stand on: where episodes lead, how often they visit each state, and the range of the values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_RETURNING = 2_000
 MAX_FOLLOWED_STEPS = 2_000
 #: The end of training: this share of its episodes, and at most this many.
 RECENT_SHARE, MAX_RECENT = 0.1, 1_000
-#: An episode that meets a state with a smaller probability does not meet it.
+#: An episode that visits a state with a smaller probability does not count as a visit.
 MIN_MET = 1e-6
 
 
@@ -113,7 +113,7 @@ class Ground:
 
     @cached_property
     def range(self) -> float:
-        """The range of the values of the best actions, over the states that episodes meet."""
+        """The range of the values of the best actions, over the states that episodes visit."""
         met = (self.met > MIN_MET) & self.learned
         best = self.values.max(axis=1)[met]
         every = self.values[met]
@@ -217,7 +217,7 @@ class Ground:
 
     @cached_property
     def met(self) -> NDArray[np.float64]:
-        """(S,) The share of episodes that meet each state: of the greedy policy, or of the end of training if that is larger."""
+        """(S,) The share of episodes that visit each state: of the greedy policy, or of the end of training if that is larger."""
         if self.run.ledger is None or not len(self.run.ledger):
             return self.entered if self.future is not None else np.ones(len(self.values))
         states, episodes = _recent_pairs(self.run.ledger)

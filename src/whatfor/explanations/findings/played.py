@@ -129,7 +129,7 @@ def _find_wrong_values(run: Run, played: Played) -> list[Finding]:
             more = f"; values are too {'high' if sign > 0 else 'low'} in {count(len(several) - 1, 'more state')}"
             text = (
                 f"In {labels.words(state)!r}, {expected_return(run, expected)}, and playing its policy gave {amount(float(real))} "
-                f"in {count(round(met * episodes), 'episode')}{more if len(several) > 1 else ''}."
+                f"on average over {count(round(met * episodes), 'episode')}{more if len(several) > 1 else ''}."
             )
             states = tuple(one[3] for one in sorted(several, reverse=True))
             found.append(Finding("reality", text, state, met, stake, "comparison", states=states))
