@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.distance import total_variation
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
@@ -128,8 +129,7 @@ class Difference(Explanation):
         one, other = self.one.chances, self.other.chances
         if one is None or other is None:
             return 0.0
-        unknown = abs(self.one.endings_unknown - self.other.endings_unknown)
-        return 0.5 * (unknown + sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {*one, *other}))
+        return total_variation({**one, None: self.one.endings_unknown}, {**other, None: self.other.endings_unknown})
 
     def _numbers(self) -> dict[str, Any]:
         """The numbers common to all differences."""
