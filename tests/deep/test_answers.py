@@ -282,6 +282,17 @@ def _after(policy: np.ndarray, steps: int) -> np.ndarray:
     return at
 
 
+def test_no_rewards_are_expected_of_a_sign_that_was_never_seen() -> None:
+    """FrozenLake and CartPole never cost anything, so no action avoids a cost."""
+    run = lake()
+    pairs = np.argwhere(run.beliefs.tries > 0)  # type: ignore[attr-defined]
+    assert len(pairs) > 20
+    assert min(run.beliefs.earnings(s, a).min() for s, a in pairs.tolist()) == 0.0
+    earnings = cart()[1].intention(UPRIGHT).earnings
+    assert earnings.min() == 0.0
+    assert earnings.max() > 0.0
+
+
 def test_endings_far_from_the_exact_ones_lower_the_grade() -> None:
     """Visits and earnings that fit do not make up for how episodes are believed to end."""
     close = Trust.of(
