@@ -205,11 +205,19 @@ def test_an_environment_whose_state_cannot_be_set_is_played_until_it_is_in_the_s
 def test_sentences_are_hedged_by_grade() -> None:
     run = lake()
     assert run.trust is not None
-    close = replace(run.trust, correlation=0.99, mean_residual=0.001, value_range=1.0, distance=0.1, impossible=0.0)
+    close = replace(
+        run.trust,
+        correlation=0.99,
+        mean_residual=0.001,
+        value_range=1.0,
+        distance=0.1,
+        endings_distance=0.1,
+        impossible=0.0,
+    )
     texts = {}
     for name, trust in {
         "close": close,
-        "rough": replace(close, distance=None),
+        "rough": replace(close, distance=None, endings_distance=None),
         "poor": replace(close, correlation=0.1),
     }.items():
         assert trust.grade == name
@@ -238,17 +246,62 @@ def test_values_out_of_reach_of_the_rewards_are_reported() -> None:
     assert any("40 % of them cannot be reached by any sequence of the rewards" in line for line in trust.sentences())
 
 
-def test_trust_measures_the_distance_to_exact_visits() -> None:
+def test_trust_measures_the_distance_to_the_exact_future_where_the_policy_is() -> None:
+    """States that the policy does not come to count for nothing: their beliefs may well be wrong."""
     run = lake()
     assert run.trust is not None
     exact = wf.ExactBeliefs(run.playing.place().world, run.policy, discount=0.9)
-    tried = run.beliefs.tries.any(axis=1)  # type: ignore[attr-defined]
-    distances = []
-    for state in np.flatnonzero(tried).tolist():
+    weights = np.zeros(16)
+    weights[0] = 1.0
+    weights += sum(0.9**step * _after(run.policy, step) for step in range(1, 300))
+    visits, endings = [], []
+    tried = np.flatnonzero(run.beliefs.tries.any(axis=1) & (weights > 0.0)).tolist()  # type: ignore[attr-defined]
+    for state in tried:
         best = int(run.policy[state].argmax())
-        true = exact.visits(state, best)
-        distances.append(np.abs(run.beliefs.visits(state, best) - true).sum() / true.sum())
-    assert run.trust.distance == pytest.approx(np.mean(distances))
+        true, chances = exact.visits(state, best), exact.outcomes(state, best)
+        visits.append(np.abs(run.beliefs.visits(state, best) - true).sum() / true.sum())
+        row = run.beliefs.row(wf.beliefs.situation.Situation(state), best)
+        off = sum(abs(row.endings.get(name, 0.0) - chances.get(name, 0.0)) for name in {*row.endings, *chances})
+        endings.append((off + row.endings_unknown) / 2.0)
+    assert run.trust.states == len(tried)
+    assert run.trust.distance == pytest.approx(np.average(visits, weights=weights[tried]))
+    assert run.trust.endings_distance == pytest.approx(np.average(endings, weights=weights[tried]))
+
+
+def _after(policy: np.ndarray, steps: int) -> np.ndarray:
+    """(16,) Where FrozenLake without slipping is after some steps of a policy; ends leave it."""
+    at = np.zeros(16)
+    at[0] = 1.0
+    table = gym.make("FrozenLake-v1", is_slippery=False).unwrapped.P  # type: ignore[attr-defined]
+    for _ in range(steps):
+        to = np.zeros(16)
+        for state, action in np.argwhere(policy > 0.0):
+            for chance, following, _, ended in table[state][action]:
+                to[following] += 0.0 if ended else at[state] * policy[state, action] * chance
+        at = to
+    return at
+
+
+def test_no_rewards_are_expected_of_a_sign_that_was_never_seen() -> None:
+    """FrozenLake and CartPole never cost anything, so no action avoids a cost."""
+    run = lake()
+    pairs = np.argwhere(run.beliefs.tries > 0)  # type: ignore[attr-defined]
+    assert len(pairs) > 20
+    assert min(run.beliefs.earnings(s, a).min() for s, a in pairs.tolist()) == 0.0
+    earnings = cart()[1].intention(UPRIGHT).earnings
+    assert earnings.min() == 0.0
+    assert earnings.max() > 0.0
+
+
+def test_endings_far_from_the_exact_ones_lower_the_grade() -> None:
+    """Visits and earnings that fit do not make up for how episodes are believed to end."""
+    close = Trust.of(
+        lake().labels, np.arange(9.0), np.arange(9.0), distance=0.0, endings_distance=0.1, states=1, updates=1, discount=1.0
+    )  # fmt: skip
+    assert close.grade == "close"
+    assert "total variation distance of how episodes end: 10 % (means over 1 state, weighted by how often" in str(close)
+    assert replace(close, endings_distance=0.33).grade == "rough"
+    assert replace(close, endings_distance=0.8).grade == "poor"
 
 
 def test_answers_learned_after_training_say_so() -> None:

@@ -224,7 +224,7 @@ def test_earnings_do_not_rescale_visits() -> None:
         torch.autograd.backward(list(losses.values()))
         gradients.append(logits.grad)
     assert torch.equal(*gradients)
-    maps = [HEADS["faithful"].maps(later, step.pair, rewards) for rewards in (torch.rand(2, 6), torch.zeros(2, 6))]
+    maps = [HEADS["faithful"].maps(later, step.pair, rewards) for rewards in (torch.rand(2, 6), torch.rand(2, 6))]
     assert torch.equal(maps[0].visits, maps[1].visits)
     assert torch.allclose(
         maps[0].earnings.sum(1), maps[1].earnings.sum(1), atol=1e-5

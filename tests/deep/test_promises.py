@@ -21,7 +21,7 @@ import whatfor as wf
 from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, learn_after
 from whatfor.deep.agent import observes_single_env, reward_scale
 from whatfor.deep.optimiser import ClippedAdam
-from whatfor.deep.run import distance_to_exact, out_of_range
+from whatfor.deep.run import errors_of_exact, out_of_range
 from whatfor.deep.settings import decaying_rate
 from whatfor.deep.training import MAX_NORM
 
@@ -127,10 +127,13 @@ def test_the_distance_to_exact_visits_does_not_depend_on_the_chunk_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = lake()
-    distance, states = distance_to_exact(run.beliefs, run.playing.place(), run.policy)  # type: ignore[arg-type]
+    policy = np.full((16, 4), 0.25)  # it comes to all states
+    whole = errors_of_exact(run.beliefs, run.playing.place(), policy)  # type: ignore[arg-type]
     monkeypatch.setattr("whatfor.deep.run.CHUNK", 2)
-    assert states > 4
-    assert distance_to_exact(run.beliefs, run.playing.place(), run.policy)[0] == pytest.approx(distance)  # type: ignore[arg-type]
+    chunked = errors_of_exact(run.beliefs, run.playing.place(), policy)  # type: ignore[arg-type]
+    assert whole is not None
+    assert whole.states > 4
+    assert chunked == pytest.approx(whole)
 
 
 # -- training ---------------------------------------------------------------------

@@ -432,3 +432,16 @@ def test_a_bound_is_stated_once():
     """It said "less than < 0.1 %"."""
     text = without_end(Loop(1.0, 1.0, LoopRecord(60_000, 0.0002, 0)))[0]
     assert text.endswith("in 60,000 recorded steps (95 % confidence: less than 0.1 % a step).")
+
+
+def test_rollouts_that_have_more_time_left_than_episodes_say_so():
+    """With the time limit as an end, values are of the steps left; a state that is entered has all of them ahead."""
+    walk = wf.testing.random_world(82, states=12, actions=4, noisy=True)
+    learner = wf.QLearning(step_size=0.2, discount=0.9, exploration=0.2)
+    for time_limit in ("terminal", "bootstrap"):
+        run = wf.train(walk, learner, episodes=100, seed=0, max_steps=20, time_limit=time_limit)
+        for answer in (run.simulation(1), run.comparison(1, rollouts=100)):
+            said = "Each rollout has the whole time limit of 20 steps ahead" in str(answer)
+            assert said == (time_limit == "terminal")
+        assert run.simulation(1).numbers()["arrived"] is False
+    assert "the whole time limit" not in str(wf.train(wf.worlds.blackjack(), episodes=50, seed=0).simulation(100))

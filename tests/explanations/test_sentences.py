@@ -202,6 +202,42 @@ def test_the_same_action_for_other_reasons():
         runs[0].change(0, since=wf.Run(labels=wf.Labels.plain(2, 3), values=np.zeros((2, 3))))
 
 
+def test_a_future_that_is_not_quite_the_same_is_called_nearly_the_same():
+    """99 and 96 % of the weight is on the same end, which is below what is called different."""
+    labels, runs = wf.Labels.plain(1, 1), []
+    for step_size in (0.01, 0.04):
+        ledger = wf.Ledger(n_states=1, n_actions=1)
+        for size, reward in ((1.0, 1.0), (step_size, 3.0)):
+            ledger.record(0, 0, reward, None, step_size=size, discount=0.9)
+        runs.append(wf.Run(labels=labels, values=ledger.values(), ledger=ledger))
+    assert "the expected future is nearly the same" in str(runs[1].change(0, since=runs[0]))
+    assert "the expected future is the same" in str(runs[0].change(0, since=runs[0]))
+
+
+def test_where_only_the_end_is_unknown_it_has_not_learned_too_little():
+    """The value rests on its own updates; what follows was never tried."""
+    ledger = wf.Ledger(n_states=2, n_actions=1)
+    for reward in (1.0, 2.0):
+        ledger.record(0, 0, reward, 1, 0, step_size=1.0, discount=0.9)
+        ledger.new_episode()
+    run = wf.Run(labels=wf.Labels.plain(2, 1), values=ledger.values(), ledger=ledger)
+    text = str(run.change(0, since=1))
+    assert "as it was after 1 episode; how the episode ends is mostly unknown." in text
+
+
+def test_what_follows_both_actions_is_no_reason_for_one():
+    """Both lead to the goal in one step; only their values differ, since one has been updated less."""
+    ledger = wf.Ledger(n_states=1, n_actions=2)
+    for _ in range(9):
+        ledger.record(0, 0, 1.0, None, step_size=0.5, discount=0.9)
+    for _ in range(8):
+        ledger.record(0, 1, 1.0, None, step_size=0.5, discount=0.9)
+    run = wf.Run(labels=wf.Labels.plain(1, 2), values=ledger.values(), ledger=ledger)
+    first = str(run.contrast(0)).splitlines()[0]
+    assert "because" not in first
+    assert "; after both, it expects to end the episode at once" in first
+
+
 def test_replayed_episodes_are_what_happened(taxi):
     """The most influential episodes can be replayed step by step."""
     episode = taxi.provenance(START).most_influential()[0][0]

@@ -108,3 +108,13 @@ def test_rollouts_of_an_agent_that_knows_one_end_group_what_others_pay():
     )
     counts = run.simulation(START, rollouts=100).counts
     assert len(counts) <= 8, counts
+
+
+def test_ranges_of_what_it_has_not_met_exclude_what_it_knows():
+    """Ends that it met are named after what they pay; a range that contains one of these numbers is of other rewards."""
+    run = wf.train(Noisy(), LEARNER, episodes=3, seed=0, max_steps=200)
+    known, counts = run.labels.ending_names, run.simulation(START, rollouts=100).counts
+    assert len(known) > 1
+    others = [name for name in counts if name not in (*known, "timed out")]
+    assert others
+    assert all(name.startswith("ended with another reward, ") for name in others)

@@ -368,3 +368,10 @@ def test_a_column_that_starts_to_vary_releases_reserved_space(monkeypatch):
     with pytest.raises(MemoryError):
         columns.reserve(200)
     assert columns.lines(2).reward.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("fickle", "phrase"), [(False, "deliver at R"), (True, "deliver the passenger")])
+def test_a_destination_that_may_change_is_not_named_as_where_it_delivers(fickle, phrase):
+    labels = wf.train(gym.make("Taxi-v4", fickle_passenger=fickle), wf.QLearning(), episodes=1, seed=0).labels
+    state = labels.index("taxi at row 0, column 3; passenger at Y; destination R")
+    assert labels.ending_phrase("delivered", state) == phrase

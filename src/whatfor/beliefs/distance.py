@@ -1,4 +1,7 @@
-"""The distance between expected and actual visits."""
+"""The distance between expected and actual visits, and between expected and actual endings."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,3 +19,12 @@ def distance(believed: NDArray[np.float64], actual: NDArray[np.float64]) -> floa
     if total == 0.0:
         return 0.0 if difference == 0.0 else np.inf
     return difference / total
+
+
+def total_variation(one: Mapping[Any, float], other: Mapping[Any, float]) -> float:
+    """Half the sum of |differences| between the chances of endings: 0 for equal ones, 1 for none in common; None: unknown.
+
+    >>> total_variation({"won": 0.5, None: 0.5}, {"won": 0.75, "lost": 0.25})
+    0.5
+    """
+    return 0.5 * sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {*one, *other})

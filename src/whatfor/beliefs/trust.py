@@ -83,7 +83,7 @@ class Trust(Explanation, Quality):
     correlation: float  # between the sums of earnings and Q
     mean_residual: float  # mean |sum of earnings - Q|
     value_range: float  # the largest Q minus the smallest, over those pairs
-    #: Mean relative L1 distance of greedy actions' visits from the exact ones; None: the world is not known.
+    #: Mean relative L1 distance of greedy actions' visits from the exact ones, weighted by the policy's visits; None: the world is not known.
     distance: float | None
     states: int  # the number of states behind that mean
     updates: int  # of the network
@@ -91,6 +91,7 @@ class Trust(Explanation, Quality):
     by_visits: float | None = None  # mean |visits times mean rewards - Q|; None: not checked
     impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
     excess: float = 0.0  # how far the worst of them is beyond
+    endings_distance: float | None = None  # the same of how episodes end: mean total variation distance
     source: str = "trained alongside"  # or "evaluated": from rollouts after training
     residual = None  # it is about many values, not about one
     least_chance = 0.02  # smaller ones are noise
@@ -125,7 +126,7 @@ class Trust(Explanation, Quality):
 
         def within(limits: tuple[float, float, float]) -> bool:
             correlation, gap, distance = limits
-            apart = max(0.0 if self.distance is None else self.distance, self._relative_by_visits or 0.0)
+            apart = max(self.distance or 0.0, self.endings_distance or 0.0, self._relative_by_visits or 0.0)
             return self.correlation >= correlation and self.relative_gap <= gap and apart <= distance
 
         if self.impossible > MAX_IMPOSSIBLE or not within(POOR):
@@ -188,7 +189,10 @@ class Trust(Explanation, Quality):
         if self.distance is None:
             visits = f"visit error not checked; {either('run.comparison(state)', '--question comparison')} checks it"
         else:
-            visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)} (over {count(self.states, 'state')})"
+            visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)}"
+            if self.endings_distance is not None:
+                visits += f" and total variation distance of how episodes end: {percent(self.endings_distance)}"
+            visits += f" (means over {count(self.states, 'state')}, weighted by how often its policy is there)"
         if self.impossible:
             lines.append(
                 f"The Q-values are wrong: {percent(self.impossible)} of them cannot be reached by any sequence of the rewards seen in training; "
@@ -211,6 +215,7 @@ class Trust(Explanation, Quality):
             "relative_gap",
             "by_visits",
             "distance",
+            "endings_distance",
             "states",
             "updates",
             "impossible",

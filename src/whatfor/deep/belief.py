@@ -291,6 +291,10 @@ class BeliefNetwork(Beliefs):
         visits, earnings, _ = self._predict(observations, actions)
         return visits, earnings
 
+    def endings(self, observations: Any, actions: Any) -> NDArray[np.float64]:
+        """(B, E + 1) Chances of endings in many situations at once, in the order of their names; the last is unknown."""
+        return self._predict(observations, actions)[2]
+
     def rewards(self) -> NDArray[np.float64]:
         """(S, A) The mean reward of every pair."""
         earned, paid = self.experience.mean_rewards().cpu().numpy()

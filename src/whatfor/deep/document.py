@@ -109,6 +109,7 @@ class TrustDocument(Strict, frozen=True):
     impossible: Share
     excess: Amount | NotFinite
     source: Source
+    endings_distance: Amount | NotFinite | None = None
 
 
 class NetworkDocument(Strict, frozen=True):

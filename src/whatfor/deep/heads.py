@@ -48,7 +48,7 @@ class Faithful:
 
     The step itself is known and is not learned. The distribution is trained by cross-entropy, the length by its squared error relative to
     its size. Rewards to come, above zero and below, are amounts of their own, distributed over the expected visits by the mean reward of
-    each pair: they cannot rescale visits. They are trained with Q's own loss, so that they have the bias of Q: the Huber loss is biased
+    each pair: they cannot rescale visits, and rewards of a sign that was never seen are not expected. They are trained with Q's own loss, so that they have the bias of Q: the Huber loss is biased
     towards medians where the environment is random.
     """
 
@@ -58,10 +58,9 @@ class Faithful:
         maps = [out.amounts[:, :1] * shares]
         for amount, reward in zip(out.amounts[:, 1:3].unbind(1), rewards, strict=True):
             spread = shares * reward
-            total = spread.sum(dim=1, keepdim=True)
-            spread = torch.where(total > 0.0, spread / total.clamp(min=1e-30), shares)  # no such reward so far
-            maps.append(amount[:, None] * spread)
-        now = _now(out).unbind(1)
+            maps.append(amount[:, None] * spread / spread.sum(dim=1, keepdim=True).clamp(min=1e-30))
+        seen = torch.cat([torch.ones_like(rewards[:1, 0]), (rewards > 0.0).any(dim=1).to(rewards.dtype)])
+        now = (_now(out) * seen).unbind(1)
         return Maps(*(map_.scatter_add_(1, pair[:, None], at[:, None]) for map_, at in zip(maps, now, strict=True)))
 
     def losses(self, out: Predictions, step: Step, later: Predictions, loss: str) -> dict[str, Tensor]:

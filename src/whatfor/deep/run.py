@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.distance import distance
+from whatfor.beliefs.distance import distance, total_variation
 from whatfor.beliefs.exact import ExactBeliefs
 from whatfor.beliefs.trust import Trust
 from whatfor.deep.belief import BeliefNetwork
@@ -20,7 +20,7 @@ from whatfor.training.places import place_of, recipe_of, remake_place
 from whatfor.training.session import Place
 from whatfor.worlds.stepping import TABLE
 
-#: Distances to exact visits are averaged over at most this many states.
+#: Distances to the exact future are averaged over at most this many states.
 MAX_STATES = 1_000
 #: Values beyond what rewards allow are tolerated up to this share of the bound, or of the range of the values.
 SLACK = 0.05
@@ -116,14 +116,15 @@ def measure_trust(
         sums = np.concatenate([earnings.sum(axis=(1, 2)) for _, earnings in rows])
         by_visits = np.concatenate([(visits * belief.rewards()).sum(axis=(1, 2)) for visits, _ in rows])
         values = np.asarray(belief.q_values(observations), np.float64)[np.arange(len(actions)), actions]
-    visits_distance, states = distance_to_exact(belief, place, policy)
+    off = errors_of_exact(belief, place, policy)
     return Trust.of(
         belief.labels,
         sums,
         values,
         by_visits=float(np.abs(by_visits - values).mean()) if len(values) else None,
-        distance=visits_distance,
-        states=states,
+        distance=None if off is None else off.visits,
+        endings_distance=None if off is None else off.endings,
+        states=0 if off is None else off.states,
         updates=belief.updates,
         discount=belief.discount,
         **out_of_range(values, rewards, belief.discount),
@@ -154,25 +155,36 @@ def out_of_range(values: NDArray[np.float64], rewards: NDArray[Any] | None, disc
     return {"impossible": float(np.mean(outside)), "excess": float(excess.max(initial=0.0))}
 
 
-def distance_to_exact(
-    belief: BeliefNetwork, place: Place | None, policy: NDArray[np.float64]
-) -> tuple[float | None, int]:
-    """The mean relative L1 distance between visits of greedy actions and the exact ones, and the number of states."""
+class ExactErrors(NamedTuple):
+    """How far beliefs about greedy actions are from the exact future, weighted by how often the policy is in each state."""
+
+    visits: float  # the mean relative L1 distance of the visits
+    endings: float  # the mean total variation distance of how episodes end; what is unknown is part of it
+    states: int
+
+
+def errors_of_exact(belief: BeliefNetwork, place: Place | None, policy: NDArray[np.float64]) -> ExactErrors | None:
+    """The errors in the states of training that the policy comes to; None: the transition probabilities are unknown."""
     if place is None or place.world is None or place.world.arrays.kind != TABLE:
-        return None, 0
-    exact = ExactBeliefs(place.world, policy, discount=belief.discount)
-    visited, best = belief.tries.any(axis=1), policy.argmax(axis=1)
-    states = [state for state in np.flatnonzero(visited).tolist() if exact.has_finite_visits(state, int(best[state]))][
-        :MAX_STATES
-    ]
+        return None
+    exact, table = ExactBeliefs(place.world, policy, discount=belief.discount), place.world.table
+    start = np.diff(table.start, prepend=0.0)
+    weight = exact.solve(start) if belief.discount < 1.0 else exact.visits_from(start)
+    visited, best = belief.tries.any(axis=1) & (weight > 0.0), policy.argmax(axis=1)
+    order = np.argsort(-weight, kind="stable")
+    states = [s for s in order[visited[order]].tolist() if exact.has_finite_visits(s, int(best[s]))][:MAX_STATES]
     if not states:
-        return None, 0
+        return None
     observations = np.stack([np.asarray(belief.example(state)) for state in states])
-    believed = [visits for chunk in _chunks(observations, best[states]) for visits in belief.rows(*chunk)[0]]
-    distances = [
-        distance(visits, exact.visits(state, int(best[state]))) for visits, state in zip(believed, states, strict=True)
-    ]
-    return float(np.mean(distances)), len(states)
+    chunks, names = _chunks(observations, best[states]), (*belief.partition.ending_names, None)
+    visits = [one for chunk in chunks for one in belief.rows(*chunk)[0]]
+    endings = [dict(zip(names, one.tolist(), strict=True)) for chunk in chunks for one in belief.endings(*chunk)]
+    weights, pairs = weight[states], [(state, int(best[state])) for state in states]
+    apart = [distance(one, exact.visits(*pair)) for one, pair in zip(visits, pairs, strict=True)]
+    ends_apart = [total_variation(one, exact.outcomes(*pair)) for one, pair in zip(endings, pairs, strict=True)]
+    return ExactErrors(
+        float(np.average(apart, weights=weights)), float(np.average(ends_apart, weights=weights)), len(states)
+    )
 
 
 def _chunks(observations: NDArray[Any], actions: NDArray[np.int64]) -> list[tuple[NDArray[Any], NDArray[np.int64]]]:

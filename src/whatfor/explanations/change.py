@@ -11,7 +11,7 @@ from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.findings.differences import compared, flips
 from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import tied_actions
+from whatfor.explanations.phrases import MOSTLY_UNKNOWN, tied_actions
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MAX_CHANGES = 5
 #: A time is suggested if the agent had met this share of its states.
 MIN_MET = 0.9
+#: Below this weight on its own updates, an action is not known.
+MIN_KNOWN = 0.5
 
 #: The discounts of two runs: one each, or several if one was resumed with another.
 Discounts = tuple[tuple[float, ...], tuple[float, ...]]
@@ -164,17 +166,21 @@ class Change(Difference):
     def _futures(self, then: str) -> str:
         """How much the two futures have in common, for an action that is not its choice."""
         if not self.different:
-            return f"the same as {then}"
+            return f"{self.same_text} as {then}"
         return f"partly the same as {then}" if (self.in_common or 0.0) >= 0.5 else f"a different future than {then}"
 
     def _reasons(self, then: str) -> str:
         """How much the two futures have in common, beside a choice that is the same."""
-        if _knows_little(self.one):
+        if self.one.now < MIN_KNOWN:
             return "it has learned too little to expect much"
-        if _knows_little(self.other):
+        if self.other.now < MIN_KNOWN:
             return f"{f'{then}, it has' if self.another_run else 'at that time, the agent had'} learned too little to expect much"
+        if self.one.endings_unknown > MOSTLY_UNKNOWN:
+            return "how the episode ends is mostly unknown"
+        if self.other.endings_unknown > MOSTLY_UNKNOWN:
+            return f"{f'{then}, how the episode ends is' if self.another_run else 'at that time, how the episode ends was'} mostly unknown"
         if not self.different:
-            return "the expected future is the same"
+            return f"the expected future is {self.same_text}"
         partly = (self.in_common or 0.0) >= 0.5
         return f"the expected future is {'partly ' * partly}different"
 
@@ -195,11 +201,6 @@ class Change(Difference):
             "flips": [{"state": state, "before": before, "after": after} for state, before, after in self.flips],
             **self._numbers(),
         }
-
-
-def _knows_little(which: Intention) -> bool:
-    """Whether most of an expectation rests on initial values."""
-    return max(1.0 - which.now, which.endings_unknown) >= 0.5
 
 
 def layout(why: Change, *, show: Show = "visits", facets: Facets = "all") -> Layout:

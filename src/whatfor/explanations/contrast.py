@@ -75,7 +75,7 @@ class Contrast(Difference):
             equal = " and ".join(dict.fromkeys(amount(which.value) for which in (self.one, self.other)))
             equal += ", discounted" if self.one.discounted else ""
             lines = [f"In {here!r}, {names[0]!r} and {names[1]!r} have the same estimated return ({equal})."]
-            lines += self._two_futures(names) if self.different else ["It expects the same future after both."]
+            lines += self._two_futures(names) if self.different else [f"It expects {self.same_text} future after both."]
         else:
             lines = self._decided(here)
         for which in (self.one, self.other):
@@ -130,7 +130,8 @@ class Contrast(Difference):
             ]
             return lines + self._worse_action(better, worse)
         decides = "" if hedge or self.unsettled else self._single_cost()
-        expected = expectation_clause(why._replace(reason=why.reason and not decides), hedge)
+        both = "after both, " * (why.text == worse.expectation().text)  # what follows both is no reason for one
+        expected = expectation_clause(why._replace(reason=why.reason and not decides), both + hedge)
         chosen = self.labels.actions[better.action]
         lines = [f"In {here!r}, it chooses {chosen!r} over {name!r}{decides}{expected}."]
         return lines + self._worse_action(better, worse)

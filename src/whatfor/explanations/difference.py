@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.distance import total_variation
 from whatfor.explanation import Explanation
 from whatfor.explanations.intention import TIE, Intention
 from whatfor.labels import Labels
@@ -19,6 +20,8 @@ from whatfor.maps import Facets, map_of
 
 #: Two futures are different if more than this share of their visits is not common to both.
 MAX_SAME_FUTURE = 0.05
+#: They are the same up to this share, and nearly the same above it.
+MAX_EQUAL_FUTURE = 0.005
 
 
 @dataclass(frozen=True)
@@ -104,12 +107,21 @@ class Difference(Explanation):
     @property
     def different(self) -> bool:
         """Whether the two futures differ beyond the first step, or in how they end."""
-        if self._endings_apart > MAX_SAME_FUTURE:
-            return True
+        return self._apart > MAX_SAME_FUTURE
+
+    @property
+    def same_text(self) -> str:
+        """How futures that are not different are called."""
+        return "the same" if self._apart <= MAX_EQUAL_FUTURE else "nearly the same"
+
+    @property
+    def _apart(self) -> float:
+        """The share of the visits beyond the first step, or of the endings if that is larger, that is not common to both."""
         apart = self.gained.sum() + self.lost.sum()
         if self.one.action != self.other.action:
             apart -= 2.0 * min(self.one.now, self.other.now)
-        return bool(apart > MAX_SAME_FUTURE * (self.one.visits.sum() + self.other.visits.sum()))
+        visits = self.one.visits.sum() + self.other.visits.sum()
+        return max(self._endings_apart, float(apart / visits) if visits else 0.0)
 
     @property
     def _endings_apart(self) -> float:
@@ -117,8 +129,7 @@ class Difference(Explanation):
         one, other = self.one.chances, self.other.chances
         if one is None or other is None:
             return 0.0
-        unknown = abs(self.one.endings_unknown - self.other.endings_unknown)
-        return 0.5 * (unknown + sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {*one, *other}))
+        return total_variation({**one, None: self.one.endings_unknown}, {**other, None: self.other.endings_unknown})
 
     def _numbers(self) -> dict[str, Any]:
         """The numbers common to all differences."""

@@ -17,7 +17,7 @@ from whatfor.explanation import Explanation
 from whatfor.explanations.intervals import Interval, interval_of
 from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, PAST_LIMIT, counted, without_end
 from whatfor.history import Evaluation
-from whatfor.labels import Labels
+from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -58,7 +58,10 @@ class Simulation(Explanation):
     undiscounted: float  # the mean return within the limit, without a discount
     still_going: float  # the share of rollouts that were still going when play stopped
     never: float | None  # the exact probability that its policy never ends; None: unknown
-    start_text: tuple[str, ...] = ()  # where rollouts start, if the state could not be entered
+    arrived: bool = (
+        False  # whether the state could not be entered, so that rollouts start where fresh episodes reach it
+    )
+    start_text: tuple[str, ...] = ()  # where and when rollouts start, if that matters
     residual: None = None  # there is no value of the agent to compare with
 
     @classmethod
@@ -93,7 +96,8 @@ class Simulation(Explanation):
             undiscounted=float(within.returns.mean()),
             still_going=beliefs.still_going(at, action),
             never=beliefs.never_ends(at, action),
-            start_text=beliefs.start_text,
+            arrived=beliefs.arrives,
+            start_text=(*beliefs.start_text, *_whole_limit(beliefs, counts)),
         )
 
     @cached_property
@@ -207,12 +211,22 @@ class Simulation(Explanation):
             "undiscounted": self.undiscounted,
             "still_going": self.still_going,
             "never": self.never,
-            "arrived": bool(self.start_text),
+            "arrived": self.arrived,
             "visits": self._map(self.visits),
             "visits_error": self._map(self.visits_error),
             "earnings": self._map(self.earnings),
             "sentences": self.sentences(),
         }
+
+
+def _whole_limit(beliefs: SimulatedBeliefs, counts: dict[str, int]) -> list[str]:
+    """A sentence if rollouts had the whole time limit ahead and reached it; an episode that gets to the state has less."""
+    if beliefs.limit is None or beliefs.beyond_limit or ENDINGS[0] not in counts:
+        return []
+    steps = count(beliefs.limit, "step")
+    return [
+        f"Each rollout has the whole time limit of {steps} ahead; an episode that reaches this state later has fewer left."
+    ]
 
 
 def layout(why: Simulation, *, facets: Facets = "all") -> Layout:

@@ -50,20 +50,25 @@ def without_paid_endings(labels: Labels) -> Labels:
     return replace(labels, endings=tuple(ending for ending in labels.endings if not ending.by_pay))
 
 
-def paid_endings(rewards: Sequence[float]) -> tuple[Ending, ...]:
+def paid_endings(rewards: Sequence[float], known: Sequence[Ending] = ()) -> tuple[Ending, ...]:
     """An ending for each last reward, lowest first; for each range if there are many.
+
+    Where some of the ``known`` endings are named after what they pay, the ranges are of other rewards.
 
     >>> [ending.phrase for ending in paid_endings([-1.0, 0.0, 1.0])]
     ['end with -1', 'end with 0', 'end with +1']
     >>> [ending.phrase for ending in paid_endings([x / 10 for x in range(-70, 95)])]
     ['end with less than -5', 'end with -5 to 0', 'end with 0 to +5', 'end with at least +5']
+    >>> paid_endings([float(x) for x in range(10)], paid_endings([2.5]))[0].name
+    'ended with another reward, less than +5'
     """
     different: list[float] = []
     for reward in sorted(rewards):
         if not different or not math.isclose(different[-1], reward):
             different.append(reward)
     if len(different) > MAX_REWARDS:
-        return _ranges(different[0], different[-1])
+        others = any(ending.by_pay for ending in known)
+        return _ranges(different[0], different[-1], "another reward, " if others else "")
     words = [amount(reward, signed=True) for reward in different]
     if len(set(words)) < len(words):
         words = [f"{reward:+}" for reward in different]
@@ -88,13 +93,13 @@ def last_steps_named(labels: Labels, pairs: Sequence[int], rewards: Sequence[flo
         for pair, reward in zip(pairs, rewards, strict=True)
     }
     if len(set(steps.values())) > (MAX_REWARDS if len(set(rewards)) > MAX_REWARDS else MAX_STEPS):
-        ranges = paid_endings(sorted(set(rewards)))
+        ranges = paid_endings(sorted(set(rewards)), labels.endings)
         return [next(one.name for one in ranges if one.fits(LastStep(None, None, paid, None))) for paid in rewards]
     return [steps[pair, reward] for pair, reward in zip(pairs, rewards, strict=True)]
 
 
-def _ranges(lowest: float, highest: float) -> tuple[Ending, ...]:
-    """Endings by ranges of the last reward, between multiples of a round number."""
+def _ranges(lowest: float, highest: float, of: str) -> tuple[Ending, ...]:
+    """Endings by ranges of the last reward, between multiples of a round number; ``of``: what their names begin with."""
     rough = (highest - lowest) / RANGES
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(one * size for one in (1.0, 2.0, 5.0, 10.0) if one * size >= rough)
@@ -102,15 +107,17 @@ def _ranges(lowest: float, highest: float) -> tuple[Ending, ...]:
     edges = [number * step for number in range(first, last)]
     words = [amount(edge, signed=True) for edge in edges]
     if not edges or len(set(words)) < len(words):  # nearly equal numbers: one range
-        return (_ending(f"{amount(lowest, signed=True)} to {amount(highest, signed=True)}", between=(lowest, None)),)
+        return (
+            _ending(f"{of}{amount(lowest, signed=True)} to {amount(highest, signed=True)}", between=(lowest, None)),
+        )
     between = [
-        _ending(f"{words[i]} to {words[i + 1]}", bad=edges[i + 1] <= 0.0, between=(edges[i], edges[i + 1]))
+        _ending(f"{of}{words[i]} to {words[i + 1]}", bad=edges[i + 1] <= 0.0, between=(edges[i], edges[i + 1]))
         for i in range(len(edges) - 1)
     ]
     return (
-        _ending(f"less than {words[0]}", bad=edges[0] <= 0.0, between=(None, edges[0])),
+        _ending(f"{of}less than {words[0]}", bad=edges[0] <= 0.0, between=(None, edges[0])),
         *between,
-        _ending(f"at least {words[-1]}", between=(edges[-1], None)),
+        _ending(f"{of}at least {words[-1]}", between=(edges[-1], None)),
     )
 
 

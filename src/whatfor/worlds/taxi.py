@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ LABELS = Labels(
     verbs=("moves south", "moves north", "moves east", "moves west", "picks up", "drops off"),
     milestones=(Milestone("passenger", "aboard", "pick up the passenger {passenger}"),),
 )
+
+#: A fickle passenger may get off elsewhere than the state says.
+FICKLE_LABELS = replace(LABELS, endings=(Ending("delivered", phrase="deliver the passenger"),))
 
 FICKLE = (
     "this taxi's passenger may change the destination (fickle_passenger=True): the environment's table P does not contain that, "
@@ -100,7 +104,7 @@ def places(labels: Labels, state: int) -> Places:
 ADAPTER = Adapter(
     "TaxiEnv",
     LABELS.actions,
-    labels=lambda _: LABELS,
+    labels=lambda core: FICKLE_LABELS if core.fickle_passenger else LABELS,
     twin=twin,
     enter=enter_by_index,
     enter_observation=enter_by_observation,

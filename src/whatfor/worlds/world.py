@@ -172,7 +172,7 @@ def with_endings(world: World, labels: Labels) -> World:
     table = _name_endings(world.table, named)
     unnamed = np.unique(table.reward[table.ending == TERMINATED]).tolist()
     if unnamed and any(ending.by_pay for ending in labels.endings):  # the agent has not met these ends
-        named = replace(named, endings=(*named.endings, *paid_endings(unnamed)))
+        named = replace(named, endings=(*named.endings, *paid_endings(unnamed, labels.endings)))
         table = _name_endings(table, named)
     return replace(world, labels=named, arrays=world.arrays._replace(table=table))
 
