@@ -292,3 +292,25 @@ def test_the_decisions_of_two_tables_are_compared_though_neither_was_updated():
     assert [one[0] for one in sorted(run.change(0, since=other).flips)] == [*range(16)]
     assert "The best action differs between the two runs in 16 states:" in str(run.change(0, since=other))
     assert "The best action is the same in every state." in str(run.change(0, since=run))
+
+
+class Slope(gym.Env):
+    """Six places in a row: each side ends, by either action; the right one pays."""
+
+    observation_space, action_space = spaces.Discrete(6), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 3
+        return self.at, {}
+
+    def step(self, action):
+        self.at += 1 if self.np_random.random() < 0.5 + 0.3 * action else -1
+        ended = self.at in (0, 5)
+        return self.at, (5.0 if self.at else -3.0) * ended, ended, False, {}
+
+
+def test_few_unnamed_endings_are_told_by_what_they_pay_too():
+    """Each last step was an ending of its own: "end by action 1 in state 4 (+5) or end by action 0 in state 1 (-3)"."""
+    run = wf.Run(values=np.tile([0.0, 1.0], (6, 1)), env=Slope(), discount=0.9)
+    assert set(run.outcomes(3).chances) == {"ended with +5", "ended with -3"}

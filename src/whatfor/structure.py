@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ class Structure:
 
     >>> pair = Structure("tuple", parts=(Structure(), Structure()))
     >>> home = Structure("dict", names=("at", "door"), parts=(pair, Structure()))
-    >>> list(home.values({"at": (2, 3), "door": "open"})), home.build([2, 3, "open"])
+    >>> home.values({"at": (2, 3), "door": "open"}), home.build([2, 3, "open"])
     ([2, 3, 'open'], {'at': (2, 3), 'door': 'open'})
     >>> home.names_of_values()
     ('at[0]', 'at[1]', 'door')
@@ -48,26 +49,37 @@ class Structure:
             return math.prod(self.shape)
         return 1 if self.kind == "value" else sum(part.n_values for part in self.parts)
 
-    def values(self, thing: Any) -> Iterator[Any]:
+    def values(self, thing: Any) -> list[Any]:
         """The single values of an observation or key; ``ValueError`` if it is built otherwise."""
+        values: list[Any] = []
+        self._collect(thing, values)
+        return values
+
+    def _collect(self, thing: Any, values: list[Any]) -> None:
+        """Append the single values; every step of training does, so the usual types are recognised first."""
         if self.kind == "value":
-            yield thing
+            values.append(thing)
         elif self.kind == "array":
-            if np.shape(thing) != self.shape:
-                raise ValueError(f"it has the shape {np.shape(thing)} instead of {self.shape}")
-            yield from np.asarray(thing).ravel().tolist()
+            array = thing if type(thing) is np.ndarray else np.asarray(thing)
+            if array.shape != self.shape:
+                raise ValueError(f"it has the shape {array.shape} instead of {self.shape}")
+            values += array.ravel().tolist()
         else:
             for part, one in zip(self.parts, self._parts_of(thing), strict=True):
-                yield from part.values(one)
+                part._collect(one, values)
 
     def _parts_of(self, thing: Any) -> Sequence[Any]:
         if self.kind == "dict":
-            if not isinstance(thing, Mapping) or set(thing) != set(self.names):
+            if not (type(thing) is dict or isinstance(thing, Mapping)) or thing.keys() != self._keys:
                 raise ValueError(f"it must be a dictionary with {', '.join(map(repr, self.names))}")
             return [thing[name] for name in self.names]
         if not isinstance(thing, tuple | list) or len(thing) != len(self.parts):
             raise ValueError(f"it must be a tuple of {len(self.parts)}")
         return thing
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        return frozenset(self.names)
 
     def build(self, values: Sequence[Any]) -> Any:
         """The observation or key with these single values."""

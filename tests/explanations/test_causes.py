@@ -16,6 +16,7 @@ from whatfor.beliefs.experience import count_steps, experiences_of, played_steps
 from whatfor.explanations.causes import RATE, maximisation_bias
 from whatfor.explanations.measure_builder import MeasureBuilder
 from whatfor.explanations.measures import Measure
+from whatfor.question import layout_of
 from whatfor.testing import random_world
 from whatfor.text import percent
 
@@ -145,7 +146,34 @@ def test_a_changed_world_whose_table_is_unknown_is_recognised_by_play():
     assert changed.exact is None
     assert changed.verdict == "different environment"
     assert "different environment" not in [cause.name for cause in same.found]
-    assert "its recorded transitions do not match this one" in str(changed)
+    assert "its recorded transitions do not match those of the rollouts" in str(changed)
+
+
+class Doors(gym.Env):
+    """Two doors lead to rooms that look alike; in one of them the next step pays 1, in the other -1."""
+
+    observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.door = None
+        return 0, {}
+
+    def step(self, action):
+        if self.door is None:
+            self.door = action
+            return 1, 0.0, False, False, {}
+        return 1, 1.0 if self.door else -1.0, True, False, {}
+
+
+def test_states_that_hide_something_are_not_called_a_different_environment():
+    """It said that a test detects a different environment, which was the same one."""
+    learner = wf.QLearning(step_size=0.1, discount=0.95, exploration=1.0)
+    run = wf.train(Doors(), learner, episodes=1_000, seed=0, progress=False)
+    hidden = run.comparison(0, "action 1")
+    assert hidden.verdict == "different environment"
+    assert "a test detects a different environment, or states that hide something (" in str(hidden)
+    assert "(different environment or hidden state)" in layout_of(hidden).title
 
 
 def test_a_step_that_a_table_cannot_make_is_evidence_enough():

@@ -73,6 +73,17 @@ def test_no_loop_is_claimed_that_play_leaves(side, slip, limit):
             assert left <= 0.5 * entered, (seed, found.sentence)
 
 
+def test_a_loop_that_only_play_can_confirm_is_a_note_where_nothing_can_be_played(tmp_path):
+    """Without an environment to play in, findings said nothing about loops, which intentions named with a probability of 98 %."""
+    run = slippery_run(6, 0.1, 60, 0)
+    run.save(tmp_path / "run")
+    played, alone = run.findings(), wf.load(tmp_path / "run").findings()
+    assert not any("get into a loop" in note for note in played.notes)
+    (note,) = [note for note in alone.notes if "get into a loop" in note]
+    assert note.startswith("In its recorded transitions, too few to be sure, ")
+    assert note.endswith("to check this by play, pass env= to whatfor.load or whatfor.Run.")
+
+
 def test_getting_into_a_loop_is_limited_to_the_length_of_an_episode():
     """With a chance of 1 % in each step it gets into a state that no action leaves; an episode has 10 steps."""
     trap = wf.worlds.table(

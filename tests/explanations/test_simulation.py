@@ -8,6 +8,7 @@ from scipy import stats
 import whatfor as wf
 from taxi_runs import START, train_taxi
 from whatfor.beliefs import Situation
+from whatfor.question import layout_of
 from whatfor.testing import check_beliefs, random_world
 from whatfor.text import amount
 from whatfor.worlds.cartpole import BINS, BOUNDS
@@ -173,6 +174,7 @@ def test_the_answer_in_words(taxi_5k):
         "Playing its policy gives a return of -1.527 (discounted, identical in all rollouts), 8 undiscounted, in 13 steps on average."
     )
     assert "100 %  delivered (95 % interval > 99 % to 100 %)" in text
+    assert layout_of(taxi_5k.simulation(START)).quantity == "mean visits, discounted"
     form = taxi_5k.simulation(START).to_json()
     assert form["chances"] == {"delivered": 1.0}
 

@@ -50,6 +50,7 @@ class Cause:
         float | None
     )  # z (maximisation bias), standard errors (too little data), log e-value (different environment)
     text: str  # what was found, in words
+    may_be_hidden: bool = False  # whether states that hide something would look the same
 
     def order(self) -> tuple[bool, bool, bool, float]:
         """Sorts causes: those that hold, a different environment (the others presuppose the same one), those of the value, the largest."""
@@ -65,9 +66,14 @@ class Cause:
         """Its name in a sentence."""
         names = {
             "initial value": "initial values",
-            "different environment": "a different environment",
+            "different environment": f"a different environment{', or states that hide something' * self.may_be_hidden}",
         }
         return names.get(self.name, self.name)
+
+    @property
+    def in_title(self) -> str:
+        """Its name in the title of a picture."""
+        return f"{self.name}{' or hidden state' * self.may_be_hidden}"
 
     def effect_text(self) -> str:
         """The effect in words: of a value or visits as a number, of a chance as a percentage."""
@@ -214,8 +220,9 @@ def different_environment(
     notable = [measure for measure in measures if abs(effect(measure)) > measure.notable]
     worst = _first(notable or measures, lambda measure: abs(effect(measure)) / _notable(measure))
     size = abs(effect(worst)) / _notable(worst)
-    text = "its recorded transitions do not match this one"
-    cause = Cause("different environment", False, (), worst.name, effect(worst), size, RATE, evidence, text)
+    by_play = builder.exact is None  # what follows a state that hides something depends on the policy that met it
+    text = f"its recorded transitions do not match {'those of the rollouts' if by_play else 'this one'}"
+    cause = Cause("different environment", False, (), worst.name, effect(worst), size, RATE, evidence, text, by_play)
     if notable and cause.is_evident:
         return replace(cause, holds=True, measures=tuple(measure.name for measure in notable))
     return cause

@@ -284,12 +284,13 @@ def layout(
     """Belief and reality side by side, their difference, or the endings of both."""
     actual = why.simulated.visits if why.exact is None else why.exact
     untried, doing, caption = why.verdict == "unknown", why.labels.actions[why.action], why.labels.words(why.state)
-    title = f"{doing}: {'never tried, so only reality is known' if untried else f'belief {percent(why.distance)} off reality ({why.verdict})'}"
+    verdict = next((cause.in_title for cause in why.found[:1] if cause.name == why.verdict), why.verdict)
+    title = f"{doing}: {'never tried, so only reality is known' if untried else f'belief {percent(why.distance)} off reality ({verdict})'}"
     if show == "difference":
         more = np.zeros_like(actual) if untried else why.believed.visits - actual
         more[np.abs(more) < MIN_DRAWN_DIFFERENCE] = 0.0
         unknown = why.believed.no_experience if untried else None
-        quantity = "visits, believed minus actual"
+        quantity = f"visits, believed minus actual{', discounted' * why.believed.discounted}"
         return map_of(Map(why.labels, more, title=title, caption=caption, quantity=quantity, diverging=True, unknown=unknown, state=why.state), facets=facets)  # fmt: skip
     if show == "endings":
         return _endings(why, title, caption)

@@ -237,7 +237,7 @@ def layout(why: Simulation, *, facets: Facets = "all") -> Layout:
             why.visits,
             title=f"{why.labels.actions[why.action]}: {why.rollouts:,} rollouts gave a return of {amount(why.value)}{' (discounted)' if why.discount < 1.0 else ''}",
             caption=why.labels.words(why.state),
-            quantity="mean visits",
+            quantity="mean visits, discounted" if why.discount < 1.0 else "mean visits",
             state=why.state,
         ),
         facets=facets,

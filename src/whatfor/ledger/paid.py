@@ -17,7 +17,7 @@ from whatfor.text import amount
 
 #: With more distinct last rewards than this, endings are named after ranges of them.
 MAX_REWARDS = 6
-#: With more distinct last steps than this, endings are named after what they pay, even if all pay the same.
+#: With more distinct last steps than this, endings are named after what they pay, though all pay the same.
 MAX_STEPS = 12
 #: The number of ranges, about.
 RANGES = 4
@@ -79,23 +79,25 @@ def paid_endings(rewards: Sequence[float], known: Sequence[Ending] = ()) -> tupl
 
 
 def last_steps_named(labels: Labels, pairs: Sequence[int], rewards: Sequence[float]) -> list[str]:
-    """A name for each last step whose ending has none: the step, or if there are many, what it pays or a range of that.
+    """A name for each last step whose ending has none: what it pays or a range of that; if all pay the same, a step of a few.
 
     >>> last_steps_named(Labels.plain(2, 1), [1, 1], [0.0, 5.0])
-    ['ended by action 0 in state 1 (+0)', 'ended by action 0 in state 1 (+5)']
+    ['ended with 0', 'ended with +5']
+    >>> last_steps_named(Labels.plain(2, 1), [0, 1], [5.0, 5.0])
+    ['ended by action 0 in state 0 (+5)', 'ended by action 0 in state 1 (+5)']
     >>> sorted(set(last_steps_named(Labels.plain(2, 1), [1] * 100, [x / 10 for x in range(100)])))
     ['ended with at least +5', 'ended with less than +5']
     >>> set(last_steps_named(Labels.plain(50, 1), range(50), [-0.5] * 50))
     {'ended with -0.5'}
     """
-    steps = {
-        (pair, reward): labels.last_step(*divmod(pair, labels.n_actions), reward)
-        for pair, reward in zip(pairs, rewards, strict=True)
-    }
-    if len(set(steps.values())) > (MAX_REWARDS if len(set(rewards)) > MAX_REWARDS else MAX_STEPS):
-        ranges = paid_endings(sorted(set(rewards)), labels.endings)
-        return [next(one.name for one in ranges if one.fits(LastStep(None, None, paid, None))) for paid in rewards]
-    return [steps[pair, reward] for pair, reward in zip(pairs, rewards, strict=True)]
+    steps = [
+        labels.last_step(*divmod(pair, labels.n_actions), reward) for pair, reward in zip(pairs, rewards, strict=True)
+    ]
+    different = sorted(set(rewards))
+    if len(different) <= 1 and len(set(steps)) <= MAX_STEPS:
+        return steps
+    ranges = paid_endings(different, labels.endings)
+    return [next(one.name for one in ranges if one.fits(LastStep(None, None, paid, None))) for paid in rewards]
 
 
 def _ranges(lowest: float, highest: float, of: str) -> tuple[Ending, ...]:

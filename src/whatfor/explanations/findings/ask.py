@@ -14,12 +14,12 @@ from whatfor.explanations.findings.endings import find_bad_ends
 from whatfor.explanations.findings.episodes import find_decisive_episodes
 from whatfor.explanations.findings.ground import MAX_SOLVED_STATES, MIN_MET, Ground
 from whatfor.explanations.findings.loops import find_loops
-from whatfor.explanations.findings.played import find_by_play, find_timed_out
+from whatfor.explanations.findings.played import MIN_TIMED_OUT, find_by_play, find_timed_out
 from whatfor.explanations.findings.reality import find_thin_evidence, find_wrong_beliefs
 from whatfor.explanations.findings.rewards import find_surprising_rewards, merge_loops
 from whatfor.explanations.findings.ties import find_ties
 from whatfor.question import QUESTIONS, first_question, why_not
-from whatfor.text import count
+from whatfor.text import count, either, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -96,6 +96,11 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
         ground.cores and not loops and not ground.exact and ground.played is not None
     ):  # its experience does not show loops
         found += find_timed_out(ground.run, ground.played, ends_pay=ground.ends_pay)
+    elif ground.ends_pay and not loops and not ground.exact and (share := _share_in_loops(ground)) >= MIN_TIMED_OUT:
+        notes.append(
+            f"In its recorded transitions, too few to be sure, {percent(share)} of its episodes get into a loop: "
+            f"to check this by play, {either('pass env= to whatfor.load or whatfor.Run', 'add --module NAME')}."
+        )
     played = ground.played if ground.future is None else None
     if played is not None:
         found += find_by_play(ground.run, played, ends_pay=ground.ends_pay)
@@ -110,6 +115,11 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
         )
         notes.append(f"{why}, so loops were not searched for, and its beliefs were not compared with the environment.")
     return found, notes
+
+
+def _share_in_loops(ground: Ground) -> float:
+    """The share of greedy episodes that get into a loop, in the world that its experiences show."""
+    return min(1.0, sum(float(ground.entered[core].max()) for core in ground.cores))
 
 
 def _ranked(run: Run, found: Sequence[Finding]) -> Iterator[Finding]:
