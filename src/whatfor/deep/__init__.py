@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from whatfor.deep.optimiser import ClippedAdam
     from whatfor.deep.run import TrainingRecord, run_of
     from whatfor.deep.settings import BeliefSettings
+    from whatfor.deep.settling import Settling
 
 _MODULES = {
     "whatfor.deep.after": ("learn_after",),
@@ -30,6 +31,7 @@ _MODULES = {
     "whatfor.deep.optimiser": ("ClippedAdam",),
     "whatfor.deep.run": ("TrainingRecord", "run_of"),
     "whatfor.deep.settings": ("BeliefSettings",),
+    "whatfor.deep.settling": ("Settling",),
 }
 _NEED_SB3 = ("whatfor.deep.after", "whatfor.deep.callback")
 _NAMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -44,6 +46,7 @@ __all__ = [
     "ClippedAdam",
     "Clusters",
     "Concepts",
+    "Settling",
     "Sizes",
     "States",
     "TrainingRecord",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from whatfor.beliefs.checked import Checked
 from whatfor.beliefs.protocol import Actor, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
@@ -72,6 +73,7 @@ class BeliefNetwork(Beliefs):
         self.source: Source = "trained alongside"  # or "evaluated": after training, from rollouts of the frozen agent
         self.normaliser: Normaliser | None = None  # where batches do not hold what the environment returns
         self.agent: AgentCopy | None = None  # the agent's own network, to be saved with the beliefs
+        self.checked: Checked | None = None  # against held-out play
         device = torch.device(self.settings.device or "cpu")
         self.reader = InputReader(partition, self.settings.reads, device)
         self.experience = Experience(partition, device)
@@ -121,11 +123,11 @@ class BeliefNetwork(Beliefs):
             batch.observations if raw_observations is None else raw_observations,
             batch.next_observations if raw_next_observations is None else raw_next_observations,
         )
-        return self._trainer.update(batch, next_actions, raw)
+        return self.training.update(batch, next_actions, raw)
 
     def sync(self, tau: float = 1.0) -> None:
         """Sync the target network, whenever Q's is synced."""
-        self._trainer.sync(tau)
+        self.training.sync(tau)
 
     def snapshot(self, q_values: QValues) -> BeliefNetwork:
         """A copy for questions about the agent with these Q-values; further training does not change it."""
@@ -136,7 +138,8 @@ class BeliefNetwork(Beliefs):
         return copied
 
     @property
-    def _trainer(self) -> Trainer:
+    def training(self) -> Trainer:
+        """What trains the network; ``ValueError`` for a snapshot."""
         if self.trainer is None:
             raise ValueError("a snapshot of a belief network cannot be trained; train the network it was taken from")
         return self.trainer

@@ -22,7 +22,7 @@ from whatfor.deep.cells.bins import partition_by_bins
 from whatfor.deep.cells.clusters import partition_by_centres
 from whatfor.deep.cells.common import check_cell_count
 from whatfor.deep.document import MAX_COUNT, NOT_FINITE, network_from
-from whatfor.deep.inputs import flat_size
+from whatfor.deep.inputs import flat_size, reads_numbers
 from whatfor.deep.network import AgentCopy, Network, Sizes
 from whatfor.deep.normalising import FixedNormaliser
 from whatfor.deep.settings import BeliefSettings
@@ -154,14 +154,17 @@ def _check_network(
     check_layers([*sizes.state, *(sizes.action or []), *sizes.joint], body)
     n_inputs = labels.n_states if reads == "cell" else flat_size(space)
     endings = 1 + len(set(labels.ending_names))  # one more, for an ending without a name
+    scaled = reads_numbers(space, reads)
     with torch.device("meta"):  # allocates no memory, whatever the document says
-        network = Network(n_inputs, labels.n_actions, pairs, endings, sizes)
+        network = Network(n_inputs, labels.n_actions, pairs, endings, sizes, scaled=scaled)
         learned = {
             "count": torch.zeros(pairs, dtype=torch.float64),
             "rewards": torch.zeros(2, pairs, dtype=torch.float64),
         }
     check_same(prefixed("online", network.state_dict()), prefixed("online", online))
     check_same(learned, {name: tensors[name] for name in learned if name in tensors})
+    if scaled and not (online["features.spread"] > 0.0).all():
+        raise ValueError("its spreads of observations must be above zero")
     count, rewards = (tensors[name].numpy() for name in learned)
     if (count < 0.0).any() or (count > MAX_COUNT).any() or (count != np.floor(count)).any() or (rewards < 0.0).any():
         raise ValueError("its counts of samples or sums of rewards are impossible")

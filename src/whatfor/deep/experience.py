@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whatfor.deep.cells import Partition
-from whatfor.deep.heads import Step
 from whatfor.deep.inputs import as_numpy
 
 #: The updates between two collections of examples of cells: each costs a loop over the batch.
@@ -27,12 +26,10 @@ class Experience:
         self.rewards = torch.zeros(2, partition.n_pairs, dtype=torch.float64, device=device)
         self.examples: dict[int, NDArray[Any]] = {}
 
-    def add(self, step: Step, cell: Tensor, observations: Any) -> None:
-        """Add a batch."""
-        ones = torch.ones_like(step.reward, dtype=torch.float64)
-        self.count.index_add_(0, step.pair, ones)
-        reward = step.reward.double()
-        self.rewards.index_add_(1, step.pair, torch.stack([reward.clamp(min=0.0), -reward.clamp(max=0.0)]))
+    def add(self, pair: Tensor, rewards: Tensor, cell: Tensor, observations: Any) -> None:
+        """Add a batch; ``rewards``: (B, 2) those above zero, and below as amounts."""
+        self.count.index_add_(0, pair, torch.ones_like(pair, dtype=torch.float64))
+        self.rewards.index_add_(1, pair, rewards.double().T)
         if not self.partition.whole and self.updates % EXAMPLE_INTERVAL == 0:
             arrays = as_numpy(observations)
             for i, at in enumerate(cell.tolist()):

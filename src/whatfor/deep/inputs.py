@@ -20,6 +20,15 @@ def flat_size(space: spaces.Space[Any]) -> int:
     return int(spaces.flatdim(space))
 
 
+def reads_numbers(space: spaces.Space[Any], reads: Reads) -> bool:
+    """Whether the network reads plain numbers, which are scaled; images and one-hot codes are not.
+
+    >>> reads_numbers(spaces.Box(-1, 1, (4,)), "observation"), reads_numbers(spaces.Discrete(4), "observation")
+    (True, False)
+    """
+    return reads == "observation" and isinstance(space, spaces.Box) and space.dtype != np.uint8
+
+
 def one_hot(numbers: Tensor, n: int) -> Tensor:
     """(B, n) One-hot codes of numbers (B,); PyTorch's own function checks every number first and returns integers.
 

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from whatfor.deep.document import LossName
 from whatfor.deep.experience import Experience
-from whatfor.deep.heads import HEADS, Step
-from whatfor.deep.inputs import InputReader, as_numpy, concatenate
-from whatfor.deep.network import Network, Predictions
+from whatfor.deep.heads import HEADS, Step, Targets, one_step, signed
+from whatfor.deep.inputs import InputReader, as_numpy, concatenate, reads_numbers
+from whatfor.deep.network import Network, Predictions, Scaled
 from whatfor.deep.private import gradient_norm, scale_gradients
 from whatfor.deep.settings import BeliefSettings
 
@@ -54,7 +55,14 @@ class Trainer:
             module, n_inputs = encoder()
         n_endings = len(partition.ending_names)
         sizes, n_actions = self.settings.sizes, partition.labels.n_actions
-        return Network(n_inputs, n_actions, partition.n_pairs, n_endings, sizes, module).to(self.device)
+        scaled = module is None and reads_numbers(partition.space, self.settings.reads)
+        return Network(n_inputs, n_actions, partition.n_pairs, n_endings, sizes, module, scaled=scaled).to(self.device)
+
+    def scale_to(self, observations: Any) -> None:
+        """Scale the network's inputs by the mean and spread of observations, as batches hold them."""
+        for network in (self.online, self.target):
+            if isinstance(network.features, Scaled) and len(observations):
+                network.features.fit(self.reader.tensor(observations).float())
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
         kind, rate = self.settings.optimiser, self.settings.initial_rate
@@ -85,14 +93,19 @@ class Trainer:
             onward=self.discount * (1.0 - dones),
             next_pair=next_cell * n_actions + next_actions,
         )
-        self.experience.add(step, cell, observations)
+        self.experience.add(step.pair, signed(step.reward), cell, observations)
         with torch.no_grad():
             later = self._predict(self.target, batch.next_observations, next_cell, next_actions)
             endings = self._ending_targets(later.endings, dones, next_observations, actions, step.reward)
+            targets = one_step(HEADS[self.settings.head], step, later, endings)
+        return self.learn(self.reader.inputs(batch.observations, cell), actions, targets, "huber")
+
+    def learn(self, inputs: Tensor, actions: Tensor, targets: Targets, loss: LossName) -> dict[str, Tensor]:
+        """One update towards targets; its losses. ``loss``: of amounts, unless the settings name one."""
         with torch.random.fork_rng(devices=self._cuda, enabled=self.encoded):  # an encoder may have dropout
-            now = self._predict(self.online, batch.observations, cell, actions)
-        losses = HEADS[self.settings.head].losses(now, step, later, self.settings.loss_or("huber"))
-        losses["endings"] = F.cross_entropy(now.endings, endings)
+            out: Predictions = self.online(inputs, actions)
+        losses = HEADS[self.settings.head].losses(out, targets, self.settings.loss_or(loss))
+        losses["endings"] = F.cross_entropy(out.endings, targets.endings)
         self._descend(losses)
         self.experience.updates += 1
         return {name: loss.detach() for name, loss in losses.items()}

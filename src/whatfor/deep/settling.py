@@ -1,0 +1,90 @@
+"""Settling: a belief network learns what a frozen policy leads to, until held-out play says that it no longer gets better."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from whatfor.checks import whole
+from whatfor.deep.belief import BeliefNetwork
+from whatfor.deep.held_out import HeldOut
+from whatfor.deep.sequences import Sequences
+from whatfor.deep.settings import MIN_RATE_SHARE
+from whatfor.deep.targets import LambdaTargets
+from whatfor.training.watch import Interrupted, Watch
+
+#: How often targets are computed anew.
+ROUNDS = 50
+#: After so many rounds without a better result on held-out play, the learning rate is divided by ``SLOWER``.
+PATIENCE, SLOWER = 6, 3.0
+#: A result is better if the error falls by at least this share.
+BETTER = 0.01
+
+
+@dataclass(frozen=True)
+class Settling:
+    """The budget of settling: how much is played, and how much is learned from it.
+
+    ``steps`` of the frozen policy, with a share ``exploration`` of random actions; ``updates`` of the belief network, at most, on batches of
+    ``batch_size``. ``seed``: of the play. ``progress``: whether to show a bar; None: in a terminal, if it takes longer than a second.
+
+    >>> Settling(steps=20_000).updates
+    6000
+    """
+
+    steps: int = 60_000
+    updates: int = 6_000
+    batch_size: int = 128
+    learning_rate: float = 3e-3
+    exploration: float = 0.05
+    seed: int = 0
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "updates", "batch_size"):
+            whole(name, getattr(self, name), 1)
+        whole("seed", self.seed, 0)
+        if not 0.0 <= self.exploration <= 1.0:
+            raise ValueError(f"exploration is {self.exploration}; it must lie in [0, 1]")
+        if not self.learning_rate > 0.0:
+            raise ValueError(f"learning_rate is {self.learning_rate}; it must be above 0")
+
+
+def settle(
+    belief: BeliefNetwork, played: Sequences, stopping: tuple[HeldOut, HeldOut], settling: Settling, rng: np.random.Generator
+) -> bool:
+    """Train on sequences; the weights with the smallest error on held-out play are kept. False: Ctrl-C stopped it early."""
+    trainer, targets = belief.training, LambdaTargets(belief, played)
+    trainer.experience.add(targets.pair, targets.rewards, targets.cell, played.observations)
+    rounds = min(ROUNDS, settling.updates)
+    best, kept, since, slower, done = np.inf, None, 0, 1.0, 0
+    watch = Watch(settling.updates, lambda: done, progress=settling.progress, what=("settling beliefs", "updates"))
+    finished = True
+    try:
+        with watch:
+            for updates in np.diff(np.linspace(0, settling.updates, rounds + 1).astype(int)).tolist():
+                targets.refresh(rng)
+                for _ in range(updates):
+                    share = max(MIN_RATE_SHARE, min(1.0 - done / settling.updates, 1.0 / slower))
+                    trainer.set_learning_rate(settling.learning_rate * share)
+                    inputs, actions, towards = targets.batch(rng.integers(len(targets), size=settling.batch_size))
+                    trainer.learn(inputs, actions, towards, "squared")
+                    done += 1
+                    watch()
+                trainer.sync()
+                error = sum(held.error(belief) for held in stopping if len(held))
+                since = 0 if error < (1.0 - BETTER) * best else since + 1
+                if error < best:
+                    best, kept = error, copy.deepcopy(trainer.online.state_dict())
+                if since >= PATIENCE:
+                    since, slower = 0, slower * SLOWER
+                    if slower > 1.0 / MIN_RATE_SHARE:
+                        break
+    except (Interrupted, KeyboardInterrupt):
+        finished = False
+    if kept is not None:
+        trainer.online.load_state_dict(kept)
+    trainer.sync()
+    return finished
