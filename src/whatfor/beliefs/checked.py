@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from whatfor.text import amount, count, percent
 
@@ -31,7 +30,9 @@ class Checked:
     visits_high: float
     averaged: float  # the error of the mean visits of all situations
     length: float  # the mean relative error of the expected number of steps (discounted)
-    endings: float | None  # the largest difference between a mean chance and the share that ended so; None: no episode ended
+    endings: (
+        float | None
+    )  # the largest difference between a mean chance and the share that ended so; None: no episode ended
     other: float | None  # the mean visit error after other actions; None: none was checked
     noise: float | None  # None: not known whether the environment is random
     q: float  # means over the situations: what Q says,
@@ -57,13 +58,32 @@ class Checked:
             return "both the agent's Q-values and this belief differ from what its policy earns"
         if q:
             return "the agent's Q-values differ from what its policy earns; this belief does not"
-        return "this belief differs from what the policy earns; the agent's Q-values do not" if belief else "neither is off"
+        return (
+            "this belief differs from what the policy earns; the agent's Q-values do not"
+            if belief
+            else "neither is off"
+        )
+
+    def advice(self) -> str:
+        """What to do for a better estimate."""
+        if self.averaged <= NEAR < self.visits:
+            return (
+                "Averages over situations are close, single futures are not: where small differences of an observation decide what follows, they cannot be. "
+                "Elsewhere, more play and updates help: settling=Settling(steps=..., updates=...)."
+            )
+        return "More play and updates may help: settling=Settling(steps=..., updates=...), or wider layers, settings=BeliefSettings(sizes=...)."
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers, by name."""
+        return {**asdict(self), "grade": self.grade, "verdict": self.verdict}
 
     def sentences(self) -> Sequence[str]:
         """What was checked, in words."""
         where = f"{count(self.situations, 'situation')} of {count(self.episodes, 'held-out episode')}"
         interval = f"90 % interval {percent(self.visits_low)} to {percent(self.visits_high)}"
-        parts = [f"its visits are {percent(self.visits)} off what followed ({interval}), {percent(self.averaged)} averaged over all of them"]
+        parts = [
+            f"its visits are {percent(self.visits)} off what followed ({interval}), {percent(self.averaged)} averaged over all of them"
+        ]
         if self.other is not None:
             parts.append(f"{percent(self.other)} off after other actions")
         parts.append(f"the number of steps is {percent(self.length)} off")

@@ -10,7 +10,6 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.checked import Checked
 from whatfor.deep.agent import (
     check_supported,
     copy_of,
@@ -23,9 +22,10 @@ from whatfor.deep.agent import (
 )
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Predicate, make_partition
-from whatfor.deep.checks import check
+from whatfor.deep.checks import Checks, check
 from whatfor.deep.held_out import HeldOut, held_out
 from whatfor.deep.images import encoder_of
+from whatfor.deep.network import Sizes
 from whatfor.deep.run import TrainingRecord, run_of
 from whatfor.deep.sequences import Sequences, play_sequences, steps_beyond
 from whatfor.deep.settings import BeliefSettings
@@ -37,6 +37,8 @@ from whatfor.worlds.gymnasium import time_limit
 SAMPLE_SIZE = 2_000
 #: The shares of the steps of settling that are played besides: to know when to stop, and to check the result.
 STOPPING, CHECKING = 0.1, 0.2
+#: Layers of a network that is trained for itself.
+SIZES = Sizes(joint=(256, 256))
 #: At least so many of the longest episodes are played for each, within the steps of settling.
 EPISODES = 20
 #: The most situations of each.
@@ -76,21 +78,32 @@ def learn_after(
     check_supported(model)
     env = environment_of(model, play_in)
     if env is None:
-        raise ValueError(
-            "the agent has no environment to play in: set one with model.set_env(env), or pass play_in=, a function that makes one"
-        )
-    evaluated = evaluate(model, env, Cells(cells, endings, actions), settings or BeliefSettings(), settling or Settling())
+        raise ValueError(no_environment(model))
+    evaluated = evaluate(
+        model, env, Cells(cells, endings, actions), settings or BeliefSettings(), settling or Settling()
+    )
     record = TrainingRecord(
         learner=type(model).__name__, time_limit=time_limit_of(model), reward_scale=reward_scale(model)
     )
     return evaluated.run(env, world, record)
 
 
+def no_environment(model: Any) -> str:
+    """Why there is no environment to play in, and what to do."""
+    if model.get_env() is None:
+        return (
+            "the agent has no environment; set one with model.set_env(env), or pass play_in=, a function that makes one"
+        )
+    return "the agent's environment cannot be made anew with its observations from what it was registered as; pass play_in=, a function that makes one"
+
+
 def environment_of(model: Any, play_in: Callable[[], gym.Env[Any, Any]] | None) -> gym.Env[Any, Any] | None:
     """An environment to play the agent in, made anew; None: there is none with its observations."""
-    env = make_environment(model.get_env()) if play_in is None else play_in()
+    env = make_environment(model.get_env(), copies=False) if play_in is None else play_in()
     if env is not None and play_in is not None and env.observation_space != model.observation_space:
-        raise ValueError(f"play_in= makes an environment with observations of {env.observation_space}; the agent observes {model.observation_space}")
+        raise ValueError(
+            f"play_in= makes an environment with observations of {env.observation_space}; the agent observes {model.observation_space}"
+        )
     return env if play_in is not None or observes_single_env(model.get_env()) else None
 
 
@@ -100,13 +113,22 @@ class Evaluated(NamedTuple):
     belief: BeliefNetwork
     played: Sequences
     visited: tuple[NDArray[Any], NDArray[np.int64]]
+    held: tuple[HeldOut, HeldOut]  # after the policy's own action, and after others
+    finished: bool  # False: Ctrl-C stopped it
+    seed: int
 
     def run(self, env: Any, world: Any, record: TrainingRecord) -> Run:
         """A Run that answers questions."""
         return run_of(self.belief, self.visited, env=env, world=world, rewards=self.played.rewards, record=record)
 
+    def check(self, belief: BeliefNetwork) -> Checks | None:
+        """How far another belief about the same agent is from the same held-out play."""
+        return check(belief, *self.held, self.seed)
 
-def evaluate(model: Any, env: gym.Env[Any, Any], cells: Cells, settings: BeliefSettings, settling: Settling) -> Evaluated:
+
+def evaluate(
+    model: Any, env: gym.Env[Any, Any], cells: Cells, settings: BeliefSettings, settling: Settling
+) -> Evaluated:
     """Play the agent's policy, learn what follows, and check it."""
     play = _Play(model, env, settling)
     played = play(settling.steps, settling.exploration)
@@ -119,17 +141,25 @@ def evaluate(model: Any, env: gym.Env[Any, Any], cells: Cells, settings: BeliefS
         actions=cells.actions,
         endings=cells.endings,
     )
-    settings = replace(settings, loss=settings.loss_or("squared"), device=settings.device or model.device)
+    settings = replace(
+        settings,
+        loss=settings.loss_or("squared"),
+        device=settings.device or model.device,
+        sizes=settings.sizes or SIZES,
+    )
     belief = BeliefNetwork(partition, play.q_values, discount=model.gamma, settings=settings, encoder=encoder_of(model))
     normaliser = normaliser_of(model)
     belief.source, belief.agent = "evaluated", copy_of(model)
     belief.normaliser = None if normaliser is None else normaliser.snapshot()
     belief.training.scale_to(belief.normalised(played.observations))
     stopping = play.held_out(belief, STOPPING, STOPPING_SITUATIONS)
-    settle(belief, played, stopping, settling, play.rng)
-    belief.checked = play.check(belief)
+    finished = settle(belief, played, stopping, settling, play.rng)
+    held = play.held_out(belief, CHECKING, CHECKING_SITUATIONS)
+    belief.checks = check(belief, *held, settling.seed)
     sample = np.sort(play.rng.integers(len(played), size=min(SAMPLE_SIZE, len(played))))
-    return Evaluated(belief, played, (played.observations[sample], played.actions[sample]))
+    return Evaluated(
+        belief, played, (played.observations[sample], played.actions[sample]), held, finished, settling.seed
+    )
 
 
 class _Play:
@@ -162,13 +192,8 @@ class _Play:
         own = self(steps, 0.0, beyond)
         once = min(0.5, 1.0 / own.lengths.mean())  # about one other action in an episode
         other = self(steps, once, beyond)
-        place = {"limit": self.limit, "rng": self.rng}
+        given = belief.partition, self.discount
         return (
-            held_out(own, belief.partition, self.discount, n, **place),
-            held_out(other, belief.partition, self.discount, n // 2, explored=True, **place),
+            held_out(own, *given, n, self.rng, limit=self.limit),
+            held_out(other, *given, n // 2, self.rng, limit=self.limit, explored=True),
         )
-
-    def check(self, belief: BeliefNetwork) -> Checked | None:
-        """Check a belief against play that nothing was learned from."""
-        own, other = self.held_out(belief, CHECKING, CHECKING_SITUATIONS)
-        return check(belief, own, other, self.settling.seed)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import gymnasium as gym
@@ -14,16 +15,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from whatfor.beliefs.checked import Checked
 from whatfor.beliefs.protocol import Actor, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
 from whatfor.deep.cells import Partition, Predicate, make_partition
+from whatfor.deep.checks import Checks
 from whatfor.deep.document import Source
 from whatfor.deep.experience import Experience
 from whatfor.deep.heads import HEADS
-from whatfor.deep.inputs import InputReader
-from whatfor.deep.network import AgentCopy, Network
+from whatfor.deep.inputs import InputReader, QValues
+from whatfor.deep.network import AgentCopy, Network, Sizes
 from whatfor.deep.normalising import Normaliser
 from whatfor.deep.settings import BeliefSettings
 from whatfor.deep.training import Encoder, Trainer
@@ -35,9 +36,6 @@ from whatfor.playing import Playing
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
-
-#: (B, ...) observations as the environment returns them -> (B, A) the agent's own Q-values.
-QValues = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class BeliefNetwork(Beliefs):
@@ -57,6 +55,11 @@ class BeliefNetwork(Beliefs):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
 
+    @property
+    def learned(self) -> bool:  # type: ignore[override]
+        """Whether it was trained alongside the agent; False: by playing its policy."""
+        return self.source == "trained alongside"
+
     def __init__(
         self,
         partition: Partition,
@@ -69,11 +72,12 @@ class BeliefNetwork(Beliefs):
         if not 0.0 <= discount <= 1.0:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
         self.partition, self.q_values, self.discount = partition, q_values, float(discount)
-        self.settings = settings or BeliefSettings()
+        settings = settings or BeliefSettings()
+        self.settings = replace(settings, sizes=settings.sizes or Sizes())
         self.source: Source = "trained alongside"  # or "evaluated": after training, from rollouts of the frozen agent
         self.normaliser: Normaliser | None = None  # where batches do not hold what the environment returns
         self.agent: AgentCopy | None = None  # the agent's own network, to be saved with the beliefs
-        self.checked: Checked | None = None  # against held-out play
+        self.checks: Checks | None = None  # against held-out play
         device = torch.device(self.settings.device or "cpu")
         self.reader = InputReader(partition, self.settings.reads, device)
         self.experience = Experience(partition, device)
@@ -281,12 +285,13 @@ class BeliefNetwork(Beliefs):
         return Row(
             visits=visits,
             earnings=earnings,
-            value=float(self.values_at(at)[action]),
+            value=float(self.values_at(at)[action] if self.learned else earnings.sum()),
             endings=endings,
             endings_unknown=max(0.0, 1.0 - sum(endings.values())),
             tries=self.tries,
             discounted=self.discount < 1.0,
             trust=self.trust,
+            visits_off=None if self.checks is None else self.checks.near(np.asarray(at.observation)),
         )
 
     def rows(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whatfor.beliefs.checked import Checked
-from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.held_out import HeldOut, distances
 
+if TYPE_CHECKING:
+    from whatfor.deep.belief import BeliefNetwork
+
+#: The number of situations that say how far visits are off near an observation.
+NEIGHBOURS = 10
 #: Random draws of episodes behind an interval, and its ends.
 DRAWS, ENDS = 1_000, (0.05, 0.95)
 
 
-def check(belief: BeliefNetwork, own: HeldOut, other: HeldOut, seed: int) -> Checked | None:
+class Checks(NamedTuple):
+    """How far a belief is from held-out play, and where."""
+
+    checked: Checked
+    observations: NDArray[Any]  # (n, ...)
+    errors: NDArray[np.float64]  # (n,) of the visits in each of them
+
+    def near(self, observation: NDArray[Any]) -> float:
+        """The mean error in the situations that are most like an observation."""
+        flat = self.observations.reshape(len(self.errors), -1).astype(np.float64)
+        spread = np.maximum(flat.std(axis=0), 1e-12)
+        apart = (((flat - np.ravel(observation)) / spread) ** 2).sum(axis=1)
+        return float(self.errors[np.argsort(apart, kind="stable")[:NEIGHBOURS]].mean())
+
+
+def check(belief: BeliefNetwork, own: HeldOut, other: HeldOut, seed: int) -> Checks | None:
     """How far a belief is from held-out play after the policy's own action, and after others; None: nothing was held out."""
     if not len(own):
         return None
@@ -27,7 +48,7 @@ def check(belief: BeliefNetwork, own: HeldOut, other: HeldOut, seed: int) -> Che
     actual = own.visits.sum(axis=1)
     q = np.asarray(belief.q_values(own.observations), np.float64)[np.arange(len(own)), own.actions]
     low, high = _interval(off, own.episode, seed)
-    return Checked(
+    checked = Checked(
         situations=len(own),
         episodes=len(np.unique(own.episode)),
         visits=float(off.mean()),
@@ -45,6 +66,7 @@ def check(belief: BeliefNetwork, own: HeldOut, other: HeldOut, seed: int) -> Che
         total_off=float(np.abs(total - own.returns).mean()),
         spread=max(float(np.ptp(own.returns)), float(np.abs(own.returns).mean())),
     )
+    return Checks(checked, own.observations, off)
 
 
 def _interval(off: NDArray[np.float64], episode: NDArray[np.int64], seed: int) -> tuple[float, float]:

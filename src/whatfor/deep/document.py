@@ -94,6 +94,27 @@ class NormaliserDocument(Strict, frozen=True):
     clip: Amount | Literal["inf"]
 
 
+class CheckedDocument(Strict, frozen=True):
+    """What held-out play showed, as ``Checked`` has it; the tensors ``checks.*`` hold the error in each situation."""
+
+    situations: Count
+    episodes: Count
+    visits: Amount | NotFinite
+    visits_low: Amount | NotFinite
+    visits_high: Amount | NotFinite
+    averaged: Amount | NotFinite
+    length: Amount | NotFinite
+    endings: Share | None
+    other: Amount | NotFinite | None
+    noise: Amount | NotFinite | None
+    q: float | NotFinite
+    total: float | NotFinite
+    played: float | NotFinite
+    q_off: Amount | NotFinite
+    total_off: Amount | NotFinite
+    spread: Amount | NotFinite
+
+
 class TrustDocument(Strict, frozen=True):
     """The network's errors, as ``Trust`` has them."""
 
@@ -110,6 +131,7 @@ class TrustDocument(Strict, frozen=True):
     excess: Amount | NotFinite
     source: Source
     endings_distance: Amount | NotFinite | None = None
+    checked: CheckedDocument | None = None
 
 
 class NetworkDocument(Strict, frozen=True):

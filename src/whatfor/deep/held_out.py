@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Partition
 from whatfor.deep.sequences import MIN_WEIGHT, Sequences
+
+if TYPE_CHECKING:
+    from whatfor.deep.belief import BeliefNetwork
 
 #: Rows of beliefs are computed in chunks of this size: each is as large as a map.
 CHUNK = 256
@@ -52,7 +54,14 @@ def distances(believed: NDArray[np.float64], actual: NDArray[np.float32]) -> NDA
 
 
 def held_out(
-    played: Sequences, partition: Partition, discount: float, n: int, rng: np.random.Generator, *, limit: int | None, explored: bool = False
+    played: Sequences,
+    partition: Partition,
+    discount: float,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    limit: int | None,
+    explored: bool = False,
 ) -> HeldOut:
     """At most ``n`` situations from which the policy was followed to the end of an episode, or until the discount left nothing.
 
@@ -62,7 +71,7 @@ def held_out(
     step, lengths, episode = played.step, played.lengths, played.episode
     left = lengths[episode] - step  # steps from here on, this one included
     ends = played.ended[played.first[1:] - 1]
-    known = ends[episode] | (discount**left.astype(float) <= MIN_WEIGHT if discount < 1.0 else False)
+    known = ends[episode] | (discount ** left.astype(float) <= MIN_WEIGHT if discount < 1.0 else False)
     known &= step >= _last_explored(played)[episode]
     known &= played.explored == explored
     if limit is not None:

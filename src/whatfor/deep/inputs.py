@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from torch import Tensor
 
 from whatfor.deep.cells import Partition
 from whatfor.deep.document import Reads
+
+#: (B, ...) observations as the environment returns them -> (B, A) the agent's own Q-values.
+QValues = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def flat_size(space: spaces.Space[Any]) -> int:

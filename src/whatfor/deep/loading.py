@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from whatfor.deep.belief import BeliefNetwork, QValues
+from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Partition, make_partition
 from whatfor.deep.checking import SavedNetwork, check_saved, reading
+from whatfor.deep.inputs import QValues
 from whatfor.deep.network import AgentCopy
 from whatfor.deep.normalising import FixedNormaliser
 from whatfor.deep.saving import tensors_of
@@ -33,7 +34,8 @@ def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, 
         belief.network.eval()
         belief.sync()
     belief.experience.updates, belief.experience.examples = saved.updates, saved.examples
-    belief.source, belief.normaliser, belief.agent, belief.trust = saved.source, saved.normaliser, copied, saved.trust
+    belief.source, belief.normaliser, belief.agent = saved.source, saved.normaliser, copied
+    belief.trust, belief.checks = saved.trust, saved.checks
     return run.believing(belief)
 
 

@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.deep.belief import QValues
+from whatfor.deep.inputs import QValues
 from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.copying import copies
@@ -122,9 +122,7 @@ def play_sequences(
     parallel = MAX_ENVS if limit is None else min(MAX_ENVS, max(1, steps // longest))  # or episodes would not end
     player, envs = _ExploringPlayer(q_values, n_actions, exploration, rng), copies(env, parallel)
     try:
-        played = islice(
-            play(player, envs, rollouts=steps, max_steps=longest, limit=limit if beyond else None), steps
-        )
+        played = islice(play(player, envs, rollouts=steps, max_steps=longest, limit=limit if beyond else None), steps)
         order = sorted(played, key=lambda one: one.rollout)  # stable: the order of steps stays
     finally:
         for other in envs[1:]:

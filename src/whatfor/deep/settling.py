@@ -31,11 +31,11 @@ class Settling:
     ``batch_size``. ``seed``: of the play. ``progress``: whether to show a bar; None: in a terminal, if it takes longer than a second.
 
     >>> Settling(steps=20_000).updates
-    6000
+    8000
     """
 
-    steps: int = 60_000
-    updates: int = 6_000
+    steps: int = 100_000
+    updates: int = 8_000
     batch_size: int = 128
     learning_rate: float = 3e-3
     exploration: float = 0.05
@@ -53,7 +53,11 @@ class Settling:
 
 
 def settle(
-    belief: BeliefNetwork, played: Sequences, stopping: tuple[HeldOut, HeldOut], settling: Settling, rng: np.random.Generator
+    belief: BeliefNetwork,
+    played: Sequences,
+    stopping: tuple[HeldOut, HeldOut],
+    settling: Settling,
+    rng: np.random.Generator,
 ) -> bool:
     """Train on sequences; the weights with the smallest error on held-out play are kept. False: Ctrl-C stopped it early."""
     trainer, targets = belief.training, LambdaTargets(belief, played)

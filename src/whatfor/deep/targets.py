@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from whatfor.deep.sequences import Sequences
 from whatfor.kernels import recursion
 
 #: The recursion as plain Python, for tensors: Numba compiles it for numbers.
-target: Callable[..., Tensor] = getattr(recursion.target, "py_func", recursion.target)
+target: Callable[..., Any] = getattr(recursion.target, "py_func", recursion.target)
 #: The most numbers of targets in memory at once: of longer play, some episodes are learned from at a time.
 MAX_NUMBERS = 2**26
 #: The number of steps whose bootstraps are predicted at once.

@@ -13,7 +13,7 @@ from whatfor.deep.document import LossName
 from whatfor.deep.experience import Experience
 from whatfor.deep.heads import HEADS, Step, Targets, one_step, signed
 from whatfor.deep.inputs import InputReader, as_numpy, concatenate, reads_numbers
-from whatfor.deep.network import Network, Predictions, Scaled
+from whatfor.deep.network import Network, Predictions, Scaled, Sizes
 from whatfor.deep.private import gradient_norm, scale_gradients
 from whatfor.deep.settings import BeliefSettings
 
@@ -54,7 +54,7 @@ class Trainer:
         if encoder is not None:
             module, n_inputs = encoder()
         n_endings = len(partition.ending_names)
-        sizes, n_actions = self.settings.sizes, partition.labels.n_actions
+        sizes, n_actions = self.settings.sizes or Sizes(), partition.labels.n_actions
         scaled = module is None and reads_numbers(partition.space, self.settings.reads)
         return Network(n_inputs, n_actions, partition.n_pairs, n_endings, sizes, module, scaled=scaled).to(self.device)
 
