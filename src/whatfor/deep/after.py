@@ -45,7 +45,7 @@ EPISODES = 20
 STOPPING_SITUATIONS, CHECKING_SITUATIONS = 128, 300
 
 
-class Cells(NamedTuple):
+class GivenCells(NamedTuple):
     """What beliefs are over, and the names of endings and actions, as users give them."""
 
     cells: Any
@@ -80,7 +80,7 @@ def learn_after(
     if env is None:
         raise ValueError(no_environment(model))
     evaluated = evaluate(
-        model, env, Cells(cells, endings, actions), settings or BeliefSettings(), settling or Settling()
+        model, env, GivenCells(cells, endings, actions), settings or BeliefSettings(), settling or Settling()
     )
     record = TrainingRecord(
         learner=type(model).__name__, time_limit=time_limit_of(model), reward_scale=reward_scale(model)
@@ -127,7 +127,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    model: Any, env: gym.Env[Any, Any], cells: Cells, settings: BeliefSettings, settling: Settling
+    model: Any, env: gym.Env[Any, Any], cells: GivenCells, settings: BeliefSettings, settling: Settling
 ) -> Evaluated:
     """Play the agent's policy, learn what follows, and check it."""
     play = _Play(model, env, settling)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.dqn import DQN
 
-from whatfor.deep.after import Cells, Evaluated, environment_of, evaluate, no_environment
+from whatfor.deep.after import GivenCells, Evaluated, environment_of, evaluate, no_environment
 from whatfor.deep.agent import (
     check_endings_known,
     check_supported,
@@ -189,7 +189,7 @@ class BeliefCallback(BaseCallback):
                 budget = replace(
                     most, steps=min(most.steps, model.num_timesteps), updates=updates, seed=abs(self.settings.seed)
                 )
-            given = Cells(self.cells, self.endings, self.actions)
+            given = GivenCells(self.cells, self.endings, self.actions)
             self._evaluated = evaluate(model, env, given, self.settings, budget)
             if not self._evaluated.finished:
                 warnings.warn("settling was stopped: the best beliefs so far are kept", stacklevel=2)
