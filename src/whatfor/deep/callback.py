@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.dqn import DQN
 
-from whatfor.deep.after import GivenCells, Evaluated, environment_of, evaluate, no_environment
+from whatfor.deep.after import Evaluated, GivenCells, environment_of, evaluate, no_environment
 from whatfor.deep.agent import (
     check_endings_known,
     check_supported,
