@@ -23,9 +23,10 @@ from whatfor.deep.agent import (
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Predicate, make_partition
 from whatfor.deep.checks import Checks, check
-from whatfor.deep.held_out import HeldOut, held_out
+from whatfor.deep.held_out import HeldOut, held_out, some_of, with_futures
 from whatfor.deep.images import encoder_of
 from whatfor.deep.network import Sizes
+from whatfor.deep.replaying import DoesNotRepeat, replay
 from whatfor.deep.run import TrainingRecord, run_of
 from whatfor.deep.sequences import Sequences, play_sequences, steps_beyond
 from whatfor.deep.settings import BeliefSettings
@@ -39,6 +40,8 @@ SAMPLE_SIZE = 2_000
 STOPPING, CHECKING = 0.1, 0.2
 #: Layers of a network that is trained for itself.
 SIZES = Sizes(joint=(256, 256))
+#: Situations whose futures are played again to see whether they differ; how many have several where they do, and how many.
+PROBES, REPEATED, FUTURES = 6, 60, 8
 #: At least so many of the longest episodes are played for each, within the steps of settling.
 EPISODES = 20
 #: The most situations of each.
@@ -154,7 +157,7 @@ def evaluate(
     belief.training.scale_to(belief.normalised(played.observations))
     stopping = play.held_out(belief, STOPPING, STOPPING_SITUATIONS)
     finished = settle(belief, played, stopping, settling, play.rng)
-    held = play.held_out(belief, CHECKING, CHECKING_SITUATIONS)
+    held = play.held_out(belief, CHECKING, CHECKING_SITUATIONS, repeat=True)
     belief.checks = check(belief, *held, settling.seed)
     sample = np.sort(play.rng.integers(len(played), size=min(SAMPLE_SIZE, len(played))))
     return Evaluated(
@@ -184,8 +187,8 @@ class _Play:
         )
         return replace(played, rewards=played.rewards * self.scale)
 
-    def held_out(self, belief: BeliefNetwork, share: float, n: int) -> tuple[HeldOut, HeldOut]:
-        """Situations after the policy's own action, and after others, of play that is not learned from."""
+    def held_out(self, belief: BeliefNetwork, share: float, n: int, *, repeat: bool = False) -> tuple[HeldOut, HeldOut]:
+        """Situations after the policy's own action, and after others, of play that is not learned from; ``repeat``: with several futures of each where they differ."""
         beyond = steps_beyond(self.discount, self.limit, limit_terminates=self.limit_terminates)
         enough = EPISODES * ((self.limit or 0) + beyond)
         steps = min(self.settling.steps, max(round(self.settling.steps * share / 2), enough))
@@ -193,7 +196,39 @@ class _Play:
         once = min(0.5, 1.0 / own.lengths.mean())  # about one other action in an episode
         other = self(steps, once, beyond)
         given = belief.partition, self.discount
-        return (
+        held = (
             held_out(own, *given, n, self.rng, limit=self.limit),
             held_out(other, *given, n // 2, self.rng, limit=self.limit, explored=True),
         )
+        longest = beyond or max(int(own.lengths.max()), int(other.lengths.max()))
+        if not repeat:
+            return held
+        return self._repeated(held[0], own, belief, longest), self._repeated(held[1], other, belief, longest)
+
+    def _repeated(self, held: HeldOut, played: Sequences, belief: BeliefNetwork, longest: int) -> HeldOut:
+        """With several futures of each situation, unless the environment is not random."""
+        if not len(held):
+            return held
+        try:
+            few = self._with_futures(some_of(held, PROBES), played, belief, longest, 2)
+            if not few.noise.any():
+                return replace(held, measured=True)
+            return self._with_futures(some_of(held, REPEATED), played, belief, longest, FUTURES)
+        except DoesNotRepeat:
+            return held
+
+    def _with_futures(
+        self, held: HeldOut, played: Sequences, belief: BeliefNetwork, longest: int, each: int
+    ) -> HeldOut:
+        steps = np.repeat(held.steps, each)
+        futures = replay(
+            self.env,
+            self.q_values,
+            played,
+            steps,
+            longest=longest,
+            limit_terminates=self.limit_terminates,
+            rng=self.rng,
+        )
+        futures = replace(futures, rewards=futures.rewards * self.scale)
+        return with_futures(held, futures, belief.partition, self.discount, each)

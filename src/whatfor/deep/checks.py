@@ -47,44 +47,56 @@ def check(belief: BeliefNetwork, own: HeldOut, other: HeldOut, seed: int) -> Che
     off, total, length = np.concatenate(apart), np.concatenate(totals), np.concatenate(lengths)
     actual = own.visits.sum(axis=1)
     q = np.asarray(belief.q_values(own.observations), np.float64)[np.arange(len(own)), own.actions]
-    low, high = _interval(off, own.episode, seed)
+    low, high = _interval(off, own.noise[:, 0], own.episode, seed)
     checked = Checked(
         situations=len(own),
         episodes=len(np.unique(own.episode)),
-        visits=float(off.mean()),
+        visits=_without_noise(off.mean(), own.noise[:, 0].mean()),
         visits_low=low,
         visits_high=high,
         averaged=float(np.abs(believed - own.visits.sum(axis=0)).sum() / actual.sum()),
         length=float((np.abs(length - actual) / actual).mean()),
         endings=_endings_off(belief, own),
-        other=other.error(belief) if len(other) else None,
-        noise=None,
+        other=_without_noise(other.distances(belief).mean(), other.noise[:, 0].mean()) if len(other) else None,
+        noise=float(own.noise[:, 0].mean()) if own.measured else None,
         q=float(q.mean()),
         total=float(total.mean()),
         played=float(own.returns.mean()),
-        q_off=float(np.abs(q - own.returns).mean()),
-        total_off=float(np.abs(total - own.returns).mean()),
+        q_off=_without_noise(np.abs(q - own.returns).mean(), own.noise[:, 1].mean()),
+        total_off=_without_noise(np.abs(total - own.returns).mean(), own.noise[:, 1].mean()),
         spread=max(float(np.ptp(own.returns)), float(np.abs(own.returns).mean())),
     )
-    return Checks(checked, own.observations, off)
+    return Checks(checked, own.observations, np.sqrt(np.maximum(off**2 - own.noise[:, 0] ** 2, 0.0)))
 
 
-def _interval(off: NDArray[np.float64], episode: NDArray[np.int64], seed: int) -> tuple[float, float]:
-    """A 90 % interval of the mean: whole episodes are drawn, since their situations are alike."""
+def _without_noise(off: float, noise: float) -> float:
+    """An error without what chance adds to it: for normal deviations, squares add up.
+
+    >>> _without_noise(5.0, 3.0), _without_noise(1.0, 2.0)
+    (4.0, 0.0)
+    """
+    return float(np.sqrt(max(0.0, float(off) ** 2 - float(noise) ** 2)))
+
+
+def _interval(
+    off: NDArray[np.float64], noise: NDArray[np.float64], episode: NDArray[np.int64], seed: int
+) -> tuple[float, float]:
+    """A 90 % interval of the mean without noise: whole episodes are drawn, since their situations are alike."""
     _, group = np.unique(episode, return_inverse=True)
-    sums, sizes = np.bincount(group, off), np.bincount(group)
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(len(sums), size=(DRAWS, len(sums)))
-    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    sums, chance, sizes = np.bincount(group, off), np.bincount(group, noise), np.bincount(group)
+    drawn = np.random.default_rng(seed).integers(len(sums), size=(DRAWS, len(sums)))
+    n = sizes[drawn].sum(axis=1)
+    means = [
+        _without_noise(a, b) for a, b in zip(sums[drawn].sum(axis=1) / n, chance[drawn].sum(axis=1) / n, strict=True)
+    ]
     low, high = np.quantile(means, ENDS)
     return float(low), float(high)
 
 
 def _endings_off(belief: BeliefNetwork, own: HeldOut) -> float | None:
-    """The largest difference between the mean chance of an ending and its share of the situations whose ending was played."""
-    ended = own.endings >= 0
+    """The largest difference between the mean chance of an ending and its share of the situations; None: no future ended."""
+    ended = own.endings.sum(axis=1) == 1.0  # in others, play stopped before the end
     if not ended.any():
         return None
     chances = belief.endings(own.observations[ended], own.actions[ended]).mean(axis=0)
-    shares = np.bincount(own.endings[ended], minlength=len(chances)) / ended.sum()
-    return float(np.abs(chances - shares)[:-1].max())  # the last is an unknown ending
+    return float(np.abs(chances[:-1] - own.endings[ended].mean(axis=0)).max())  # the last is an unknown ending

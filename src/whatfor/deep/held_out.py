@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,21 +20,25 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Situations of held-out play, an action in each, and the future that followed while the policy was played."""
+    """Situations of held-out play, an action in each, and what followed while the policy was played: one future, or the mean of several."""
 
+    steps: NDArray[np.int64]  # (n,) which steps of the play
+    episode: NDArray[np.int64]  # (n,) of which episodes
     observations: NDArray[Any]  # (n, ...)
     actions: NDArray[np.int64]  # (n,)
     visits: NDArray[np.float32]  # (n, S * A) discounted, of this step on
     returns: NDArray[np.float64]  # (n,) discounted
-    endings: NDArray[np.int64]  # (n,) the index of the ending among the partition's; -1: none
-    episode: NDArray[np.int64]  # (n,)
+    endings: NDArray[np.float64]  # (n, E) shares of futures with each ending of the partition; the rest had none
+    noise: NDArray[np.float64]  # (n, 2) how far visits (relative L1) and returns are from their expectation by chance
+    measured: bool  # whether that is known: False where no future was played twice
 
     def __len__(self) -> int:
         return len(self.actions)
 
-    def error(self, belief: BeliefNetwork) -> float:
-        """The mean distance of a belief's visits from those that followed."""
-        return float(self.distances(belief).mean())
+    def score(self, belief: BeliefNetwork) -> float:
+        """The mean squared error of a belief's visits, relative to their mean square: smallest for the expected visits, also where futures are random."""
+        errors = [np.square(visits - self.visits[at]).sum() for at, visits, _ in self.rows(belief)]
+        return float(np.sum(errors) / np.square(self.visits).sum())
 
     def distances(self, belief: BeliefNetwork) -> NDArray[np.float64]:
         """(n,) The relative L1 distance of a belief's visits from those that followed."""
@@ -77,27 +81,60 @@ def held_out(
     if limit is not None:
         known &= step < limit
     chosen = np.sort(rng.permutation(np.flatnonzero(known))[:n])
-    n_pairs, n_actions = partition.n_pairs, partition.labels.n_actions
-    pair = partition.index(played.observations) * n_actions + played.actions
-    visits, returns = np.zeros((len(chosen), n_pairs), np.float32), np.zeros(len(chosen))
-    endings = np.full(len(chosen), -1, np.int64)
-    for i, at in enumerate(chosen.tolist()):
-        future = slice(at, int(played.first[episode[at] + 1]))
-        weights = discount ** np.arange(future.stop - at, dtype=float)
-        np.add.at(visits[i], pair[future], weights)
-        returns[i] = float(weights @ played.rewards[future])
-        last = future.stop - 1
-        if played.ended[last]:
-            reward = float(played.rewards[last])
-            endings[i] = partition.ending_index(played.next_observations[last], int(played.actions[last]), reward)
+    visits, returns, endings = _futures(played, chosen, partition, discount)
     return HeldOut(
-        played.observations[chosen],
-        played.actions[chosen],
-        visits,
-        returns,
-        endings,
-        episode[chosen],
+        steps=chosen,
+        episode=episode[chosen],
+        observations=played.observations[chosen],
+        actions=played.actions[chosen],
+        visits=visits,
+        returns=returns,
+        endings=endings,
+        noise=np.zeros((len(chosen), 2)),
+        measured=False,
     )
+
+
+def _futures(
+    played: Sequences, steps: NDArray[np.int64], partition: Partition, discount: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+    """Visits, returns and endings from some steps to the ends of their episodes."""
+    n_actions, ends = partition.labels.n_actions, played.first[1:][played.episode[steps]]
+    pair = partition.index(played.observations) * n_actions + played.actions
+    visits, returns = np.zeros((len(steps), partition.n_pairs), np.float32), np.zeros(len(steps))
+    endings = np.zeros((len(steps), len(partition.ending_names)))
+    for i, (at, end) in enumerate(zip(steps.tolist(), ends.tolist(), strict=True)):
+        weights = discount ** np.arange(end - at, dtype=float)
+        np.add.at(visits[i], pair[at:end], weights)
+        returns[i] = float(weights @ played.rewards[at:end])
+        if played.ended[end - 1]:
+            action, reward = int(played.actions[end - 1]), float(played.rewards[end - 1])
+            endings[i, partition.ending_index(played.next_observations[end - 1], action, reward)] = 1.0
+    return visits, returns, endings
+
+
+def with_futures(held: HeldOut, futures: Sequences, partition: Partition, discount: float, each: int) -> HeldOut:
+    """The means of ``each`` futures of every situation, one after the other, and how far they are off by chance.
+
+    The difference of the means of two halves says how far the mean of all is off: half of that.
+    """
+    visits, returns, endings = _futures(futures, futures.first[:-1], partition, discount)
+    half = each // 2
+
+    def means(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        grouped = values.reshape(len(held), each, *values.shape[1:])
+        return grouped.mean(axis=1), (grouped[:, :half].mean(axis=1) - grouped[:, half : 2 * half].mean(axis=1)) / 2
+
+    (visits, visits_off), (returns, returns_off), (endings, _) = means(visits), means(returns), means(endings)
+    noise = np.stack([np.abs(visits_off).sum(axis=1) / visits.sum(axis=1), np.abs(returns_off)], axis=1)
+    return replace(held, visits=visits, returns=returns, endings=endings, noise=noise, measured=True)
+
+
+def some_of(held: HeldOut, n: int) -> HeldOut:
+    """At most ``n`` of the situations, evenly spaced."""
+    at = np.unique(np.linspace(0, len(held) - 1, min(n, len(held))).astype(int))
+    columns = {name: value[at] for name, value in vars(held).items() if name != "measured"}
+    return replace(held, **columns)
 
 
 def _last_explored(played: Sequences) -> NDArray[np.int64]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -17,7 +17,7 @@ from whatfor.kernels.recursion import NOT_ENDED, TERMINATED, TIMED_OUT
 from whatfor.limits import MAX_EPISODE_STEPS
 from whatfor.worlds.copying import copies
 from whatfor.worlds.gymnasium import time_limit
-from whatfor.worlds.play import play
+from whatfor.worlds.play import PlayedStep, play
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
 MAX_ENVS = 64
@@ -39,6 +39,7 @@ class Sequences:
     ended: NDArray[np.bool_]  # (n,) whether the step ended its episode
     first: NDArray[np.int64]  # (m + 1,) the first step of each episode
     explored: NDArray[np.bool_]  # (n,) whether the action was not the policy's
+    seeds: NDArray[np.int64]  # (m,) of the reset of each episode
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -65,26 +66,22 @@ class Sequences:
         follows[self.first[1:] - 1] = False
         return follows
 
-    def of_episodes(self, chosen: NDArray[np.int64]) -> Sequences:
-        """Some of the episodes."""
-        steps = np.concatenate([np.arange(self.first[i], self.first[i + 1]) for i in chosen])
-        columns = {name: getattr(self, name)[steps] for name in vars(self) if name != "first"}
-        return replace(self, **columns, first=np.append(0, np.cumsum(self.lengths[chosen])))
-
 
 @dataclass
-class _ExploringPlayer:
+class ExploringPlayer:
     """A policy with some exploration, so that other actions are learned too."""
 
     q_values: QValues
     n_actions: int
     exploration: float
     rng: np.random.Generator
+    seeds: list[int] = field(default_factory=list)  # of every reset
     search: None = None  # whole episodes
 
     def begin(self, env: Any) -> tuple[Any, None]:
         """Start an episode with a seed of its own."""
-        return env.reset(seed=int(self.rng.integers(2**31)))[0], None
+        self.seeds.append(int(self.rng.integers(2**31)))
+        return env.reset(seed=self.seeds[-1])[0], None
 
     def states(self, observations: Sequence[Any]) -> Sequence[int]:
         """Not needed: cells are found afterwards."""
@@ -120,14 +117,13 @@ def play_sequences(
     n_actions, limit = int(env.action_space.n), time_limit(env)  # type: ignore[attr-defined]
     longest = (limit or MAX_EPISODE_STEPS) + beyond
     parallel = MAX_ENVS if limit is None else min(MAX_ENVS, max(1, steps // longest))  # or episodes would not end
-    player, envs = _ExploringPlayer(q_values, n_actions, exploration, rng), copies(env, parallel)
+    player, envs = ExploringPlayer(q_values, n_actions, exploration, rng), copies(env, parallel)
     try:
         played = islice(play(player, envs, rollouts=steps, max_steps=longest, limit=limit if beyond else None), steps)
-        order = sorted(played, key=lambda one: one.rollout)  # stable: the order of steps stays
+        return columns(played, q_values, player.seeds, limit_terminates=limit_terminates)
     finally:
         for other in envs[1:]:
             other.close()
-    return _columns(order, q_values, (TERMINATED, TIMED_OUT) if limit_terminates else (TERMINATED,))
 
 
 def steps_beyond(discount: float, limit: int | None, *, limit_terminates: bool) -> int:
@@ -141,7 +137,10 @@ def steps_beyond(discount: float, limit: int | None, *, limit_terminates: bool) 
     return math.ceil(math.log(MIN_WEIGHT) / math.log(max(discount, 1e-3)))
 
 
-def _columns(played: list[Any], q_values: QValues, ends: tuple[int, ...]) -> Sequences:
+def columns(steps: Iterable[PlayedStep], q_values: QValues, seeds: list[int], *, limit_terminates: bool) -> Sequences:
+    """Steps that were played in parallel, one rollout after the other; ``seeds``: of every rollout."""
+    played = sorted(steps, key=lambda one: one.rollout)  # stable: the order of steps stays
+    ends = (TERMINATED, TIMED_OUT) if limit_terminates else (TERMINATED,)
     rollouts = np.array([one.rollout for one in played])
     observations = np.stack([np.asarray(one.observation) for one in played])
     following = np.stack([np.asarray(one.next_observation) for one in played])
@@ -156,6 +155,7 @@ def _columns(played: list[Any], q_values: QValues, ends: tuple[int, ...]) -> Seq
         ended=np.array([one.ending in ends for one in played]),
         first=first,
         explored=actions != best_actions(q_values, observations),
+        seeds=np.array(seeds)[rollouts[first[:-1]]],
     )
 
 

@@ -78,7 +78,7 @@ def settle(
                     done += 1
                     watch()
                 trainer.sync()
-                error = sum(held.error(belief) for held in stopping if len(held))
+                error = sum(held.score(belief) for held in stopping if len(held))
                 since = 0 if error < (1.0 - BETTER) * best else since + 1
                 if error < best:
                     best, kept = error, copy.deepcopy(trainer.online.state_dict())
