@@ -35,6 +35,7 @@ class Checked:
     )  # the largest difference between a mean chance and the share that ended so; None: no episode ended
     other: float | None  # the mean visit error after other actions; None: none was checked
     noise: float | None  # None: not known whether the environment is random
+    cut: float  # the share of episodes that reached the time limit
     q: float  # means over the situations: what Q says,
     total: float  # what the belief adds up to,
     played: float  # and what play gave
@@ -88,11 +89,12 @@ class Checked:
             parts.append(f"{percent(self.other)} off after other actions")
         parts.append(f"the number of steps is {percent(self.length)} off")
         if self.endings is not None:
-            parts.append(f"chances of endings at most {percent(self.endings)}")
+            parts.append(f"the chances of endings at most {percent(self.endings)}")
         if self.noise is None:
-            parts.append("part of that may be chance")
+            parts.append("if the environment is random, part of that is chance")
+        limit = f" {percent(self.cut)} of these episodes reached the time limit." if self.cut else ""
         values = (
             f"There Q says {amount(self.q)} on average, this belief adds up to {amount(self.total)}, and play gave {amount(self.played)} "
             f"(discounted; Q is {amount(self.q_off)} off, the belief {amount(self.total_off)}): {self.verdict}."
         )
-        return [f"Checked in {where}: {'; '.join(parts)}.", values]
+        return [f"Checked in {where}: {'; '.join(parts)}.{limit}", values]

@@ -35,7 +35,6 @@ class Row:
     discounted: bool = True  # whether any discount is below 1
     trust: Quality = COMPUTED  # how far it can be trusted
     dropped: float = 0.0  # weight that was too small to follow
-    visits_off: float | None = None  # the mean error of visits in held-out situations like this one
     visits_error: float = 0.0  # a bound on the effect of the dropped weight on the sum of visits
 
     def __repr__(self) -> str:

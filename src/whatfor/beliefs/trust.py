@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -95,6 +95,9 @@ class Trust(Explanation, Quality):
     endings_distance: float | None = None  # the same of how episodes end: mean total variation distance
     source: str = "trained alongside"  # or "evaluated": from play of its policy, after training
     checked: Checked | None = None  # against held-out play; None: there was no environment to play in
+    here: float | None = field(
+        default=None, compare=False
+    )  # the error of visits in held-out situations like one that is asked about
     residual = None  # it is about many values, not about one
     least_chance = 0.02  # smaller ones are noise
     untried = "was in no training batch"
@@ -197,7 +200,12 @@ class Trust(Explanation, Quality):
         grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
         found = [*(self.checked.sentences() if self.checked is not None else ()), *self._compared()]
         found[0] = f"{grade}: {found[0][:1].lower()}{found[0][1:]}"
-        return [*lines, *found, *self._advice()]
+        near = (
+            []
+            if self.here is None
+            else [f"In held-out situations like this one, its visits are {percent(self.here)} off."]
+        )
+        return [*lines, *found, *near, *self._advice()]
 
     def _compared(self) -> list[str]:
         """How far sums of rewards are from Q-values, and visits from exact ones, if that was not checked better."""
@@ -248,7 +256,7 @@ class Trust(Explanation, Quality):
             "impossible",
             "excess",
         )
-        numbers = {name: getattr(self, name) for name in names}
+        numbers = {name: getattr(self, name) for name in (*names, "here")}
         checked = None if self.checked is None else self.checked.numbers()
         more = {
             "discount": self.discount,

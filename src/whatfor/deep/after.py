@@ -40,8 +40,8 @@ SAMPLE_SIZE = 2_000
 STOPPING, CHECKING = 0.1, 0.2
 #: Layers of a network that is trained for itself.
 SIZES = Sizes(joint=(256, 256))
-#: Situations whose futures are played again to see whether they differ; how many have several where they do, and how many.
-PROBES, REPEATED, FUTURES = 6, 60, 8
+#: Situations whose futures are played again to see whether they differ; where they do, how many have several, and how many.
+PROBES, FEWEST, MOST, FUTURES = 6, 20, 60, 4
 #: At least so many of the longest episodes are played for each, within the steps of settling.
 EPISODES = 20
 #: The most situations of each.
@@ -213,7 +213,10 @@ class _Play:
             few = self._with_futures(some_of(held, PROBES), played, belief, longest, 2)
             if not few.noise.any():
                 return replace(held, measured=True)
-            return self._with_futures(some_of(held, REPEATED), played, belief, longest, FUTURES)
+            affordable = self.settling.steps // round(FUTURES * (played.step[held.steps].mean() + longest))
+            return self._with_futures(
+                some_of(held, min(max(affordable, FEWEST), MOST)), played, belief, longest, FUTURES
+            )
         except DoesNotRepeat:
             return held
 

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from whatfor.beliefs.protocol import Actor, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+from whatfor.beliefs.trust import Quality, Trust
 from whatfor.deep.cells import Partition, Predicate, make_partition
 from whatfor.deep.checks import Checks
 from whatfor.deep.document import Source
@@ -290,9 +291,14 @@ class BeliefNetwork(Beliefs):
             endings_unknown=max(0.0, 1.0 - sum(endings.values())),
             tries=self.tries,
             discounted=self.discount < 1.0,
-            trust=self.trust,
-            visits_off=None if self.checks is None else self.checks.near(np.asarray(at.observation)),
+            trust=self._trust_near(np.asarray(at.observation)),
         )
+
+    def _trust_near(self, observation: NDArray[Any]) -> Quality:
+        """Its trust, with the error in held-out situations like an observation."""
+        if self.checks is None or not isinstance(self.trust, Trust):
+            return self.trust
+        return replace(self.trust, here=self.checks.near(observation))
 
     def rows(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(B, S, A) Visits and earnings of many situations at once."""

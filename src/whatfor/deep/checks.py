@@ -38,35 +38,53 @@ def check(belief: BeliefNetwork, own: HeldOut, other: HeldOut, seed: int) -> Che
     """How far a belief is from held-out play after the policy's own action, and after others; None: nothing was held out."""
     if not len(own):
         return None
-    apart, totals, believed, lengths = [], [], np.zeros(own.visits.shape[1]), []
-    for at, visits, earnings in own.rows(belief):
-        apart.append(distances(visits, own.visits[at]))
-        totals.append(earnings.sum(axis=1))
-        lengths.append(visits.sum(axis=1))
-        believed += visits.sum(axis=0)
-    off, total, length = np.concatenate(apart), np.concatenate(totals), np.concatenate(lengths)
-    actual = own.visits.sum(axis=1)
-    q = np.asarray(belief.q_values(own.observations), np.float64)[np.arange(len(own)), own.actions]
-    low, high = _interval(off, own.noise[:, 0], own.episode, seed)
+    each = own.each
+    found = _compare(belief, each)
+    mean = found if each is own else _compare(belief, own)
+    actual = own.visits.sum(axis=0)
+    q = np.asarray(belief.q_values(each.observations), np.float64)[np.arange(len(each)), each.actions]
+    noise, returns_noise = each.noise.T
+    low, high = _interval(found.off, noise, each.episode, seed)
     checked = Checked(
-        situations=len(own),
-        episodes=len(np.unique(own.episode)),
-        visits=_without_noise(off.mean(), own.noise[:, 0].mean()),
+        situations=len(each),
+        episodes=len(np.unique(each.episode)),
+        visits=_without_noise(found.off.mean(), noise.mean()),
         visits_low=low,
         visits_high=high,
-        averaged=float(np.abs(believed - own.visits.sum(axis=0)).sum() / actual.sum()),
-        length=float((np.abs(length - actual) / actual).mean()),
+        averaged=float(np.abs(mean.visits - actual).sum() / actual.sum()),
+        length=float((np.abs(found.length - each.visits.sum(axis=1)) / each.visits.sum(axis=1)).mean()),
         endings=_endings_off(belief, own),
-        other=_without_noise(other.distances(belief).mean(), other.noise[:, 0].mean()) if len(other) else None,
-        noise=float(own.noise[:, 0].mean()) if own.measured else None,
+        other=_without_noise(other.each.distances(belief).mean(), other.each.noise[:, 0].mean())
+        if len(other)
+        else None,
+        noise=float(noise.mean()) if own.measured or each.measured else None,
+        cut=own.cut,
         q=float(q.mean()),
-        total=float(total.mean()),
-        played=float(own.returns.mean()),
-        q_off=_without_noise(np.abs(q - own.returns).mean(), own.noise[:, 1].mean()),
-        total_off=_without_noise(np.abs(total - own.returns).mean(), own.noise[:, 1].mean()),
+        total=float(found.total.mean()),
+        played=float(each.returns.mean()),
+        q_off=_without_noise(np.abs(q - each.returns).mean(), returns_noise.mean()),
+        total_off=_without_noise(np.abs(found.total - each.returns).mean(), returns_noise.mean()),
         spread=max(float(np.ptp(own.returns)), float(np.abs(own.returns).mean())),
     )
-    return Checks(checked, own.observations, np.sqrt(np.maximum(off**2 - own.noise[:, 0] ** 2, 0.0)))
+    return Checks(checked, each.observations, np.sqrt(np.maximum(found.off**2 - noise**2, 0.0)))
+
+
+class _Compared(NamedTuple):
+    """What a belief says of held-out situations."""
+
+    off: NDArray[np.float64]  # (n,) distances of its visits
+    length: NDArray[np.float64]  # (n,) expected steps
+    total: NDArray[np.float64]  # (n,) sums of its earnings
+    visits: NDArray[np.float64]  # (S * A,) of all situations together
+
+
+def _compare(belief: BeliefNetwork, held: HeldOut) -> _Compared:
+    chunks = [
+        (distances(visits, held.visits[at]), visits.sum(axis=1), earnings.sum(axis=1), visits.sum(axis=0)[None])
+        for at, visits, earnings in held.rows(belief)
+    ]
+    off, length, total, visits = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+    return _Compared(off, length, total, visits.sum(axis=0))
 
 
 def _without_noise(off: float, noise: float) -> float:

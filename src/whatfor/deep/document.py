@@ -107,6 +107,7 @@ class CheckedDocument(Strict, frozen=True):
     endings: Share | None
     other: Amount | NotFinite | None
     noise: Amount | NotFinite | None
+    cut: Share
     q: float | NotFinite
     total: float | NotFinite
     played: float | NotFinite

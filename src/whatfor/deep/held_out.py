@@ -31,6 +31,13 @@ class HeldOut:
     endings: NDArray[np.float64]  # (n, E) shares of futures with each ending of the partition; the rest had none
     noise: NDArray[np.float64]  # (n, 2) how far visits (relative L1) and returns are from their expectation by chance
     measured: bool  # whether that is known: False where no future was played twice
+    cut: float  # the share of episodes that reached the time limit; 0 if there is none
+    several: HeldOut | None = None  # some of the situations with several futures of each, where these differ
+
+    @property
+    def each(self) -> HeldOut:
+        """The situations to compare one by one: with several futures where these differ."""
+        return self if self.several is None else self.several
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -92,7 +99,16 @@ def held_out(
         endings=endings,
         noise=np.zeros((len(chosen), 2)),
         measured=False,
+        cut=_share_cut(played, limit),
     )
+
+
+def _share_cut(played: Sequences, limit: int | None) -> float:
+    """The share of whole episodes that came to a time limit without an end."""
+    ended = played.ended[played.first[1:] - 1]
+    reached = np.zeros(len(ended), bool) if limit is None else played.lengths >= limit
+    whole = ended | reached
+    return float((reached & ~(ended & (played.lengths == limit))).sum() / max(1, whole.sum()))
 
 
 def _futures(
@@ -133,7 +149,7 @@ def with_futures(held: HeldOut, futures: Sequences, partition: Partition, discou
 def some_of(held: HeldOut, n: int) -> HeldOut:
     """At most ``n`` of the situations, evenly spaced."""
     at = np.unique(np.linspace(0, len(held) - 1, min(n, len(held))).astype(int))
-    columns = {name: value[at] for name, value in vars(held).items() if name != "measured"}
+    columns = {name: value[at] for name, value in vars(held).items() if name not in ("measured", "cut", "several")}
     return replace(held, **columns)
 
 

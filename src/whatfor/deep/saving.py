@@ -85,7 +85,7 @@ def _settings_document(belief: BeliefNetwork) -> schema.SettingsDocument:
 
 def _trust_document(trust: Trust) -> schema.TrustDocument:
     checked = None if trust.checked is None else schema.CheckedDocument(**_loadable(vars(trust.checked)))
-    numbers = {name: value for name, value in vars(trust).items() if name not in ("labels", "checked")}
+    numbers = {name: value for name, value in vars(trust).items() if name not in ("labels", "checked", "here")}
     return schema.TrustDocument(**_loadable(numbers), checked=checked)
 
 

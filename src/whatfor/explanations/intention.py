@@ -229,7 +229,9 @@ class Intention(Explanation):
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
         leads, doing = self.expectation().text, self.labels.actions[self.action]
-        lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
+        lines = [
+            f"In {here!r}, {self.trust.hedge()}playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."
+        ]
         earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
         spread = (
