@@ -57,23 +57,27 @@ class LambdaTargets:
         if len(self.played) > most:
             episodes = rng.permutation(episodes)
             episodes = episodes[: max(1, int(np.searchsorted(self.played.lengths[episodes].cumsum(), most)))]
-        first, lengths = self.played.first[episodes], self.played.lengths[episodes]
-        starts = np.cumsum(lengths) - lengths
-        steps = np.arange(lengths.sum()) + np.repeat(first - starts, lengths)
+        longest = episodes[np.argsort(-self.played.lengths[episodes], kind="stable")]
+        last, lengths = self.played.first[longest + 1] - 1, self.played.lengths[longest]
+        # Rows are ordered by the number of steps to the end of their episodes, so that each step of the recursion reads and writes neighbours.
+        running = np.searchsorted(
+            -lengths, -np.arange(1, int(lengths.max()) + 1), side="right"
+        )  # episodes of at least so many steps
+        rows = np.append(0, np.cumsum(running))
+        steps = np.concatenate([last[:n] - back for back, n in enumerate(running.tolist())])
         self.steps = self.belief.reader.tensor(steps)
         self._bootstrap(steps)
-        longest = np.argsort(-lengths, kind="stable")
-        ends, falling = (starts + lengths)[longest], -lengths[longest]
-        for back in range(1, int(lengths.max()) + 1):
-            running = np.searchsorted(falling, -back, side="right")  # episodes of at least so many steps
-            self._step_back(self.belief.reader.tensor(ends[:running] - back))
+        for back, n in enumerate(running.tolist()):
+            here, after = slice(rows[back], rows[back] + n), slice(rows[max(back - 1, 0)], rows[max(back - 1, 0)] + n)
+            self._step_back(here, after)
 
     def _bootstrap(self, steps: NDArray[np.int64]) -> None:
-        """What the target network predicts after each step that does not follow the policy; 0 elsewhere."""
+        """What the target network predicts after each step that does not follow the policy; other rows are not read."""
         belief, trainer, head = self.belief, self.belief.training, HEADS[self.belief.settings.head]
         n_pairs, device = belief.partition.n_pairs, belief.reader.device
-        self.maps = torch.zeros(len(steps), n_pairs + 2, device=device)  # visits, then rewards above zero and below
-        self.endings = torch.zeros(len(steps), self.ended_by.shape[1], device=device)
+        if len(self.maps) < len(steps):
+            self.maps = torch.zeros(len(steps), n_pairs + 2, device=device)  # visits, then rewards above zero and below
+            self.endings = torch.zeros(len(steps), self.ended_by.shape[1], device=device)
         nothing = torch.zeros(2, n_pairs, device=device)
         boot = np.flatnonzero(~(self.played.followed | self.played.ended)[steps])
         for some in np.array_split(boot, -(-len(boot) // CHUNK)) if len(boot) else []:
@@ -85,16 +89,15 @@ class LambdaTargets:
                 self.maps[here, n_pairs:] = out.amounts[:, 1:3] + out.amounts[:, 3:]
                 self.endings[here] = F.softmax(out.endings, dim=1)
 
-    def _step_back(self, here: Tensor) -> None:
-        """The recursion for one step of each episode, whose next steps are done."""
-        after = (here + 1).clamp(max=len(self.steps) - 1)  # not read where λ is 0
+    def _step_back(self, here: slice, after: slice) -> None:
+        """The recursion for one step of each episode, whose next steps are done; for last steps, λ is 0 and nothing follows."""
         at, following = self.steps[here], self.steps[after]
         lambda_, goes_on = self.lambda_[at][:, None], self.goes_on[at][:, None]
-        maps, endings = self.maps[after], self.endings[after]
+        maps = self.maps[after].clone()
         maps.scatter_add_(1, self.pair[following][:, None], torch.ones_like(lambda_))
         maps[:, -2:] += self.rewards[following]
         self.maps[here] = target(0.0, self.belief.discount * goes_on, lambda_, self.maps[here], maps)
-        self.endings[here] = target(self.ended_by[at], goes_on, lambda_, self.endings[here], endings)
+        self.endings[here] = target(self.ended_by[at], goes_on, lambda_, self.endings[here], self.endings[after])
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor, Targets]:
         """Inputs, actions and targets of some of the steps at hand."""
