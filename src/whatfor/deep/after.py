@@ -42,8 +42,10 @@ STOPPING, CHECKING = 0.1, 0.2
 SIZES = Sizes(joint=(256, 256))
 #: Situations whose futures are played again to see whether they differ; where they do, how many have several, and how many.
 PROBES, FEWEST, MOST, FUTURES = 6, 20, 60, 4
-#: At least so many of the longest episodes are played for each, within the steps of settling.
+#: At least so many of the longest episodes are played to check the result, within the steps of settling.
 EPISODES = 20
+#: Observations in memory, and those that follow them, take at most so many bytes: of images, less is played.
+MAX_BYTES = 2**30
 #: The most situations of each.
 STOPPING_SITUATIONS, CHECKING_SITUATIONS = 128, 300
 
@@ -176,10 +178,12 @@ class _Play:
 
     def __call__(self, steps: int, exploration: float, beyond: int = 0) -> Sequences:
         """Play, with rewards as the agent is trained on them."""
+        space: Any = self.env.observation_space
+        size = 2 * int(np.prod(space.shape or (1,))) * np.dtype(space.dtype).itemsize
         played = play_sequences(
             self.env,
             self.q_values,
-            steps=steps,
+            steps=min(steps, max(1, MAX_BYTES // size)),
             exploration=exploration,
             rng=self.rng,
             limit_terminates=self.limit_terminates,
@@ -190,7 +194,7 @@ class _Play:
     def held_out(self, belief: BeliefNetwork, share: float, n: int, *, repeat: bool = False) -> tuple[HeldOut, HeldOut]:
         """Situations after the policy's own action, and after others, of play that is not learned from; ``repeat``: with several futures of each where they differ."""
         beyond = steps_beyond(self.discount, self.limit, limit_terminates=self.limit_terminates)
-        enough = EPISODES * ((self.limit or 0) + beyond)
+        enough = round(EPISODES * share / CHECKING) * ((self.limit or 0) + beyond)
         steps = min(self.settling.steps, max(round(self.settling.steps * share / 2), enough))
         own = self(steps, 0.0, beyond)
         once = min(0.5, 1.0 / own.lengths.mean())  # about one other action in an episode
