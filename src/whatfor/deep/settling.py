@@ -97,6 +97,14 @@ def settle(
 
 
 def squared_error(belief: BeliefNetwork, held: HeldOut) -> float:
-    """The squared distance of a belief's visits from those that followed, relative to their squares: in random environments the mean of all futures has the smallest, in absolute distance it has not."""
+    """How far a belief is from what followed: the squared distance of visits, relative to their squares, and that of chances of endings.
+
+    In random environments the mean of all futures has the smallest squared distance; in absolute distance it has not.
+    """
     off = sum(float(np.square(rows - held.visits[at]).sum()) for at, rows, _ in held.rows(belief))
-    return off / float(np.square(held.visits).sum())
+    ended = held.endings >= 0
+    error = off / float(np.square(held.visits).sum())
+    if not ended.any():
+        return error
+    chances = belief.endings(held.observations[ended], held.actions[ended])
+    return error + float(np.square(chances - np.eye(chances.shape[1])[held.endings[ended]]).sum(axis=1).mean())
