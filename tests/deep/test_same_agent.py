@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from small_agents import LITTLE
 from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, CheckpointCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Sizes
+from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Settling, Sizes
 from whatfor.deep import callback as callback_module
 
 CELLS = Bins((3, 3, 6, 3), bounds=[(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)])
 
 
-def beliefs(batches: int = 1) -> BeliefCallback:
-    return BeliefCallback(CELLS, settings=BeliefSettings(sizes=Sizes(joint=(16,)), batches_per_update=batches))
+def beliefs(batches: int = 1, settling: Settling | bool = False) -> BeliefCallback:
+    settings = BeliefSettings(sizes=Sizes(joint=(16,)), batches_per_update=batches)
+    return BeliefCallback(CELLS, settings=settings, settling=settling)
 
 
 class Actions(BaseCallback):
@@ -87,7 +89,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_agent_is_bit_for_bit_identical(case: str, tmp_path: Path) -> None:
-    callback = beliefs()
+    callback = beliefs(settling=LITTLE)
     with_beliefs = train_agent(callback, folder=tmp_path, **CASES[case])
     assert_same(with_beliefs, train_agent(None, **CASES[case]))
     assert callback.belief is not None

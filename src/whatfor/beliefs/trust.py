@@ -100,7 +100,6 @@ class Trust(Explanation, Quality):
     )  # the error of visits in held-out situations like one that is asked about
     residual = None  # it is about many values, not about one
     least_chance = 0.02  # smaller ones are noise
-    untried = "was in no training batch"
     updated = "It has trained on this pair"
     rest = "not learned yet; knowledge of endings moves back one step with every sync of the target network"
 
@@ -144,6 +143,11 @@ class Trust(Explanation, Quality):
         if self.impossible > MAX_IMPOSSIBLE or not within(POOR):
             return "poor"
         return "close" if self.distance is not None and within(CLOSE) else "rough"
+
+    @property
+    def untried(self) -> str:  # type: ignore[override]
+        """What is said of an action without a sample."""
+        return "was never played there" if self.source == "evaluated" else "was in no training batch"
 
     @property
     def tie(self) -> float:  # type: ignore[override]

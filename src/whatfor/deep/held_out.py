@@ -42,11 +42,6 @@ class HeldOut:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def score(self, belief: BeliefNetwork) -> float:
-        """The mean squared error of a belief's visits, relative to their mean square: smallest for the expected visits, also where futures are random."""
-        errors = [np.square(visits - self.visits[at]).sum() for at, visits, _ in self.rows(belief)]
-        return float(np.sum(errors) / np.square(self.visits).sum())
-
     def distances(self, belief: BeliefNetwork) -> NDArray[np.float64]:
         """(n,) The relative L1 distance of a belief's visits from those that followed."""
         return np.concatenate([distances(rows, self.visits[at]) for at, rows, _ in self.rows(belief)])

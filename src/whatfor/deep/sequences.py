@@ -21,6 +21,8 @@ from whatfor.worlds.play import PlayedStep, play
 
 #: Environments played in parallel, so that a network evaluates them as one batch.
 MAX_ENVS = 64
+#: No episode is expected to be longer, where there is no time limit.
+LONG = 1_000
 #: The number of observations whose Q-values are computed at once.
 CHUNK = 4_096
 #: Episodes are played beyond a time limit that the agent bootstraps through until the discount leaves this share.
@@ -116,7 +118,7 @@ def play_sequences(
     """
     n_actions, limit = int(env.action_space.n), time_limit(env)  # type: ignore[attr-defined]
     longest = (limit or MAX_EPISODE_STEPS) + beyond
-    parallel = MAX_ENVS if limit is None else min(MAX_ENVS, max(1, steps // longest))  # or episodes would not end
+    parallel = min(MAX_ENVS, max(1, steps // min(longest, LONG)))  # or episodes would not end
     player, envs = ExploringPlayer(q_values, n_actions, exploration, rng), copies(env, parallel)
     try:
         played = islice(play(player, envs, rollouts=steps, max_steps=longest, limit=limit if beyond else None), steps)

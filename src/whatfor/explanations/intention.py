@@ -229,16 +229,12 @@ class Intention(Explanation):
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
         leads, doing = self.expectation().text, self.labels.actions[self.action]
-        lines = [
-            f"In {here!r}, {self.trust.hedge()}playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."
-        ]
+        played = f"{self.trust.hedge()}playing its policy after {doing!r}"
+        lines = [f"In {here!r}, {played} leads it {leads or 'on without a likely end'}."]
+        lines += [f"{doing!r} {self.trust.untried}: what follows it is a guess."] * (self.tries == 0)
         earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
-        spread = (
-            f"with a standard error of {amount(self.error)} over its rollouts"
-            if self.error
-            else "the same in all rollouts"
-        )
+        spread = f"with a standard error of {amount(self.error)} over its rollouts" if self.error else "the same in all rollouts"  # fmt: skip
         error = "" if self.error is None else f", {spread}"
         own = f"; its Q-value is {amount(float(self.values[self.action]))}."
         return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}{own}"]
