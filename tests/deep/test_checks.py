@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs.checked import Checked
 from whatfor.beliefs.trust import Trust
 from whatfor.deep.checks import Checks, check
-from whatfor.deep.held_out import HeldOut
+from whatfor.deep.held_out import HeldOut, some_of
 from whatfor.labels import Labels
 
 CELLS, ACTIONS = 3, 2
@@ -22,16 +22,20 @@ def held_out(seed: int = 0, episodes: int = 20, situations: int = 5) -> HeldOut:
     """Futures of random numbers; the observation of a situation is its index. Every episode ends, in one of two ways."""
     rng, n = np.random.default_rng(seed), episodes * situations
     return HeldOut(
+        steps=np.arange(n),
+        episode=np.repeat(np.arange(episodes), situations),
         observations=np.arange(n, dtype=np.float64)[:, None],
         actions=rng.integers(ACTIONS, size=n),
         visits=rng.random((n, CELLS * ACTIONS)).astype(np.float32),
         returns=rng.normal(size=n),
-        endings=rng.integers(2, size=n),
-        episode=np.repeat(np.arange(episodes), situations),
+        endings=np.eye(2)[rng.integers(2, size=n)],
+        noise=np.zeros((n, 2)),
+        measured=False,
+        cut=0.0,
     )
 
 
-NONE = HeldOut(np.zeros((0, 1)), np.zeros(0, np.int64), np.zeros((0, 6), np.float32), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))  # fmt: skip
+NONE = some_of(held_out(), 0)
 
 
 class Believing:
@@ -39,7 +43,7 @@ class Believing:
 
     def __init__(self, held: HeldOut, *, scale: Any = 1.0, shift: float = 0.0, q_shift: float = 0.0) -> None:
         self.held, self.scale, self.shift, self.q_shift = held, np.broadcast_to(scale, len(held)), shift, q_shift
-        self.chances: NDArray[Any] = np.eye(3)[held.endings]
+        self.chances: NDArray[Any] = np.hstack([held.endings, np.zeros((len(held), 1))])
 
     def rows(self, observations: Any, actions: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         at = observations[:, 0].astype(int)
@@ -103,7 +107,7 @@ def test_errors_that_cancel_out_are_off_in_single_futures_alone() -> None:
 
 def test_chances_of_endings_are_compared_with_shares() -> None:
     belief = Believing(held_out())
-    share = (belief.held.endings == 0).mean()
+    share = belief.held.endings[:, 0].mean()
     belief.chances = np.tile([share + 0.1, 1.0 - share - 0.1, 0.0], (len(belief.held), 1))
     checked = checks_of(belief).checked
     assert checked.endings == pytest.approx(0.1)
@@ -111,7 +115,7 @@ def test_chances_of_endings_are_compared_with_shares() -> None:
     belief.chances[:] = (share - 0.4, 1.0 - share, 0.4)  # what is unknown is missing from the first
     assert checks_of(belief).checked.endings == pytest.approx(0.4)
     assert checks_of(belief).checked.grade == "poor"
-    never = Believing(replace(belief.held, endings=np.full(len(belief.held), -1)))
+    never = Believing(replace(belief.held, endings=np.zeros_like(belief.held.endings)))
     assert checks_of(never).checked.endings is None
     assert "chances of endings" not in str(trust_of(checks_of(never).checked))
 

@@ -54,7 +54,7 @@ def test_what_was_checked_is_loaded(tmp_path: Path) -> None:
         assert run.trust.checked is not None
         assert loaded.trust == run.trust
         at = run.situation(UPRIGHT)
-        near = [one.beliefs.row(at, 0).visits_off for one in (run, loaded)]  # type: ignore[union-attr]
+        near = [one.beliefs.row(at, 0).trust.here for one in (run, loaded)]  # type: ignore[union-attr]
         assert near[0] == near[1] > 0.0
         loaded.save(tmp_path / "copy")
         assert contents(tmp_path / "copy") == contents(tmp_path / name)

@@ -46,7 +46,8 @@ def test_what_followed_is_counted() -> None:
         rewards = [-1.0] * (left - 1) + [10.0]
         assert held.returns[at] == pytest.approx(sum(DISCOUNT**k * reward for k, reward in enumerate(rewards)))
     names = belief_of(Corridor(6), endings=endings).partition.ending_names
-    assert {names[ending] for ending in held.endings.tolist()} == {"at the end"}
+    assert {names[ending] for ending in held.endings.argmax(axis=1)} == {"at the end"}
+    assert (held.endings.sum(axis=1) == 1.0).all()
     assert held.episode.tolist() == [episode for episode in range(4) for _ in range(5)]
 
 
@@ -75,7 +76,8 @@ def test_no_situation_lies_beyond_the_limit_and_none_has_a_future_that_is_cut() 
     held, played = situations(limited(Blink(), 10), steps=760, limit=10, beyond=66)
     assert played.lengths.tolist() == [76] * 10
     assert len(held) == 100
-    assert (held.endings == -1).all()
+    assert (held.endings == 0.0).all()
+    assert held.cut == 1.0
     np.testing.assert_allclose(held.visits.sum(axis=1), 10.0, rtol=2e-3)
     cut, _ = situations(limited(Blink(), 10), steps=300, limit=10, beyond=20)
     assert len(cut) == 0
@@ -100,4 +102,4 @@ def test_the_error_is_relative_to_what_followed() -> None:
                 row[observation:2, RIGHT] = 2.0 * DISCOUNT ** np.arange(2 - observation)
             return visits, visits
 
-    assert held.error(Twice()) == pytest.approx(1.0)  # type: ignore[arg-type]
+    assert held.distances(Twice()) == pytest.approx(1.0)  # type: ignore[arg-type]

@@ -12,7 +12,9 @@ from scripted import RIGHT, Blink, Corridor, always, limited
 from whatfor.deep.sequences import Sequences, play_sequences
 
 
-def played(env: gym.Env[Any, Any], *, seed: int = 0, steps: int = 60, exploration: float = 0.0, **more: Any) -> Sequences:
+def played(
+    env: gym.Env[Any, Any], *, seed: int = 0, steps: int = 60, exploration: float = 0.0, **more: Any
+) -> Sequences:
     more = {"limit_terminates": False, **more}
     rng = np.random.default_rng(seed)
     return play_sequences(env, always(RIGHT), steps=steps, exploration=exploration, rng=rng, **more)
@@ -72,12 +74,3 @@ def test_a_seed_gives_the_same_play_again() -> None:
     one, two, other = (played(Corridor(6), seed=seed, exploration=0.4) for seed in (1, 1, 2))
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in vars(one))
     assert not np.array_equal(one.actions, other.actions)
-
-
-def test_some_episodes_are_taken_out_whole() -> None:
-    sequences = played(Corridor(6), steps=60, exploration=0.4)
-    some = sequences.of_episodes(np.array([3, 1]))
-    check_columns(some)
-    assert some.lengths.tolist() == [sequences.lengths[3], sequences.lengths[1]]
-    third = slice(int(sequences.first[3]), int(sequences.first[4]))
-    assert some.actions[: sequences.lengths[3]].tolist() == sequences.actions[third].tolist()

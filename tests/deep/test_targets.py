@@ -14,7 +14,6 @@ from torch.nn import functional as F
 from whatfor.deep import BeliefNetwork, BeliefSettings, Sizes
 from whatfor.deep import targets as targets_module
 from whatfor.deep.cells import make_partition
-from whatfor.deep.heads import HEADS
 from whatfor.deep.sequences import Sequences
 from whatfor.deep.targets import LambdaTargets
 from whatfor.kernels.forwards import fold
@@ -63,6 +62,7 @@ def make_sequences(rng: np.random.Generator, policy: NDArray[np.int64], episodes
         ended=np.array(columns["ended"]),
         first=np.array(first),
         explored=actions != policy[observations],
+        seeds=np.arange(len(first) - 1),
     )
 
 
@@ -114,7 +114,8 @@ def targets_of(belief: BeliefNetwork, played: Sequences, rng: np.random.Generato
     steps = targets.steps.numpy()
     assert (actions.numpy() == played.actions[steps]).all()
     visits = (towards.length[:, None] * towards.shares + F.one_hot(towards.pair, STATES * ACTIONS)).numpy()
-    return steps, visits, ((towards.amounts[:, :2] + towards.amounts[:, 2:]).numpy(), towards.endings.numpy())
+    order, rewards = np.argsort(steps), (towards.amounts[:, :2] + towards.amounts[:, 2:]).numpy()
+    return steps[order], visits[order], (rewards[order], towards.endings.numpy()[order])
 
 
 @pytest.mark.parametrize("head", ["faithful", "regression"])
@@ -170,7 +171,7 @@ def test_the_tables_fold_gives_the_same_targets() -> None:
     played = Sequences(
         observations=order, actions=actions, rewards=np.array([1.0, -2.0, 0.5, 0.0, -1.0, 2.0, 3.0]),
         next_observations=following, next_actions=policy[following], ended=np.arange(7) == 6, first=np.array([0, 7]),
-        explored=explored,
+        explored=explored, seeds=np.zeros(1, np.int64),
     )  # fmt: skip
     _, visits, (rewards, _) = targets_of(belief, played, np.random.default_rng(0))
     pair = (order * ACTIONS + actions)[::-1].astype(np.int32)

@@ -40,8 +40,9 @@ SAMPLE_SIZE = 2_000
 STOPPING, CHECKING = 0.1, 0.2
 #: Layers of a network that is trained for itself.
 SIZES = Sizes(joint=(256, 256))
-#: Situations whose futures are played again to see whether they differ; where they do, how many have several, and how many.
-PROBES, FEWEST, MOST, FUTURES = 6, 20, 60, 4
+#: Situations whose futures are played again to see whether they differ; where they do, how many have several futures, and how many of
+#: them, as the steps of settling allow.
+PROBES, REPEATED, FEWEST, MOST = 6, 40, 4, 16
 #: At least so many of the longest episodes are played to check the result, within the steps of settling.
 EPISODES = 20
 #: Observations in memory, and those that follow them, take at most so many bytes: of images, less is played.

@@ -102,9 +102,9 @@ def squared_error(belief: BeliefNetwork, held: HeldOut) -> float:
     In random environments the mean of all futures has the smallest squared distance; in absolute distance it has not.
     """
     off = sum(float(np.square(rows - held.visits[at]).sum()) for at, rows, _ in held.rows(belief))
-    ended = held.endings >= 0
+    ended = held.endings.sum(axis=1) == 1.0
     error = off / float(np.square(held.visits).sum())
     if not ended.any():
         return error
-    chances = belief.endings(held.observations[ended], held.actions[ended])
-    return error + float(np.square(chances - np.eye(chances.shape[1])[held.endings[ended]]).sum(axis=1).mean())
+    chances = belief.endings(held.observations[ended], held.actions[ended])[:, :-1]
+    return error + float(np.square(chances - held.endings[ended]).sum(axis=1).mean())
