@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -163,8 +163,4 @@ def _mean_distance(
     other_weights: NDArray[np.float64],
 ) -> float:
     blocks = (slice(at, at + BLOCK) for at in range(0, len(one), BLOCK))
-    return float(
-        sum(one_weights[at] @ np.sqrt(squared_distances(one[at], other)) @ other_weights for at in blocks)
-    )
-
-
+    return float(sum(one_weights[at] @ np.sqrt(squared_distances(one[at], other)) @ other_weights for at in blocks))

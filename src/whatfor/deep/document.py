@@ -123,7 +123,7 @@ class NetworkDocument(Strict, frozen=True):
     trust: TrustDocument | None
     normaliser: NormaliserDocument | None
     agent: AgentDocument | None
-    dimensions: list[Text] = []  # names of the numbers of an observation, for anchors
+    dimensions: tuple[Text, ...] = ()  # names of the numbers of an observation, for anchors
 
 
 def network_from(data: Any) -> NetworkDocument:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+from whatfor.layouts import Bars, Board, Cloud, Grid, Layout, Lines, Panels
 from whatfor.pictures.walk import Position, inside, leaves, legend_of
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def size_of(layout: Layout, place: Position) -> Size:
         return 4.2 + LETTER[0] * longest(layout.names), 1.2 + 0.27 * max(lines, 2)
     if isinstance(layout, Lines):
         return (6.0, 4.0) if depth == 0 else (4.5, 3.5)
+    if isinstance(layout, Cloud):
+        return (7.0, 5.0) if depth == 0 else (3.4, 3.1)
     widths, heights = tracks(layout, place)
     left, around = _words_round(layout, place)
     sides = colour_bars(layout) * BAR_WIDTH * place.alone + PANEL_GAP * (depth > 0)
@@ -113,7 +115,7 @@ def colour_bars(layout: Layout) -> int:
         return colour_bars(layout.panels[0]) if layout.shared else 0
     if isinstance(layout, Board) and not layout.diverging:
         return len(layout.layers)
-    return int(isinstance(layout, (Board, Grid)))
+    return int(isinstance(layout, (Board, Cloud, Grid)))
 
 
 def cell_side(grid: Grid, depth: int) -> Size:

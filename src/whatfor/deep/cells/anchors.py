@@ -82,7 +82,12 @@ def partition_by_anchors(
 ) -> Partition:
     """The cells of a saved network; ``arrays``: those that ``ARRAYS`` names."""
     examples, spread, kernel = arrays
-    if examples.dtype != space.dtype or spread.dtype != np.float64 or kernel.dtype != np.float64 or kernel.shape != (2,):
+    if (
+        examples.dtype != space.dtype
+        or spread.dtype != np.float64
+        or kernel.dtype != np.float64
+        or kernel.shape != (2,)
+    ):
         raise ValueError(f"the numbers of its anchors do not fit observations of {space}")
     if len(set(dimensions)) != len(dimensions):
         raise ValueError("two dimensions of its observations have the same name")

@@ -61,4 +61,6 @@ def partition_by_centres(
     words = tuple(f"{n} around ({', '.join(f'{x:.2g}' for x in centre[:6])})" for n, centre in enumerate(centres))
     labels = Labels((Axis("cluster", len(centres), words),), actions)
     arrays = {"centres": centres, "spread": spread, "examples": examples}
-    return Partition(labels, space, index, lambda cell: examples[cell], False, "clusters", centres=nearest, arrays=arrays)
+    return Partition(
+        labels, space, index, lambda cell: examples[cell], False, "clusters", centres=nearest, arrays=arrays
+    )

@@ -52,7 +52,11 @@ def index_of_nearest(centres: Centres, what: str) -> Index:
 
 
 def check_centres(
-    centres: NDArray[np.float64], spread: NDArray[np.float64], examples: NDArray[Any], space: spaces.Space[Any], what: str
+    centres: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    examples: NDArray[Any],
+    space: spaces.Space[Any],
+    what: str,
 ) -> None:
     """Raise ``ValueError`` unless centres, their spread and an observation for each fit a space of observations."""
     shape = space.shape or ()
