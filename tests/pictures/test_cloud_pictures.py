@@ -8,6 +8,7 @@ import pytest
 import whatfor as wf
 from whatfor.density import Density
 from whatfor.layouts import Cloud, Lines, Panels, Series, clouds
+from whatfor.pictures.sizes import LINE, header_height
 from whatfor.points import Points
 
 rng = np.random.default_rng(0)
@@ -46,6 +47,12 @@ def test_a_cloud_of_nothing_is_drawn(contours: object) -> None:
 def test_clouds_side_by_side_share_a_colour_bar() -> None:
     figure = wf.draw(clouds({"left": DENSITY, "right": DENSITY}, title="each action"))
     assert sum(ax.get_ylabel() == "probability" for ax in figure.axes) == 1
+
+
+def test_the_key_has_room_above_clouds_without_a_title() -> None:
+    untitled = clouds({"left": DENSITY, "right": DENSITY})
+    assert header_height(untitled, 0) >= LINE
+    assert header_height(untitled, 1) < LINE  # the key is that of the whole picture
 
 
 def test_a_fan_does_not_begin_at_zero_and_names_its_bands() -> None:

@@ -152,7 +152,7 @@ class Timeline(Explanation):
 def layout(why: Timeline) -> Layout:
     """A row for each pair, ordered by when it is most expected, and a column for each step; of states that are points, fans."""
     title = f"{why.labels.actions[why.action]}: {'what it expects when' if why.learned else 'when playing its policy leads where'}"
-    if why.labels.points is not None:
+    if why.labels.points is not None and why.visits.any():
         going = [visits.sum(axis=1) for visits in why.visits if visits.any()]  # in later steps, all rollouts have ended
         return fans(title, why.labels.words(why.state), [Density.of(why.labels.points, visits) for visits in going])
     horizon, _, n_actions = why.visits.shape

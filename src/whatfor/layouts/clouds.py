@@ -84,7 +84,7 @@ def fans(title: str, caption: str, steps: Sequence[Density]) -> Panels | Lines:
     drawn = tuple(_fan(name, [density.quantiles(at, _shares()) for density in steps]) for at, name in enumerate(names))
     if len(drawn) == 1:
         return replace(drawn[0], title=title, caption=caption)
-    return Panels(title, caption, drawn, min(len(drawn), 3), shared=False)
+    return Panels(title, caption, drawn, 2 if len(drawn) == 4 else min(len(drawn), 3), shared=False)
 
 
 def _shares() -> list[float]:

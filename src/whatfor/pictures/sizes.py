@@ -106,7 +106,7 @@ def header_height(panels: Panels, depth: int) -> float:
     """The height of the title and caption above panels, and of the key, which only the outermost panels have."""
     lines = [line for text in (panels.title, panels.caption) if text for line in text.split("\n")]
     key = len(legend_of(panels).splitlines()) if depth == 0 else 0
-    return LINE * (len(lines) + key + 0.5) if lines else 0.05
+    return LINE * (len(lines) + key + 0.5) if lines or key else 0.05
 
 
 def colour_bars(layout: Layout) -> int:
