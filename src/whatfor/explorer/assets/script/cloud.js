@@ -73,7 +73,10 @@ function contourOf({ x, y, cells }, level, px, py) {
     for (let column = 0; column + 1 < x.length; column += 1) {
       const found = [];
       for (let k = 0; k < 4; k += 1) {
-        const [[r, c], [r2, c2]] = [CELL_CORNERS[k], CELL_CORNERS[(k + 1) % 4]].map(([dr, dc]) => [row + dr, column + dc]);
+        const [[r, c], [r2, c2]] = [CELL_CORNERS[k], CELL_CORNERS[(k + 1) % 4]].map(([dr, dc]) => [
+          row + dr,
+          column + dc,
+        ]);
         const [from, to] = [cells[r][c], cells[r2][c2]];
         if (from < level === to < level) continue;
         const share = (level - from) / (to - from);
