@@ -200,3 +200,20 @@ def test_points_of_labels_are_as_many_as_states() -> None:
     labels = carts().labels
     with pytest.raises(ValueError, match="there are points for 40 states, and 3 states"):
         replace(wf.Labels.plain(3, 2), points=labels.points)
+
+
+def test_a_condition_is_true_of_anchors_by_their_numbers() -> None:
+    run = carts()
+    leaning = run.labels.where(lambda obs: obs[2] > 0.05)
+    assert leaning.states.tolist() == (run.labels.points.positions[:, 2] > 0.05).tolist()  # type: ignore[union-attr]
+    assert 0 < leaning.states.sum() < 40
+    answer = run.chance(UPRIGHT, event=lambda obs: abs(obs[2]) > 0.1).to_json()
+    assert answer["question"] == "chance"
+
+
+def test_an_error_shows_an_observation_that_can_be_asked_about() -> None:
+    run = carts()
+    with pytest.raises(ValueError, match=r"and 28 others. Write it like this: 'anchor 26 \(.*\)' or \[") as refused:
+        run.intention("nowhere")
+    example = str(refused.value).rpartition(" or ")[2]
+    assert run.situation(example).index == 26
