@@ -105,7 +105,7 @@ def test_anchors_have_the_names_of_dimensions_where_they_are_known() -> None:
     ("cells", "space", "message"),
     [
         (Anchors(0), BOX, "Anchors"),
-        (Anchors(50), BOX, "50 anchors need at least as many different observations among the 30 that are not held out; the agent has visited 30"),
+        (Anchors(50), BOX, "50 anchors need at least as many different observations; the agent has visited 30, not counting a quarter that is held out: ask for fewer"),
         (Anchors(2), spaces.Discrete(4), "anchors are for continuous observations, a Box"),
     ],
 )  # fmt: skip

@@ -53,7 +53,7 @@ class Anchors:
         rows = flat(observations, space)
         kept, held_out = _split(len(rows))
         chosen_from = _some(kept, MAX_CHOSEN_FROM, rng)
-        check_enough(rows[chosen_from], self.n, "anchor", f" among the {len(chosen_from):,} that are not held out")
+        check_enough(rows[chosen_from], self.n, "anchor", ", not counting a quarter that is held out")
         spread = spread_of(rows)
         anchors = chosen_from[_spread_out(rows[chosen_from] / spread, self.n, rng)]
         examples, index = observations[anchors], index_of_nearest(Centres(rows[anchors] / spread, spread), "anchor")

@@ -22,12 +22,12 @@ def flat(observations: Any, space: spaces.Space[Any]) -> NDArray[np.float64]:
     return np.asarray(observations, np.float64).reshape(len(observations), size)
 
 
-def check_enough(points: NDArray[np.float64], n: int, what: str, where: str = "") -> None:
+def check_enough(points: NDArray[np.float64], n: int, what: str, note: str = "") -> None:
     """Raise ``ValueError`` unless there are at least ``n`` different points."""
     different = len(np.unique(points, axis=0))
     if different < n:
         raise ValueError(
-            f"{n} {what}s need at least as many different observations{where}; the agent has visited {different}: "
+            f"{n} {what}s need at least as many different observations; the agent has visited {different}{note}: "
             "ask for fewer, or start learning later (learning_starts=); in a custom training loop, pass some (visited=)"
         )
 
