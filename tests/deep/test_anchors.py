@@ -119,6 +119,19 @@ def test_no_observations_are_too_few() -> None:
         make_partition(Anchors(5), BOX, None, np.zeros(0), n_actions=2)
 
 
+def test_three_observations_are_enough_for_two_anchors() -> None:
+    cells = Anchors(2).partition(BOX, None, visited()[:3])
+    assert cells.labels.n_states == 2
+
+
+@pytest.mark.parametrize("kind", [Anchors(5), Clusters(5)])
+def test_observations_that_are_not_finite_are_refused(kind: Any) -> None:
+    observations = visited()
+    observations[7, 1] = np.nan
+    with pytest.raises(ValueError, match="some visited observations hold NaN or infinite numbers"):
+        kind.partition(BOX, None, observations)
+
+
 def test_a_run_over_anchors_is_loaded_bit_for_bit(tmp_path: Path) -> None:
     run, endings = carts(), {"fell left": lambda obs: obs[2] < -0.2}
     run.save(tmp_path / "run")

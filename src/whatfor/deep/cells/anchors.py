@@ -58,7 +58,7 @@ class Anchors:
         anchors = chosen_from[_spread_out(rows[chosen_from] / spread, self.n, rng)]
         examples, index = observations[anchors], index_of_nearest(Centres(rows[anchors] / spread, spread), "anchor")
         counts = np.bincount(index(rows[chosen_from]), minlength=self.n).astype(np.float64)
-        fitted_to = rows[_some(held_out, MAX_FITTED, rng)]
+        fitted_to = rows[_some(held_out if len(held_out) else kept, MAX_FITTED, rng)]  # of three, none is held out
         distances = np.sqrt((((fitted_to - rows[anchors][index(fitted_to)]) / spread) ** 2).sum(axis=1))
         width = fit_width(rows[anchors], counts, fitted_to, spread)
         names = dimension_names(env, rows.shape[1])
@@ -118,7 +118,7 @@ def _partition(points: Points, examples: NDArray[Any], space: spaces.Space[Any],
 
 def _split(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Observations that are kept and held out, in blocks: the neighbours of an observation in an episode are too much like it."""
-    block = np.arange(n) * BLOCKS // max(n, 1)
+    block = np.arange(n) * min(BLOCKS, n) // max(n, 1)
     held_out = block % HELD_OUT == HELD_OUT - 1
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 

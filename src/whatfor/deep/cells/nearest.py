@@ -17,9 +17,12 @@ Index = Callable[[NDArray[Any]], NDArray[np.int64]]
 
 
 def flat(observations: Any, space: spaces.Space[Any]) -> NDArray[np.float64]:
-    """(n, D) Observations as rows of numbers."""
+    """(n, D) Observations as rows of numbers; ``ValueError`` if some are not finite."""
     size = math.prod(space.shape or ())  # reshape() cannot infer it from no observations
-    return np.asarray(observations, np.float64).reshape(len(observations), size)
+    rows = np.asarray(observations, np.float64).reshape(len(observations), size)
+    if not np.isfinite(rows).all():
+        raise ValueError("some visited observations hold NaN or infinite numbers: look for them in the environment")
+    return rows
 
 
 def check_enough(points: NDArray[np.float64], n: int, what: str, note: str = "") -> None:
