@@ -22,6 +22,7 @@ from test_forgeries import forge_document
 from whatfor.deep import Anchors, Clusters, density_of
 from whatfor.deep.cells import make_partition
 from whatfor.deep.inputs import nearest
+from whatfor.density import energy_distance
 from whatfor.layouts import Bars, Cloud, Panels
 from whatfor.question import layout_of
 
@@ -230,3 +231,14 @@ def test_an_error_shows_an_observation_that_can_be_asked_about() -> None:
         run.intention("nowhere")
     example = str(refused.value).rpartition(" or ")[2]
     assert run.situation(example).index == 26
+
+
+def test_a_comparison_states_how_far_the_states_are_apart() -> None:
+    run = carts()
+    answer = run.comparison(UPRIGHT, rollouts=20)
+    points, believed = run.labels.points, density_of(run.intention(UPRIGHT))
+    assert points is not None
+    played = density_of(run.simulation(UPRIGHT, rollouts=20))
+    states = points.positions / points.spread
+    apart = energy_distance(states, states, believed.weights, played.weights)
+    assert f"Energy distance between the states: {apart:.3f} (0: the same distribution" in str(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.density import Density
+from whatfor.density import Density, energy_distance
 from whatfor.points import Points
 from whatfor.text import amount, percent
 
@@ -32,3 +32,13 @@ def range_lines(points: Points, visits: NDArray[np.float64], heading: str) -> li
         low, median, high = (amount(float(x)) for x in density.quantiles(at, RANGE))
         lines.append(f"  {name} {low} to {high} (median {median})")
     return [*lines, f"States are told apart by about {percent(points.error)} of the spread of what the agent visited."]
+
+
+def distance_lines(points: Points | None, one: NDArray[np.float64], other: NDArray[np.float64]) -> list[str]:
+    """How far the states of two maps of visits are from each other; empty if states are not points, or a map is."""
+    if points is None or not (one.sum() > 0.0 and other.sum() > 0.0):
+        return []
+    first, second = (Density.of(points, np.maximum(visits, 0.0).sum(axis=1)) for visits in (one, other))
+    places = points.positions / points.spread
+    apart = energy_distance(places, places, first.weights, second.weights)
+    return [f"Energy distance between the states: {apart:.3f} (0: the same distribution, 1: the furthest apart)."]
