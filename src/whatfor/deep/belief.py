@@ -104,7 +104,7 @@ class BeliefNetwork(Beliefs):
         """A belief network for a custom training loop in an environment.
 
         ``cells``, ``endings``, ``actions`` and ``settings`` are as in ``BeliefCallback``. ``visited``: observations from experience,
-        for ``Clusters``.
+        for ``Clusters`` and ``Anchors``.
         """
         if not isinstance(env.action_space, spaces.Discrete):
             raise ValueError(f"actions must be Discrete, since beliefs are over them; these are {env.action_space}")

@@ -19,6 +19,7 @@ from whatfor.beliefs.checked import Checked
 from whatfor.beliefs.trust import COMPUTED, Quality, Trust
 from whatfor.deep import document as schema
 from whatfor.deep.cells import Partition, States
+from whatfor.deep.cells.anchors import ARRAYS, partition_by_anchors
 from whatfor.deep.cells.bins import partition_by_bins
 from whatfor.deep.cells.clusters import partition_by_centres
 from whatfor.deep.cells.common import check_cell_count
@@ -117,7 +118,7 @@ def check_saved(labels: Labels, data: Any, files: Mapping[str, bytes]) -> SavedN
         raise ValueError("it holds NaN or infinite numbers")
     space = space_from_document(document.space, tensors)
     settings = _check_settings(document.settings, labels, space, tensors)
-    partition = _check_cells(document.cells, space, labels, tensors)
+    partition = _check_cells(document, space, labels, tensors)
     agent = _check_agent(document.agent, space, labels, below("agent", tensors))
     prefixes = ("online.", "space.", "cells.", "normaliser.", "agent.", "checks.")
     names = {name for name in tensors if name.startswith(prefixes)}
@@ -194,12 +195,15 @@ def _check_agent(
 
 
 def _check_cells(
-    kind: schema.CellsKind, space: spaces.Space[Any], labels: Labels, tensors: Tensors
+    document: schema.NetworkDocument, space: spaces.Space[Any], labels: Labels, tensors: Tensors
 ) -> Partition | None:
     """The cells of a saved network; None: they are concepts, which must be passed again."""
-    names = ("centres", "spread", "examples") if kind == "clusters" else ()
+    kind = document.cells
+    names = {"clusters": ("centres", "spread", "examples"), "anchors": ARRAYS}.get(kind, ())
     arrays = arrays_below("cells", tensors, names)
     check_cell_count(labels)
+    if document.dimensions and kind != "anchors":
+        raise ValueError(f"it names dimensions, which its {kind} do not have")
     if kind == "states":
         return States(labels).partition(space, None, np.zeros(0))
     if kind == "bins":
@@ -210,6 +214,8 @@ def _check_cells(
         if len(centres) != labels.n_states:
             raise ValueError(f"it has {len(centres)} clusters; its labels name {labels.n_states}")
         return partition
+    if kind == "anchors":
+        return partition_by_anchors(arrays, document.dimensions, space, labels)
     return None
 
 

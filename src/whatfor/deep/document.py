@@ -18,7 +18,7 @@ HeadName = Literal["faithful", "regression"]
 Reads = Literal["observation", "cell"]
 LossName = Literal["huber", "squared"]
 Source = Literal["trained alongside", "evaluated"]
-CellsKind = Literal["states", "bins", "clusters", "concepts"]
+CellsKind = Literal["states", "bins", "clusters", "anchors", "concepts"]
 #: Activations of an agent's network that can be rebuilt from their names.
 Activation = Literal["ReLU", "Tanh", "ELU", "LeakyReLU", "GELU", "SiLU"]
 
@@ -147,6 +147,7 @@ class NetworkDocument(Strict, frozen=True):
     trust: TrustDocument | None
     normaliser: NormaliserDocument | None
     agent: AgentDocument | None
+    dimensions: tuple[Text, ...] = ()  # names of the numbers of an observation, for anchors
 
 
 def network_from(data: Any) -> NetworkDocument:

@@ -66,8 +66,9 @@ class InputReader:
 
     def __init__(self, partition: Partition, reads: Reads, device: torch.device) -> None:
         self.partition, self.reads, self.device = partition, reads, device
-        strides = partition.strides
+        strides, centres = partition.strides, partition.centres
         self._strides = None if strides is None else [torch.as_tensor(part, device=device) for part in strides]
+        self._centres = None if centres is None else [torch.as_tensor(part, device=device) for part in centres]
 
     @property
     def n_inputs(self) -> int:
@@ -86,6 +87,8 @@ class InputReader:
             start, step = self._strides
             numbers = observations.reshape(len(observations), -1).long() - start
             return (numbers * step).sum(dim=1)
+        if self._centres is not None and isinstance(observations, Tensor) and observations.is_cuda:
+            return nearest(observations, *self._centres)
         arrays = self.reshape(as_numpy(observations), len(observations))
         return torch.as_tensor(self.partition.index(arrays), device=self.device)
 
@@ -107,6 +110,16 @@ class InputReader:
     def flat(self, numbers: Any) -> Tensor:
         """The same, as one row."""
         return self.tensor(numbers).reshape(-1)
+
+
+def nearest(observations: Tensor, scaled: Tensor, spread: Tensor) -> Tensor:
+    """(B,) The nearest of some centres to observations on a GPU; ``scaled``: centres divided by the spread.
+
+    >>> nearest(torch.tensor([[0.9], [0.2]]), torch.tensor([[0.0], [1.0]]).double(), torch.ones(1).double()).tolist()
+    [1, 0]
+    """
+    rows = observations.reshape(len(observations), -1).double() / spread
+    return torch.cdist(rows, scaled, compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1)
 
 
 def as_numpy(numbers: Any) -> NDArray[Any]:

@@ -36,7 +36,7 @@ def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, 
     belief.experience.updates, belief.experience.examples = saved.updates, saved.examples
     belief.source, belief.normaliser, belief.agent = saved.source, saved.normaliser, copied
     belief.trust, belief.checks = saved.trust, saved.checks
-    return run.believing(belief)
+    return run.derived(beliefs=belief, labels=partition.labels)
 
 
 def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
@@ -62,6 +62,7 @@ def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
         partition = make_partition(rules, saved.space, None, np.zeros(0), n_actions=n_actions, actions=labels.actions)
         if partition.labels.axes != labels.axes:
             raise ValueError("these are not the concepts that the run was trained with: they have other values")
+    labels = replace(labels, points=partition.labels.points)
     return replace(partition, labels=labels, endings={name: cells[name] for name in saved.endings})
 
 

@@ -54,6 +54,7 @@ def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
         trust=_trust_document(belief.trust) if isinstance(belief.trust, Trust) else None,
         normaliser=None if normaliser is None else schema.NormaliserDocument(loadable(normaliser.clip)),
         agent=None if agent is None else schema.AgentDocument(list(agent.layers), agent.activation),
+        dimensions=() if belief.labels.points is None else belief.labels.points.names,
     )
     with writing("belief network"):
         document: dict[str, Any] = msgspec.to_builtins(part)

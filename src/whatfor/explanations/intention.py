@@ -27,6 +27,7 @@ from whatfor.explanations.phrases import (
     tied_actions,
     without_end,
 )
+from whatfor.explanations.spread import range_lines
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
@@ -295,12 +296,11 @@ class Intention(Explanation):
         """The pairs it expects to visit most."""
         following = self.expected()
         if not following:
-            ends = self.course is not None and self.course.ending is not None
-            return [] if ends or self.course is None else ["It has not learned what follows."]
-        lines = [
-            f"{'Most expected' if self.learned else 'Most visited'} afterwards (visits{', discounted' if self.discounted else ''}):"
-        ]
-        return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
+            return [] if self.course is None or self.course.ending is not None else ["It has not learned what follows."]
+        heading = f"{'Most expected' if self.learned else 'Most visited'} afterwards (visits{', discounted' if self.discounted else ''})"
+        if self.labels.points is not None:
+            return range_lines(self.labels.points, self.visits, heading)
+        return [f"{heading}:", *(f"  {visits:6.3f}  {self._pair(s, a)}" for s, a, visits in following)]
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""
