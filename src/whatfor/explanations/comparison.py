@@ -302,7 +302,13 @@ def layout(
     ]
     if isinstance(panels[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, quantity=quantity, state=why.state)
-    return beside(title, "\n".join(line for line in (caption, panels[0].caption) if line), panels, columns=2)
+    return beside(
+        title,
+        "\n".join(line for line in (caption, panels[0].caption) if line),
+        panels,
+        columns=2,
+        boards=why.labels.board_axes is not None,
+    )
 
 
 def _endings(why: Comparison, title: str, caption: str) -> Bars:
