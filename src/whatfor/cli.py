@@ -32,8 +32,17 @@ if TYPE_CHECKING:
 
 RunFolder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 OutFile = Annotated[str, tyro.conf.arg(metavar="FILE")]
-CellsFlag = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME", help_behavior_hint="(optional)")]
-Module = Annotated[str | None, tyro.conf.arg(metavar="MODULE[:NAME]", help_behavior_hint="(optional)")]
+CELLS_HELP = (
+    "For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, "
+    "since functions are not saved with a run."
+)
+MODULE_HELP = "A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it."
+CellsFlag = Annotated[
+    str | None, tyro.conf.arg(help=CELLS_HELP, metavar="MODULE:NAME", help_behavior_hint="(optional)")
+]
+Module = Annotated[
+    str | None, tyro.conf.arg(help=MODULE_HELP, metavar="MODULE[:NAME]", help_behavior_hint="(optional)")
+]
 LearnerName = Literal["q-learning", "sarsa", "double-q", "monte-carlo", "lambda-returns"]
 
 
@@ -159,8 +168,6 @@ def explain(run: RunFolder, /, flags: Any, cells: CellsFlag = None, module: Modu
     Args:
         run: The folder of a saved run.
         flags: The question.
-        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
         json: Print JSON instead of sentences.
     """
     from json import dumps
@@ -186,8 +193,6 @@ def draw(run: RunFolder, /, out: OutFile, flags: Any, cells: CellsFlag = None, m
         run: The folder of a saved run.
         out: The file to draw into, ending in .png, .svg, .pdf or .gif.
         flags: The question.
-        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     import whatfor as wf
     from whatfor.asking import answer, check_show, is_plain_intention
@@ -229,8 +234,6 @@ def report(
         episodes: How many greedy episodes to show, each from another start.
         states: A state in which to start an episode, instead of the environment's own starts; may be given several times.
         budget: The maximum size of the file in megabytes; the page lists what is left out.
-        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     from whatfor.explorer.report import SUFFIXES
     from whatfor.explorer.report import report as write
@@ -267,8 +270,6 @@ def explore(
         host: The address to listen on; by default only this machine can reach it.
         port: By default 8642, or a free one if that is taken.
         browser: Open the page in the browser.
-        cells: For the run of a deep agent with concepts or endings of your own: the dictionary that defines them, as module:NAME, since functions are not saved with a run.
-        module: A module to import first, which registers the run's environment; or module:NAME, a class or function that creates it.
     """
     end_once = exit_once()
     with handling_signals(end_once):

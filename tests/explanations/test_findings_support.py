@@ -8,6 +8,7 @@ import whatfor as wf
 from whatfor.explanations.findings import Finding
 from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.findings.rewards import merge_loops
+from whatfor.text import speaking_shell
 
 
 class Slippery(gym.Env):
@@ -82,6 +83,8 @@ def test_a_loop_that_only_play_can_confirm_is_a_note_where_nothing_can_be_played
     (note,) = [note for note in alone.notes if "get into a loop" in note]
     assert note.startswith("In its recorded transitions, too few to be sure, ")
     assert note.endswith("to check this by play, pass env= to whatfor.load or whatfor.Run.")
+    with speaking_shell():
+        assert str(wf.load(tmp_path / "run").findings()).endswith("to check this by play, add --module MODULE[:NAME].")
 
 
 def test_getting_into_a_loop_is_limited_to_the_length_of_an_episode():

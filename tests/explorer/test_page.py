@@ -439,7 +439,7 @@ def test_what_was_never_tried_looks_unknown(live: str, opened: Any, taxi: Run) -
     assert page.locator(f"#answer-intention {hatched}").count() == 25
     assert page.locator(f"#answer-comparison figure >> nth=0 >> {hatched}").count() == 25, "believed, not actual"
     empty = page.locator("#answer-comparison > p.small").inner_text()
-    assert "visits, believed minus actual: 0 everywhere" in empty, "no board without a number"
+    assert "visits, believed minus actual, discounted: 0 everywhere" in empty, "no board without a number"
 
 
 def test_an_open_page_shows_the_rest_of_a_link_that_it_cannot_follow(live: str, browser: Any, taxi: Run) -> None:

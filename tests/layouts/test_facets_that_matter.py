@@ -62,15 +62,17 @@ def test_what_is_left_out_is_weighed():
     assert without_empty(drawn) == drawn
 
 
-def test_several_maps_of_four_boards_have_a_row_for_each_board():
+@pytest.mark.parametrize(
+    ("names", "board"), [(("row", "column"), None), (("depth", "width"), ("depth", "width"))], ids=["named", "declared"]
+)
+def test_several_maps_of_four_boards_have_a_row_for_each_board(names, board):
     """A contrast of two states of a door and two of a key was 20 boards in one row of five maps."""
     axes = (
         Axis("door", 2, ("closed", "open")),
         Axis("key", 2, ("without key", "with key")),
-        Axis("row", 2),
-        Axis("column", 2),
+        *(Axis(name, 2) for name in names),
     )
-    labels, ledger = wf.Labels(axes, ("go", "stay")), wf.Ledger(n_states=16, n_actions=2)
+    labels, ledger = wf.Labels(axes, ("go", "stay"), board=board), wf.Ledger(n_states=16, n_actions=2)
     for action in (0, 1):
         ledger.record(4 + 8 * action, 0, 1.0 + action, None, step_size=1.0, discount=0.9)
         ledger.record(0, action, 0.0, 4 + 8 * action, 0, step_size=1.0, discount=0.9)

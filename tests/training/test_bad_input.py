@@ -712,3 +712,10 @@ def test_an_observation_that_is_no_state_is_said_to_be_none_in_the_words_of_its_
     with pytest.raises(wf.TrainingStopped, match=message) as stopped:
         wf.train(Lying(), episodes=1, seed=0)
     assert len(stopped.value.run.ledger) == 5
+
+
+def test_labels_of_too_many_states_are_not_told_what_training_takes():
+    """Labels.of() said to pass state_of=, which only train() takes."""
+    with pytest.raises(ValueError, match="needs 20,000,000 states, and the limit is 10,000,000") as error:
+        wf.Labels.of(Moody(observations=spaces.Discrete(20_000_000)))
+    assert "state_of" not in str(error.value)

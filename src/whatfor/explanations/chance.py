@@ -14,7 +14,7 @@ from whatfor.explanations.phrases import all_unknown, without_end
 from whatfor.labels import Labels
 from whatfor.layouts.shapes import Bars, Series
 from whatfor.question import Action, Parameter, State, question, source_of
-from whatfor.text import amount, count, percent
+from whatfor.text import amount, capital, count, percent
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
@@ -121,12 +121,10 @@ class Chance(Explanation):
             if concept is not None and concept.states[self.state]:
                 lines.append(f"{concept.name!r} already holds here; the answer is about what follows this step.")
         if self.visits >= MIN_SHOWN:
-            expects = "it expects" if self.learned else "that gives"
-            expects = (
-                expects.capitalize() if self.before is None else f"Before or after {self.before.name!r}, {expects}"
-            )
+            when = "" if self.before is None else f"before or after {self.before.name!r}, "
+            expects = f"{when}{'it expects' if self.learned else 'that gives'}"
             lines.append(
-                f"{expects} {self.visits:.3f} visits to {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
+                f"{capital(expects)} {self.visits:.3f} visits to {self.event.name!r}, and rewards of {amount(self.earnings, signed=True)} there"
                 f"{' (discounted)' if self.discounted else ''}."
             )
         others = [f"  {percent(chance):>7}  {name}" for name, chance in self.otherwise.items() if chance >= MIN_SHOWN]

@@ -11,7 +11,7 @@ from whatfor.explanations.difference import Difference, Show, layout_of_both
 from whatfor.explanations.findings.differences import compared, flips
 from whatfor.explanations.findings.ground import Ground
 from whatfor.explanations.intention import Intention
-from whatfor.explanations.phrases import MOSTLY_UNKNOWN, tied_actions
+from whatfor.explanations.phrases import MIN_KNOWN, MOSTLY_UNKNOWN, tied_actions
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
 from whatfor.maps import Facets, map_of
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 MAX_CHANGES = 5
 #: A time is suggested if the agent had met this share of its states.
 MIN_MET = 0.9
-#: Below this weight on its own updates, an action is not known.
-MIN_KNOWN = 0.5
 
 #: The discounts of two runs: one each, or several if one was resumed with another.
 Discounts = tuple[tuple[float, ...], tuple[float, ...]]

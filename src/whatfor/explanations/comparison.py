@@ -42,6 +42,8 @@ MAX_PLACES = 5
 MIN_FURTHER_SHARE = 0.1
 #: A picture draws smaller differences of visits as none.
 MIN_DRAWN_DIFFERENCE = 5e-3
+#: Numbers of the answer that are passed on as they are.
+NUMBERS = ("state", "action", "verdict", "slight", "distance", "tries", "episodes", "unknown", "greedy", "residual", "experiences")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -261,13 +263,9 @@ class Comparison(Explanation):
         """The numbers of the answer, by name."""
         return {
             "question": "comparison",
-            **{name: getattr(self, name) for name in ("state", "action", "verdict", "slight")},
+            **{name: getattr(self, name) for name in NUMBERS},
             "rate": RATE,
-            **{
-                name: getattr(self, name) for name in ("distance", "tries", "episodes", "unknown", "greedy", "residual")
-            },
             "against": "simulation" if self.exact is None else "exact",
-            "experiences": self.experiences,
             "causes": [cause.to_json() for cause in self.causes],
             "measures": [measure.to_json() for measure in self.measures],
             "places": [{"state": s, "action": a, **measure.to_json()} for s, a, measure in self.places],
@@ -303,7 +301,8 @@ def layout(
     ]
     if isinstance(panels[0], Bars):
         return side_by_side(why.labels, maps, title=title, caption=caption, quantity=quantity, state=why.state)
-    return beside(title, "\n".join(line for line in (caption, panels[0].caption) if line), panels, columns=2)
+    caption = "\n".join(line for line in (caption, panels[0].caption) if line)
+    return beside(title, caption, panels, columns=2, boards=why.labels.board_axes is not None)
 
 
 def _endings(why: Comparison, title: str, caption: str) -> Bars:

@@ -13,6 +13,7 @@ from whatfor.explanations.intention import Intention
 from whatfor.explanations.phrases import (
     FEW_UPDATES,
     LIKELY,
+    MIN_KNOWN,
     expectation_clause,
     not_significant,
     signed_lines,
@@ -64,7 +65,7 @@ class Contrast(Difference):
         for name, which in zip(names, (self.one, self.other), strict=True):
             if which.is_blank:
                 return [f"In {here!r}, {name!r} was never tried, so there is nothing to compare."]
-            if which.tries is not None and which.now < 0.5:
+            if which.tries is not None and which.now < MIN_KNOWN:
                 return [
                     f"In {here!r}, it has learned too little about {name!r} to compare the two: "
                     f"its initial value still has a weight of {percent(1.0 - which.now)}."

@@ -183,4 +183,4 @@ def layout_of_both(why: Difference, title: str, names: tuple[str, str], show: Sh
         visits = {one: why.one.visits, two: why.other.visits}
         return side_by_side(why.labels, visits, title=title, caption=caption, quantity=quantity, state=why.state)
     caption = "\n".join(line for line in (caption, maps[0].caption) if line)  # state once what the maps leave out
-    return beside(title, caption, maps, columns=len(maps))
+    return beside(title, caption, maps, columns=len(maps), boards=why.labels.board_axes is not None)

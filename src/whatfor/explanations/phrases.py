@@ -34,6 +34,8 @@ END_WITH = "end with "
 PAST_LIMIT = "Its values bootstrap through the time limit, so rollouts continue past it"
 #: Above this probability, what is unknown outweighs what is expected.
 MOSTLY_UNKNOWN = 0.5
+#: Below this weight on its own updates, an action is not known.
+MIN_KNOWN = 0.5
 
 
 class Expectation(NamedTuple):

@@ -59,9 +59,7 @@ class Simulation(Explanation):
     undiscounted: float  # the mean return within the limit, without a discount
     still_going: float  # the share of rollouts that were still going when play stopped
     never: float | None  # the exact probability that its policy never ends; None: unknown
-    arrived: bool = (
-        False  # whether the state could not be entered, so that rollouts start where fresh episodes reach it
-    )
+    arrived: bool = False  # whether rollouts start where fresh episodes reach the state, which could not be entered
     start_text: tuple[str, ...] = ()  # where and when rollouts start, if that matters
     residual: None = None  # there is no value of the agent to compare with
 

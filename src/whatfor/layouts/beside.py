@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.boards import ROWS_AND_COLUMNS
 from whatfor.layouts.shapes import Grid, Layout, Panels
 from whatfor.text import count, percent
 
@@ -22,10 +21,10 @@ MAX_ROWS, MAX_FACETS = 4, 6
 MIN_SHARE = 5e-3
 
 
-def beside(title: str, caption: str, maps: Sequence[Layout], columns: int) -> Panels:
-    """Maps side by side; their captions are left out."""
+def beside(title: str, caption: str, maps: Sequence[Layout], columns: int, *, boards: bool) -> Panels:
+    """Maps side by side; their captions are left out. ``boards``: whether their facets are boards, of rows and columns."""
     faceted = [one for one in maps if isinstance(one, Panels)]
-    together = sum(len(one.panels) for one in faceted) > MAX_TOGETHER and all(_of_boards(one) for one in faceted)
+    together = boards and sum(len(one.panels) for one in faceted) > MAX_TOGETHER
     if len(faceted) == len(maps) and all(_has_many(one, together) for one in faceted):
         return _by_facet(title, caption, faceted)
     return Panels(title, caption, tuple(replace(one, caption="") for one in maps), columns)
@@ -47,13 +46,6 @@ def _has_many(layout: Panels, together: bool = False) -> bool:
     by_action = bool(layout.column_heads) and not layout.row_heads
     many = together or len(layout.panels) > (MAX_ARRANGED if layout.column_heads else MAX_NESTED)
     return many and not by_action and all(isinstance(one, Grid) for one in layout.panels)
-
-
-def _of_boards(layout: Panels) -> bool:
-    """Whether the facets of a map show places: with walls or marks, or with axes that are named row and column."""
-    grids = [one for one in layout.panels if isinstance(one, Grid)]
-    named = (tuple(axis.lower().split(" ")[-1] for axis in (one.row_axis, one.column_axis)) for one in grids)
-    return all(one.is_board or axes in ROWS_AND_COLUMNS for one, axes in zip(grids, named, strict=True))
 
 
 def _by_facet(title: str, caption: str, maps: Sequence[Panels]) -> Panels:

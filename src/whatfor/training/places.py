@@ -27,6 +27,8 @@ from whatfor.worlds.world import World
 #: Arguments of ``gymnasium.make`` itself: not options of an environment, and a forged run could open windows with them.
 ARGUMENTS_OF_MAKE = {"id", "max_episode_steps", "disable_env_checker", "render_mode", "vector_entry_point"}
 
+#: What else can be done about too many numbered states.
+NUMBER_MET_STATES = ", or pass state_of=lambda state: state, to number only those that are met"
 PYTHON_ENGINE = "engine='python' or 'auto'"
 
 Engine = Literal["auto", "python", "compiled"]
@@ -102,6 +104,8 @@ def place_of(
     if discovery is not None:
         env = Discovering(env, discovery, known if known is not None and known.discovered else None)
         recipe["discovered"] = discovery.source
+    elif bins is None and isinstance(env.observation_space, gym.spaces.Discrete):
+        check_limit("states", int(env.observation_space.n), "this environment", either(NUMBER_MET_STATES, ""))
     labels = labels_of(env)
     longest = _max_steps(labels, time_limit(env), max_steps)
     if engine == "python":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whatfor.axes import Axis
 from whatfor.labels import MAX_AXES, Labels
-from whatfor.limits import check_limit, limit
+from whatfor.limits import limit
 from whatfor.structure import Structure
 from whatfor.text import count, either, is_plain, normalized
 
@@ -139,8 +139,6 @@ def axis_names(structure: Structure) -> tuple[str, ...]:
 def product_labels(space: spaces.Space[Any], ranges: Sequence[Range], actions: tuple[str, ...]) -> Labels:
     """Labels in which every combination of values is a state."""
     if isinstance(space, spaces.Discrete):
-        instead = ", or pass state_of=lambda state: state, to number only those that are met"
-        check_limit("states", ranges[0][1], "this environment", either(instead, ""))
         return Labels((Axis("state", ranges[0][1], start=ranges[0][0]),), actions)
     structure = structure_of_space(space)
     names = axis_names(structure)

@@ -92,15 +92,14 @@ def _look(ground: Ground) -> tuple[list[Finding], list[str]]:
         *find_thin_evidence(ground),
         *find_ties(ground),
     ]
-    if (
-        ground.cores and not loops and not ground.exact and ground.played is not None
-    ):  # its experience does not show loops
-        found += find_timed_out(ground.run, ground.played, ends_pay=ground.ends_pay)
-    elif ground.ends_pay and not loops and not ground.exact and (share := _share_in_loops(ground)) >= MIN_TIMED_OUT:
-        notes.append(
-            f"In its recorded transitions, too few to be sure, {percent(share)} of its episodes get into a loop: "
-            f"to check this by play, {either('pass env= to whatfor.load or whatfor.Run', 'add --module NAME')}."
-        )
+    if ground.cores and not loops and not ground.exact:  # its experience does not show loops
+        if ground.played is not None:
+            found += find_timed_out(ground.run, ground.played, ends_pay=ground.ends_pay)
+        elif ground.ends_pay and (share := _share_in_loops(ground)) >= MIN_TIMED_OUT:
+            notes.append(
+                f"In its recorded transitions, too few to be sure, {percent(share)} of its episodes get into a loop: "
+                f"to check this by play, {either('pass env= to whatfor.load or whatfor.Run', 'add --module MODULE[:NAME]')}."
+            )
     played = ground.played if ground.future is None else None
     if played is not None:
         found += find_by_play(ground.run, played, ends_pay=ground.ends_pay)

@@ -28,7 +28,7 @@ MAX_RETURNING = 2_000
 MAX_FOLLOWED_STEPS = 2_000
 #: The end of training: this share of its episodes, and at most this many.
 RECENT_SHARE, MAX_RECENT = 0.1, 1_000
-#: An episode that visits a state with a smaller probability does not count as a visit.
+#: States that an episode visits with a smaller probability count as not visited.
 MIN_MET = 1e-6
 
 
@@ -146,7 +146,7 @@ class Ground:
 
     @cached_property
     def entered(self) -> NDArray[np.float64]:
-        """(S,) The probability that an episode of the greedy policy meets each state; 0 where nothing is known.
+        """(S,) The probability that an episode of the greedy policy visits each state; 0 where nothing is known.
 
         Within a loop, the probability to get into it within the length of an episode.
         """

@@ -19,7 +19,7 @@ from whatfor.text import amount, count, percent
 
 #: A reward that is earned again and again is a finding if what it adds up to is at least this share of the range of the values.
 MIN_EARNED = 0.25
-#: And if the same state is met at least this often in an episode that meets it.
+#: And if an episode that visits its state does so at least this often.
 MIN_AGAIN = 3.0
 #: Loops are findings of their own if at least this share of the episodes gets there, and at most so many.
 MIN_ALONE, MAX_LOOPS = 0.05, 2

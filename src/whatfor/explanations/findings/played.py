@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Episodes that are played, at most, and the number of steps after which no further one begins: about a second.
 MAX_EPISODES, MAX_STEPS = 100, 5_000
-#: A state is judged if at least so many episodes met it.
+#: A state is judged if at least so many episodes visited it.
 MIN_EPISODES = 10
 #: A difference is a finding from this share of the range of the values on, and from this many standard errors on.
 MIN_DIFFERENCE, MIN_ERRORS = 0.1, 4.0
@@ -27,7 +27,7 @@ MIN_TIMED_OUT = 0.1
 
 @dataclass
 class PlayedState:
-    """A state in the greedy episodes: where each of them met it first, what the agent expected there, and what followed."""
+    """A state in the greedy episodes: where each of them visited it first, what the agent expected there, and what followed."""
 
     expected: list[float] = field(default_factory=list)
     returns: list[float] = field(default_factory=list)
