@@ -218,10 +218,10 @@ class _Play:
             few = self._with_futures(some_of(held, PROBES), played, belief, longest, 2)
             if not few.noise.any():
                 return replace(held, measured=True)
-            affordable = self.settling.steps // round(FUTURES * (played.step[held.steps].mean() + longest))
-            return self._with_futures(
-                some_of(held, min(max(affordable, FEWEST), MOST)), played, belief, longest, FUTURES
-            )
+            some = some_of(held, REPEATED)
+            affordable = self.settling.steps // max(1, round(len(some) * few.visits.sum(axis=1).mean()))
+            each = 2 * (min(max(affordable, FEWEST), MOST) // 2)  # two halves say how far they are off by chance
+            return replace(held, several=self._with_futures(some, played, belief, longest, each))
         except DoesNotRepeat:
             return held
 
