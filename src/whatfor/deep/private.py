@@ -1,13 +1,16 @@
-"""The private names of dependencies that belief networks use. ``tests/deep/test_private_names.py`` checks each against the installed version."""
+"""The private names and ways of dependencies that belief networks use. ``tests/deep/test_private_names.py`` checks each against the installed version."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.buffers import ReplayBuffer
     from stable_baselines3.dqn import DQN
 
 
@@ -34,3 +37,12 @@ def vector_steps(model: DQN) -> int:
 def progress_remaining(model: DQN) -> float:
     """The share of training that remains, from 1 to 0, by which Stable-Baselines3 sets learning rates."""
     return model._current_progress_remaining
+
+
+def sampled_rows(buffer: ReplayBuffer, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(B,) The rows and the environments that ``buffer.sample(size)`` returns the steps of, from the same random numbers."""
+    if buffer.optimize_memory_usage and buffer.full:  # the newest row has no next observation
+        rows = (np.random.randint(1, buffer.buffer_size, size=size) + buffer.pos) % buffer.buffer_size  # noqa: NPY002
+    else:
+        rows = np.random.randint(0, buffer.buffer_size if buffer.full else buffer.pos, size=size)  # noqa: NPY002
+    return rows, np.random.randint(0, buffer.n_envs, size=size)  # noqa: NPY002
