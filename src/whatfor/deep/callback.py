@@ -33,7 +33,7 @@ from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Partition, Predicate, make_partition
 from whatfor.deep.images import encoder_of
 from whatfor.deep.private import progress_remaining, vector_steps
-from whatfor.deep.replayed import Replayed, ReplayedBatches, joined, unchanged_numbers
+from whatfor.deep.replayed import Replayed, ReplayedBatches, joined
 from whatfor.deep.run import TrainingRecord, run_of
 from whatfor.deep.settings import BeliefSettings
 from whatfor.deep.settling import Settling
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 LOG_INTERVAL = 100
 #: The number of samples of the agent's experience that clusters are made from, and that its beliefs are checked on.
 SAMPLE_SIZE = 2_000
-#: About the number of steps in an update: larger ones take longer for each step, and smaller ones are mostly overhead.
-UPDATE_SIZE = 256
+#: The steps in an update, and the most batches they may come from: smaller updates are mostly overhead, and larger ones take longer for each
+#: step. With more batches to an update there would be too few of them.
+UPDATE_STEPS, UPDATE_BATCHES = 512, 8
 #: Without a budget, settling has one update for so many batches of training.
 UPDATES_SHARE = 4
 
@@ -55,12 +56,13 @@ UPDATES_SHARE = 4
 @contextmanager
 def unchanged_random_states() -> Iterator[None]:
     """Restore the random states of Python, NumPy and PyTorch afterwards."""
-    python = random.getstate()
-    with unchanged_numbers(), torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         try:
             yield
         finally:
             random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002
 
 
 class BeliefCallback(BaseCallback):
@@ -136,7 +138,7 @@ class BeliefCallback(BaseCallback):
         """Just after the agent was trained: train on the same batches."""
         if self.belief is None or self._replayed is None:
             return
-        size = self.settings.batches_per_update or max(1, UPDATE_SIZE // self._dqn.batch_size)
+        size = self.settings.batches_per_update or min(UPDATE_BATCHES, max(1, UPDATE_STEPS // self._dqn.batch_size))
         for replayed in self._replayed.take(size):
             self._pending.append(replayed)
             if sum(batches for _, batches in self._pending) >= size:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import ctypes
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,10 +41,38 @@ def progress_remaining(model: DQN) -> float:
     return model._current_progress_remaining
 
 
-def sampled_rows(buffer: ReplayBuffer, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(B,) The rows and the environments that ``buffer.sample(size)`` returns the steps of, from the same random numbers."""
+#: The bytes of the state of a Mersenne Twister: 624 numbers and a place among them.
+TWISTER_BYTES = 625 * 4
+
+
+class CopiedNumbers:
+    """NumPy's global random numbers, drawn without using them up; NumPy's own functions for its state take 50 times as long.
+
+    >>> numbers = CopiedNumbers()
+    >>> drawn = numbers.copied().randint(100, size=3)
+    >>> bool((drawn == np.random.randint(100, size=3)).all())
+    True
+    """
+
+    def __init__(self) -> None:
+        self._twister = np.random.MT19937()
+        self._numbers = np.random.RandomState(self._twister)
+
+    def copied(self) -> np.random.RandomState:
+        """A generator in the state of the global one."""
+        current = np.random.get_bit_generator()
+        if type(current) is not np.random.MT19937:
+            return np.random.RandomState(copy.deepcopy(current))
+        ctypes.memmove(self._twister.ctypes.state_address, current.ctypes.state_address, TWISTER_BYTES)
+        return self._numbers
+
+
+def sampled_rows(
+    buffer: ReplayBuffer, size: int, numbers: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(B,) The rows and the environments that ``buffer.sample(size)`` returns the steps of, where NumPy's random numbers are these."""
     if buffer.optimize_memory_usage and buffer.full:  # the newest row has no next observation
-        rows = (np.random.randint(1, buffer.buffer_size, size=size) + buffer.pos) % buffer.buffer_size  # noqa: NPY002
+        rows = (numbers.randint(1, buffer.buffer_size, size=size) + buffer.pos) % buffer.buffer_size
     else:
-        rows = np.random.randint(0, buffer.buffer_size if buffer.full else buffer.pos, size=size)  # noqa: NPY002
-    return rows, np.random.randint(0, buffer.n_envs, size=size)  # noqa: NPY002
+        rows = numbers.randint(0, buffer.buffer_size if buffer.full else buffer.pos, size=size)
+    return rows, numbers.randint(0, buffer.n_envs, size=size)

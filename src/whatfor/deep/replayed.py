@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from stable_baselines3.dqn import DQN
 
 from whatfor.deep.agent import vec_normalize
 from whatfor.deep.inputs import InputReader, as_numpy
-from whatfor.deep.private import sampled_rows
+from whatfor.deep.private import CopiedNumbers, sampled_rows
 
 
 class Replayed(NamedTuple):
@@ -44,7 +43,7 @@ class ReplayedBatches:
     """
 
     def __init__(self, model: DQN, reader: InputReader) -> None:
-        self.model, self.reader = model, reader
+        self.model, self.reader, self._numbers = model, reader, CopiedNumbers()
         self._drawn: list[_Batch] = []
         self._values: list[torch.Tensor] = []  # (B, A) what the target network says of each batch
         self._first: torch.Tensor | None = None  # what it was asked about first, until that is compared
@@ -69,9 +68,9 @@ class ReplayedBatches:
         self._cells[:, (self.buffer.pos - 1 - np.arange(min(steps, size))) % size] = 0
 
     def draw(self, batches: int) -> None:
-        """Draw the numbers of the batches that the agent draws next, and restore NumPy's random state."""
-        with unchanged_numbers():
-            self._drawn = [_Batch(*sampled_rows(self.buffer, self.model.batch_size)) for _ in range(batches)]
+        """Draw the numbers of the batches that the agent draws next."""
+        numbers, size = self._numbers.copied(), self.model.batch_size
+        self._drawn = [_Batch(*sampled_rows(self.buffer, size, numbers)) for _ in range(batches)]
         self._values, self._first = [], None
 
     def _listen(self, module: Any, inputs: tuple[torch.Tensor, ...], values: torch.Tensor) -> None:
@@ -123,7 +122,7 @@ class ReplayedBatches:
         assert self._first is not None
         asked, self._first, self._compared = as_numpy(self._first), None, True
         ours = next_observations[: len(asked)].reshape(asked.shape)
-        if not np.array_equal(asked, ours.astype(asked.dtype)):
+        if not np.array_equal(asked, ours.astype(asked.dtype), equal_nan=True):
             raise RuntimeError(
                 "the agent was trained on other batches than its replay buffer was asked for: this version of Stable-Baselines3 samples "
                 "in another way, or another callback draws random numbers from NumPy"
@@ -144,13 +143,3 @@ def joined(parts: list[Replayed]) -> Replayed:
         raw=(np.concatenate(first), np.concatenate(second)),
         cells=(np.concatenate(here), np.concatenate(after)),
     )
-
-
-@contextmanager
-def unchanged_numbers() -> Iterator[None]:
-    """Restore NumPy's random state afterwards."""
-    state = np.random.get_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
