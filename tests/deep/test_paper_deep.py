@@ -16,8 +16,8 @@ from whatfor.explanations import Contrast, Intention, Trust
 from whatfor.paper import DEEP_CLAIMS, DEEP_FIGURES, FIGURES, DeepAgents, deep_agents, reproduce
 from whatfor.paper.deep import deep_study, is_unfinished
 from whatfor.paper.deep_wrong import DEEP_WRONG
-from whatfor.paper.presets import PRESETS
 from whatfor.paper.evidence import DEEP_LEVEL
+from whatfor.paper.presets import PRESETS
 from whatfor.paper.taxi import TAXI_START, back_after
 from whatfor.players import player_of
 
@@ -85,7 +85,10 @@ def test_pictures_show_what_settled_and_consistency_is_of_what_was_learned_along
     ]  # fmt: skip
     assert "What settled when training had ended: visits" in figure.note
     consistent = next(claim for claim in DEEP_CLAIMS if claim.figure == "4D" and "consistent with Q" in claim.says)
-    assert consistent.measure(agents).number == consistent.measure(SimpleNamespace(cartpole_learned=learned, seed=0)).number
+    assert (
+        consistent.measure(agents).number
+        == consistent.measure(SimpleNamespace(cartpole_learned=learned, seed=0)).number
+    )
 
 
 def test_the_papers_head_is_left_out_by_default():
