@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -33,8 +32,8 @@ from whatfor.deep.agent import (
 from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Partition, Predicate, make_partition
 from whatfor.deep.images import encoder_of
-from whatfor.deep.inputs import concatenate
 from whatfor.deep.private import progress_remaining, vector_steps
+from whatfor.deep.replayed import Replayed, ReplayedBatches, joined
 from whatfor.deep.run import TrainingRecord, run_of
 from whatfor.deep.settings import BeliefSettings
 from whatfor.deep.settling import Settling
@@ -47,21 +46,11 @@ if TYPE_CHECKING:
 LOG_INTERVAL = 100
 #: The number of samples of the agent's experience that clusters are made from, and that its beliefs are checked on.
 SAMPLE_SIZE = 2_000
-#: From this number of pairs on, outputs dominate the cost of an update, and four batches at once cost less than two.
-MANY_PAIRS = 1_000
+#: The steps in an update, and the most batches they may come from: smaller updates are mostly overhead, and larger ones take longer for each
+#: step. With more batches to an update there would be too few of them.
+UPDATE_STEPS, UPDATE_BATCHES = 512, 8
 #: Without a budget, settling has one update for so many batches of training.
 UPDATES_SHARE = 4
-#: The fields of a batch that are used.
-BATCH_FIELDS = ("observations", "actions", "rewards", "next_observations", "dones")
-
-
-class _SampledBatch(NamedTuple):
-    """A batch that the agent is trained on, with the actions of its target."""
-
-    batch: Any
-    next_actions: torch.Tensor  # (B,)
-    raw_observations: torch.Tensor  # (B, ...) as the environment returned them
-    raw_next_observations: torch.Tensor  # (B, ...)
 
 
 @contextmanager
@@ -115,7 +104,8 @@ class BeliefCallback(BaseCallback):
         self._agent: Any = None  # whose beliefs these are
         self._latest_runs: tuple[tuple[int, int], dict[str, Run]] | None = None
         self._syncs = 0
-        self._pending: list[_SampledBatch] = []  # for the next update
+        self._replayed: ReplayedBatches | None = None
+        self._pending: list[tuple[Replayed, int]] = []  # for the next update: steps, and of how many batches
         self._trained = 0  # batches that the agent was trained on
         self._episodes: NDArray[np.float64] = np.zeros((2, 0))  # return and length so far, by environment
 
@@ -128,6 +118,7 @@ class BeliefCallback(BaseCallback):
             raise ValueError(
                 "this callback was trained alongside another agent; create a new BeliefCallback for this one"
             )
+        self._stop_listening()  # to a training that was broken off
         if self.locals.get("reset_num_timesteps", True) or self._episodes.shape[1] != self.training_env.num_envs:
             self._episodes = np.zeros((2, self.training_env.num_envs))  # otherwise episodes continue
         if self.cells is None or isinstance(self.cells, Mapping):  # report errors in them before training
@@ -143,9 +134,21 @@ class BeliefCallback(BaseCallback):
             self._episodes[:, i] = 0.0
         return True
 
+    def _on_rollout_start(self) -> None:
+        """Just after the agent was trained: train on the same batches."""
+        if self.belief is None or self._replayed is None:
+            return
+        size = self.settings.batches_per_update or min(UPDATE_BATCHES, max(1, UPDATE_STEPS // self._dqn.batch_size))
+        for replayed in self._replayed.take(size):
+            self._pending.append(replayed)
+            if sum(batches for _, batches in self._pending) >= size:
+                self._update(self.belief)
+
     def _on_rollout_end(self) -> None:
-        """Just before the agent is trained: sample the batches it will sample, and restore NumPy's random state."""
+        """Just before the agent is trained: draw the batches it will draw."""
         model = self._dqn
+        if self._replayed is not None:
+            self._replayed.forget(self.locals["num_collected_steps"])
         steps = model.gradient_steps
         if steps < 0:
             steps = self.locals["num_collected_steps"] * model.n_envs
@@ -156,21 +159,22 @@ class BeliefCallback(BaseCallback):
         self._evaluated, self._trained = None, self._trained + steps  # the policy changes
         self._follow_syncs(self.belief)
         self._follow_rate(self.belief)
-        size = self.settings.batches_per_update or (2 if self.belief.partition.n_pairs < MANY_PAIRS else 4)
-        state = np.random.get_state()  # noqa: NPY002
-        try:
-            for _ in range(steps):
-                self._pending.append(self._sample_batch())
-                if len(self._pending) >= size:
-                    self._update(self.belief)
-        finally:
-            np.random.set_state(state)  # noqa: NPY002
+        if self._replayed is None:
+            self._replayed = ReplayedBatches(model, self.belief.reader)
+        self._replayed.draw(steps)
 
     def _on_training_end(self) -> None:
+        self._on_rollout_start()
+        self._stop_listening()
         if self.belief is not None:
             self._update(self.belief)
             if self.settling is not False:
                 self._settle(self.belief)
+
+    def _stop_listening(self) -> None:
+        if self._replayed is not None:
+            self._replayed.close()
+            self._replayed = None
 
     def _settle(self, belief: BeliefNetwork) -> None:
         """Learn what playing the policy gives, and check both networks against held-out play."""
@@ -282,20 +286,6 @@ class BeliefCallback(BaseCallback):
         self._agent = model
         return belief
 
-    def _sample_batch(self) -> _SampledBatch:
-        """The next batch of the agent."""
-        model, layer = self._dqn, vec_normalize(self._dqn)
-        assert model.replay_buffer is not None
-        before = None if layer is None else np.random.get_state()  # noqa: NPY002
-        batch = model.replay_buffer.sample(model.batch_size, env=layer)
-        raw = batch
-        if before is not None:  # cells are of observations as the environment returns them
-            np.random.set_state(before)  # noqa: NPY002
-            raw = model.replay_buffer.sample(model.batch_size)
-        with torch.no_grad():
-            next_actions = model.q_net_target(batch.next_observations).argmax(dim=1)
-        return _SampledBatch(batch, next_actions, raw.observations, raw.next_observations)
-
     def _follow_syncs(self, belief: BeliefNetwork) -> None:
         """Sync the target network whenever DQN has synced its own."""
         model = self._dqn
@@ -315,26 +305,21 @@ class BeliefCallback(BaseCallback):
         """Train on all pending batches."""
         if not self._pending:
             return
-        samples, self._pending = self._pending, []
-        fields = {name: concatenate([getattr(sample.batch, name) for sample in samples]) for name in BATCH_FIELDS}
-        batch, raw = SimpleNamespace(**fields), concatenate([sample.raw_observations for sample in samples])
-        losses = belief.update(
-            batch,
-            concatenate([sample.next_actions for sample in samples]),
-            raw_observations=raw,
-            raw_next_observations=concatenate([sample.raw_next_observations for sample in samples]),
-        )
+        parts, self._pending = [part for part, _ in self._pending], []
+        batch = joined(parts)
+        losses = belief.training.update(batch, batch.next_actions, batch.raw, batch.cells)
         if belief.updates % LOG_INTERVAL == 0 and not self._dqn.q_net.training:
-            self._log(belief, batch, losses, raw)
+            self._log(belief, batch, losses)
 
-    def _log(self, belief: BeliefNetwork, batch: Any, losses: dict[str, torch.Tensor], raw: torch.Tensor) -> None:
+    def _log(self, belief: BeliefNetwork, batch: Replayed, losses: dict[str, torch.Tensor]) -> None:
         for name, loss in losses.items():
             self.logger.record(f"belief/loss_{name}", float(loss))
-        actions = batch.actions.flatten()
-        _, earnings = belief.rows(raw.cpu().numpy(), actions.cpu().numpy())
+        actions = batch.actions.ravel()
+        _, earnings = belief.rows(belief.reader.reshape(batch.raw[0], len(actions)), actions)
         with torch.no_grad():
-            values = self._dqn.q_net(batch.observations).gather(1, actions[:, None])[:, 0].cpu().numpy()
-        self.logger.record("belief/mean_residual", float(np.abs(earnings.sum(axis=(1, 2)) - values).mean()))
+            values = self._dqn.q_net(torch.as_tensor(batch.observations, device=self._dqn.device)).cpu().numpy()
+        residuals = earnings.sum(axis=(1, 2)) - values[np.arange(len(actions)), actions]
+        self.logger.record("belief/mean_residual", float(np.abs(residuals).mean()))
 
     def _rewards(self) -> NDArray[Any]:
         """All rewards in the replay buffer, as Q is trained on them."""

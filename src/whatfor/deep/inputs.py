@@ -69,6 +69,8 @@ class InputReader:
         strides, centres = partition.strides, partition.centres
         self._strides = None if strides is None else [torch.as_tensor(part, device=device) for part in strides]
         self._centres = None if centres is None else [torch.as_tensor(part, device=device) for part in centres]
+        edges = partition.labels.inner_edges if partition.kind == "bins" else ()
+        self._edges = [torch.as_tensor(part, dtype=torch.float64, device=device) for part in edges]
 
     @property
     def n_inputs(self) -> int:
@@ -89,8 +91,17 @@ class InputReader:
             return (numbers * step).sum(dim=1)
         if self._centres is not None and isinstance(observations, Tensor) and observations.is_cuda:
             return nearest(observations, *self._centres)
+        if self._edges and isinstance(observations, Tensor):
+            return self._bins(self.reshape(observations, len(observations)).flatten(1).double())
         arrays = self.reshape(as_numpy(observations), len(observations))
         return torch.as_tensor(self.partition.index(arrays), device=self.device)
+
+    def _bins(self, numbers: Tensor) -> Tensor:
+        """(B,) The cells of numbers (B, D), as ``Labels.indices`` finds them."""
+        cell = torch.zeros(len(numbers), dtype=torch.long, device=self.device)
+        for column, edges in zip(numbers.unbind(1), self._edges, strict=True):
+            cell = cell * (len(edges) + 1) + torch.bucketize(column.contiguous(), edges, right=True)
+        return cell
 
     def reshape(self, observations: Any, count: int) -> Any:
         """Observations in the environment's shape; a replay buffer stores an integer as a row of one."""

@@ -34,7 +34,7 @@ class Sizes:
 
     state: Sequence[int] = ()
     action: Sequence[int] | None = ()
-    joint: Sequence[int] = (256, 64)
+    joint: Sequence[int] = (128, 32)
 
 
 #: The paper's belief networks. Both read a one-hot cell.
@@ -90,8 +90,8 @@ class Scaled(nn.Module):
         numbers = (inputs.flatten(1) - self.mean) / self.spread
         if not self.waves:
             return numbers
-        turns = [numbers * frequency for frequency in FREQUENCIES]
-        return torch.cat([numbers, *(turn.sin() for turn in turns), *(turn.cos() for turn in turns)], dim=1)
+        turns = torch.cat([numbers * frequency for frequency in FREQUENCIES], dim=1)
+        return torch.cat([numbers, turns.sin(), turns.cos()], dim=1)
 
 
 class Network(nn.Module):

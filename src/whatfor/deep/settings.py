@@ -40,7 +40,7 @@ class BeliefSettings:
     ``device``: the agent's by default; the CPU in a custom training loop.
 
     For ``BeliefCallback``: ``batches_per_update``, how many of the agent's batches make one update. All are used, and fewer and larger
-    updates cost less. The default is two, and four where there are many cells.
+    updates cost less. The default is as many as make 512 steps, at most eight.
 
     >>> settings = BeliefSettings(head="regression", sizes=Sizes(joint=(64,)))
     >>> settings.loss_or("huber"), settings.initial_rate
