@@ -16,9 +16,9 @@ from whatfor.deep.inputs import one_hot
 
 #: The chance of an unknown ending before anything is learned.
 INITIAL_UNKNOWN = 0.98
-#: Each scaled number x is also read as the sine and the cosine of x, 2 x and 4 x: where a policy switches its action, beliefs change within
+#: Each scaled number x is also read as the sine and the cosine of x, 2 x, 4 x, 8 x and 16 x: where a policy switches its action, beliefs change within
 #: a small part of the range of an observation. Observations of more numbers than ``MAX_WAVES`` are only scaled.
-FREQUENCIES = (1.0, 2.0, 4.0)
+FREQUENCIES = (1.0, 2.0, 4.0, 8.0, 16.0)
 MAX_WAVES = 64
 
 
@@ -65,7 +65,7 @@ class Scaled(nn.Module):
     >>> features = Scaled(1)
     >>> features.fit(torch.tensor([[1.0], [3.0]]))
     >>> features(torch.tensor([[3.0]])).shape, float(features(torch.tensor([[3.0]]))[0, 0])
-    (torch.Size([1, 7]), 1.0)
+    (torch.Size([1, 11]), 1.0)
     """
 
     mean: Tensor

@@ -16,9 +16,11 @@ from whatfor.deep.targets import LambdaTargets
 from whatfor.training.watch import Interrupted, Watch
 
 #: How often targets are computed anew.
-ROUNDS = 50
+ROUNDS = 32
+#: The weights that targets are computed with, and that are kept, are averages over about so many updates: those of single ones are noisy.
+AVERAGED = 200
 #: After so many rounds without a better result on held-out play, the learning rate is divided by ``SLOWER``.
-PATIENCE, SLOWER = 6, 3.0
+PATIENCE, SLOWER = 4, 3.0
 #: A result is better if the error falls by at least this share.
 BETTER = 0.01
 
@@ -37,7 +39,7 @@ class Settling:
     steps: int = 100_000
     updates: int = 8_000
     batch_size: int = 128
-    learning_rate: float = 3e-3
+    learning_rate: float = 4e-3
     exploration: float = 0.05
     seed: int = 0
     progress: bool | None = None
@@ -59,13 +61,14 @@ def settle(
     settling: Settling,
     rng: np.random.Generator,
 ) -> bool:
-    """Train on sequences; the weights with the smallest error on held-out play are kept, the last where there is none. False: Ctrl-C stopped it early."""
+    """Train on sequences; the averaged weights with the smallest error on held-out play are kept, the last where there is none. False: Ctrl-C stopped it early."""
     trainer, targets = belief.training, LambdaTargets(belief, played)
     trainer.experience.add(targets.pair, targets.rewards, targets.cell, played.observations)
     rounds, compared = min(ROUNDS, settling.updates), [held for held in stopping if len(held)]
     best, kept, since, slower, done = np.inf, None, 0, 1.0, 0
     watch = Watch(settling.updates, lambda: done, progress=settling.progress, what=("settling beliefs", "updates"))
     finished = True
+    belief.network = trainer.target  # which holds the averages
     try:
         with watch:
             for updates in np.diff(np.linspace(0, settling.updates, rounds + 1).astype(int)).tolist():
@@ -76,23 +79,23 @@ def settle(
                     inputs, actions, towards = targets.batch(rng.integers(len(targets), size=settling.batch_size))
                     trainer.learn(inputs, actions, towards, "squared")
                     done += 1
+                    trainer.sync(max(1.0 / AVERAGED, 1.0 / done))
                     watch()
-                trainer.sync()
                 if not compared:
                     continue
                 error = sum(squared_error(belief, held) for held in compared)
                 since = 0 if error < (1.0 - BETTER) * best else since + 1
                 if error < best:
-                    best, kept = error, copy.deepcopy(trainer.online.state_dict())
+                    best, kept = error, copy.deepcopy(trainer.target.state_dict())
                 if since >= PATIENCE:
                     since, slower = 0, slower * SLOWER
                     if slower > 1.0 / MIN_RATE_SHARE:
                         break
     except (Interrupted, KeyboardInterrupt):
         finished = False
-    if kept is not None:
-        trainer.online.load_state_dict(kept)
+    trainer.online.load_state_dict(trainer.target.state_dict() if kept is None else kept)
     trainer.sync()
+    belief.network = trainer.online
     return finished
 
 
