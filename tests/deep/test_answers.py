@@ -11,7 +11,7 @@ import pytest
 from small_agents import CONCEPTS, ENDINGS, LITTLE, SMALL, cart, lake, train_agent
 
 import whatfor as wf
-from whatfor.deep import BeliefCallback, BeliefSettings, Settling, learn_after
+from whatfor.deep import BeliefCallback, Settling, learn_after
 from whatfor.explanations import Intention, Trust
 from whatfor.explanations.phrases import Expectation
 from whatfor.question import layout_of

@@ -12,7 +12,9 @@ from scripted import RIGHT, Blink, Corridor, always, limited
 from whatfor.deep.sequences import Sequences, play_sequences
 
 
-def played(env: gym.Env[Any, Any], *, seed: int = 0, steps: int = 60, exploration: float = 0.0, **more: Any) -> Sequences:
+def played(
+    env: gym.Env[Any, Any], *, seed: int = 0, steps: int = 60, exploration: float = 0.0, **more: Any
+) -> Sequences:
     more = {"limit_terminates": False, **more}
     rng = np.random.default_rng(seed)
     return play_sequences(env, always(RIGHT), steps=steps, exploration=exploration, rng=rng, **more)

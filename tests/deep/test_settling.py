@@ -186,7 +186,8 @@ def test_the_agent_and_all_random_states_are_the_same_with_settling() -> None:
 
 def test_a_seed_gives_the_same_answers_again() -> None:
     one, two, other = (
-        train_agent("CartPole-v1", CONCEPTS, steps=200, settling=replace(LITTLE, seed=seed))[1].run for seed in (1, 1, 2)
+        train_agent("CartPole-v1", CONCEPTS, steps=200, settling=replace(LITTLE, seed=seed))[1].run
+        for seed in (1, 1, 2)
     )
     assert one.intention(UPRIGHT).to_json() == two.intention(UPRIGHT).to_json()
     assert one.intention(UPRIGHT).to_json() != other.intention(UPRIGHT).to_json()
@@ -240,7 +241,9 @@ def test_without_settling_there_is_what_was_learned_alone() -> None:
 
 
 def test_an_action_that_was_never_played_is_called_a_guess() -> None:
-    run = learn_after(optimal(gym.make("FrozenLake-v1", is_slippery=False), 0.95), settling=replace(LITTLE, exploration=0.0))
+    run = learn_after(
+        optimal(gym.make("FrozenLake-v1", is_slippery=False), 0.95), settling=replace(LITTLE, exploration=0.0)
+    )
     state, action = 0, next(a for a in range(4) if run.beliefs.tries[0, a] == 0)  # type: ignore[attr-defined]
     guess = f"{run.labels.actions[action]!r} was never played there: what follows it is a guess."
     for answer in (run.intention(state, action), run.contrast(state, action)):
@@ -318,7 +321,9 @@ def test_an_agent_without_an_environment_is_told_how_to_set_one(tmp_path: Any) -
     model, _ = settled()
     model.save(tmp_path / "agent")
     loaded = DQN.load(tmp_path / "agent", device="cpu")
-    with pytest.raises(ValueError, match=r"the agent has no environment; set one with model.set_env\(env\), or pass play_in="):
+    with pytest.raises(
+        ValueError, match=r"the agent has no environment; set one with model.set_env\(env\), or pass play_in="
+    ):
         learn_after(loaded, CONCEPTS, endings=ENDINGS, settling=LITTLE)
     run = learn_after(loaded, CONCEPTS, endings=ENDINGS, settling=LITTLE, play_in=lambda: gym.make("CartPole-v1"))
     assert isinstance(run, wf.Run)

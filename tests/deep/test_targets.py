@@ -14,7 +14,6 @@ from torch.nn import functional as F
 from whatfor.deep import BeliefNetwork, BeliefSettings, Sizes
 from whatfor.deep import targets as targets_module
 from whatfor.deep.cells import make_partition
-from whatfor.deep.heads import HEADS
 from whatfor.deep.sequences import Sequences
 from whatfor.deep.targets import LambdaTargets
 from whatfor.kernels.forwards import fold
@@ -32,7 +31,7 @@ def make_belief(seed: int = 0, head: Any = "faithful") -> BeliefNetwork:
     with torch.no_grad():
         rng = torch.Generator().manual_seed(seed)
         for weight in belief.training.target.parameters():
-            weight += 0.5 * torch.randn(weight.shape, generator=rng)
+            weight.add_(0.5 * torch.randn(weight.shape, generator=rng))
     return belief
 
 
@@ -139,7 +138,7 @@ def test_targets_read_the_target_network_and_not_the_one_that_is_trained() -> No
     before = targets_of(belief, played, rng)[1]
     with torch.no_grad():
         for weight in belief.network.parameters():
-            weight += 1.0
+            weight.add_(1.0)
     assert np.array_equal(targets_of(belief, played, rng)[1], before)
     belief.sync()
     assert not np.array_equal(targets_of(belief, played, rng)[1], before)
