@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from small_agents import CONCEPTS, ENDINGS, LITTLE, SMALL, cart, lake, train_agent
+from small_agents import CONCEPTS, ENDINGS, LITTLE, SMALL, cart, lake, settled, train_agent
 
 import whatfor as wf
 from whatfor.deep import BeliefCallback, Settling, learn_after
@@ -50,6 +51,22 @@ def test_a_countable_deep_run_answers_all_questions_that_need_no_ledger() -> Non
         assert json.dumps(answer.to_json(), allow_nan=False)
         assert answer.to_json()["trust"]["grade"] == run.trust.grade  # type: ignore[union-attr]
         layout_of(answer)
+
+
+def test_a_settled_run_answers_the_same_questions(tmp_path: Path) -> None:
+    run = settled()[1].run
+    answers = [run.ask(name, UPRIGHT) for name in ("intention", "contrast", "outcomes", "timeline", "parts")]
+    answers += [
+        run.simulation(UPRIGHT, rollouts=3),
+        run.comparison(UPRIGHT, rollouts=3),
+        run.change(UPRIGHT, since=run),
+    ]
+    for answer in answers:
+        assert json.dumps(answer.to_json(), allow_nan=False)
+        assert "nan" not in str(answer)
+        layout_of(answer)
+    assert answers[0].to_json()["trust"]["checked"]["verdict"] == run.trust.checked.verdict  # type: ignore[union-attr]
+    run.report(tmp_path / "page.html", episodes=1)
 
 
 def test_a_run_over_concepts_accepts_observations_and_words() -> None:
