@@ -115,6 +115,9 @@ def test_chances_of_endings_are_compared_with_shares() -> None:
     belief.chances[:] = (share - 0.4, 1.0 - share, 0.4)  # what is unknown is missing from the first
     assert checks_of(belief).checked.endings == pytest.approx(0.4)
     assert checks_of(belief).checked.grade == "poor"
+    half = Believing(replace(belief.held, endings=belief.held.endings * (np.arange(len(belief.held)) % 2)[:, None]))
+    half.chances = belief.chances = np.hstack([belief.held.endings, np.zeros((len(belief.held), 1))])
+    assert checks_of(half).checked.endings == pytest.approx(0.0), "those without an ending do not count"
     never = Believing(replace(belief.held, endings=np.zeros_like(belief.held.endings)))
     assert checks_of(never).checked.endings is None
     assert "chances of endings" not in str(trust_of(checks_of(never).checked))

@@ -15,7 +15,6 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
 from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Settling, Sizes
-from whatfor.deep import callback as callback_module
 from whatfor.deep.private import CopiedNumbers
 from whatfor.deep.replayed import ReplayedBatches
 

@@ -47,6 +47,8 @@ PROBES, REPEATED, FEWEST, MOST = 6, 40, 4, 16
 EPISODES = 20
 #: Observations in memory, and those that follow them, take at most so many bytes: of images, less is played.
 MAX_BYTES = 2**30
+#: A time limit is short if the future counts for so many times as many steps beyond it.
+SHORT = 2
 #: The most situations of each.
 STOPPING_SITUATIONS, CHECKING_SITUATIONS = 128, 300
 
@@ -137,7 +139,7 @@ def evaluate(
 ) -> Evaluated:
     """Play the agent's policy, learn what follows, and check it."""
     play = _Play(model, env, settling)
-    played = play(settling.steps, settling.exploration)
+    played = play(settling.steps, settling.exploration, play.beyond if play.is_short else 0)
     partition = make_partition(
         cells.cells,
         model.observation_space,
@@ -176,6 +178,12 @@ class _Play:
         self.q_values, self.scale = q_values_of(model, frozen=True), reward_scale(model)
         self.discount, self.limit_terminates = float(model.gamma), time_limit_of(model) == "terminal"
         self.rng = np.random.default_rng(settling.seed)
+        self.beyond = steps_beyond(self.discount, self.limit, limit_terminates=self.limit_terminates)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a time limit hides most of what the discount sees: then episodes are played beyond it, or nearly all targets would be bootstrapped."""
+        return self.limit is not None and SHORT * self.limit < self.beyond
 
     def __call__(self, steps: int, exploration: float, beyond: int = 0) -> Sequences:
         """Play, with rewards as the agent is trained on them."""
@@ -194,7 +202,7 @@ class _Play:
 
     def held_out(self, belief: BeliefNetwork, share: float, n: int, *, repeat: bool = False) -> tuple[HeldOut, HeldOut]:
         """Situations after the policy's own action, and after others, of play that is not learned from; ``repeat``: with several futures of each where they differ."""
-        beyond = steps_beyond(self.discount, self.limit, limit_terminates=self.limit_terminates)
+        beyond = self.beyond
         enough = round(EPISODES * share / CHECKING) * ((self.limit or 0) + beyond)
         steps = min(self.settling.steps, max(round(self.settling.steps * share / 2), enough))
         own = self(steps, 0.0, beyond)

@@ -109,7 +109,7 @@ class ReplayedBatches:
     def _cells_of(self, which: int, at: _Batch, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(n,) The cells of the first or of the second observations in these rows."""
         known = self._cells[which]
-        cells = known[at].astype(np.int64) - 1
+        cells: NDArray[np.int64] = known[at].astype(np.int64) - 1
         new = np.flatnonzero(cells < 0)
         if len(new):
             shaped = self.reader.reshape(observations[new], len(new))
@@ -133,13 +133,13 @@ def joined(parts: list[Replayed]) -> Replayed:
     """Steps of several batches as one."""
     if len(parts) == 1:
         return parts[0]
-    *fields, next_actions, raw, cells = zip(*parts, strict=True)
-    arrays = (np.concatenate(field) for field in fields)
-    first, second = zip(*raw, strict=True)
-    here, after = zip(*cells, strict=True)
     return Replayed(
-        *arrays,
-        next_actions=torch.cat(next_actions),
-        raw=(np.concatenate(first), np.concatenate(second)),
-        cells=(np.concatenate(here), np.concatenate(after)),
+        observations=np.concatenate([one.observations for one in parts]),
+        actions=np.concatenate([one.actions for one in parts]),
+        rewards=np.concatenate([one.rewards for one in parts]),
+        next_observations=np.concatenate([one.next_observations for one in parts]),
+        dones=np.concatenate([one.dones for one in parts]),
+        next_actions=torch.cat([one.next_actions for one in parts]),
+        raw=(np.concatenate([one.raw[0] for one in parts]), np.concatenate([one.raw[1] for one in parts])),
+        cells=(np.concatenate([one.cells[0] for one in parts]), np.concatenate([one.cells[1] for one in parts])),
     )
