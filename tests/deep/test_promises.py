@@ -24,7 +24,7 @@ from whatfor.deep.agent import observes_single_env, reward_scale
 from whatfor.deep.optimiser import ClippedAdam
 from whatfor.deep.run import errors_of_exact, out_of_range
 from whatfor.deep.settings import decaying_rate
-from whatfor.deep.training import MAX_NORM
+from whatfor.deep.training import MAX_NORM, Trainer
 
 UPRIGHT = np.array([0.0, 0.0, 0.01, 0.0], np.float32)
 FALLEN = np.array([0.0, 0.0, -0.3, 0.0], np.float32)
@@ -145,17 +145,17 @@ def test_batches_sampled_before_a_sync_are_used_before_it(monkeypatch: pytest.Mo
     model = agent(target_update_interval=50)
     rows_used: list[int] = []
     at_syncs: list[tuple[int, int]] = []  # rows that the belief network, and that the agent was trained on
-    update, sync = BeliefNetwork.update, BeliefNetwork.sync
+    update, sync = Trainer.update, BeliefNetwork.sync
 
-    def updating(belief: BeliefNetwork, batch: Any, *args: Any, **more: Any) -> Any:
+    def updating(trainer: Trainer, batch: Any, *args: Any) -> Any:
         rows_used.append(len(batch.actions))
-        return update(belief, batch, *args, **more)
+        return update(trainer, batch, *args)
 
     def syncing(belief: BeliefNetwork, tau: float = 1.0) -> None:
         at_syncs.append((sum(rows_used), 8 * model._n_updates))
         sync(belief, tau)
 
-    monkeypatch.setattr(BeliefNetwork, "update", updating)
+    monkeypatch.setattr(Trainer, "update", updating)
     monkeypatch.setattr(BeliefNetwork, "sync", syncing)
     model.learn(260, callback=BeliefCallback(CONCEPTS, settings=replace(SMALL, batches_per_update=4), settling=False))
     assert len(at_syncs) == 5
