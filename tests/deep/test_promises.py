@@ -243,7 +243,7 @@ def test_beliefs_learned_after_training_handle_time_limits_as_the_agent_does(ter
     model = agent(limited(Blink(), 1), gamma=0.9, replay_buffer_kwargs={"handle_timeout_termination": not terminal})
     settling = Settling(steps=200, updates=800)
     run = learn_after(model, settling=settling, settings=SMALL, play_in=lambda: limited(Blink(), 1))
-    assert run.intention(0).visits.sum() == pytest.approx(1.0 if terminal else 10.0, rel=0.05)
+    assert run.intention(0).visits.sum() == pytest.approx(1.0 if terminal else 10.0, rel=0.1)
 
 
 def test_a_learning_rate_that_would_not_learn_is_refused() -> None:
