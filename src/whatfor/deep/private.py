@@ -60,7 +60,7 @@ class CopiedNumbers:
 
     def copied(self) -> np.random.RandomState:
         """A generator in the state of the global one."""
-        current = np.random.get_bit_generator()
+        current = np.random.get_bit_generator()  # type: ignore[attr-defined]
         if type(current) is not np.random.MT19937:
             return np.random.RandomState(copy.deepcopy(current))
         ctypes.memmove(self._twister.ctypes.state_address, current.ctypes.state_address, TWISTER_BYTES)

@@ -109,7 +109,7 @@ class ReplayedBatches:
     def _cells_of(self, which: int, at: _Batch, observations: NDArray[Any]) -> NDArray[np.int64]:
         """(n,) The cells of the first or of the second observations in these rows."""
         known = self._cells[which]
-        cells = known[at].astype(np.int64) - 1
+        cells: NDArray[np.int64] = known[at].astype(np.int64) - 1
         new = np.flatnonzero(cells < 0)
         if len(new):
             shaped = self.reader.reshape(observations[new], len(new))
@@ -133,13 +133,17 @@ def joined(parts: list[Replayed]) -> Replayed:
     """Steps of several batches as one."""
     if len(parts) == 1:
         return parts[0]
-    *fields, next_actions, raw, cells = zip(*parts, strict=True)
-    arrays = (np.concatenate(field) for field in fields)
-    first, second = zip(*raw, strict=True)
-    here, after = zip(*cells, strict=True)
+
+    def both(pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        return np.concatenate([first for first, _ in pairs]), np.concatenate([second for _, second in pairs])
+
     return Replayed(
-        *arrays,
-        next_actions=torch.cat(next_actions),
-        raw=(np.concatenate(first), np.concatenate(second)),
-        cells=(np.concatenate(here), np.concatenate(after)),
+        observations=np.concatenate([part.observations for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
+        rewards=np.concatenate([part.rewards for part in parts]),
+        next_observations=np.concatenate([part.next_observations for part in parts]),
+        dones=np.concatenate([part.dones for part in parts]),
+        next_actions=torch.cat([part.next_actions for part in parts]),
+        raw=both([part.raw for part in parts]),
+        cells=both([part.cells for part in parts]),
     )
