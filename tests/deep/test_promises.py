@@ -147,9 +147,9 @@ def test_batches_sampled_before_a_sync_are_used_before_it(monkeypatch: pytest.Mo
     at_syncs: list[tuple[int, int]] = []  # rows that the belief network, and that the agent was trained on
     update, sync = Trainer.update, BeliefNetwork.sync
 
-    def updating(trainer: Trainer, batch: Any, *args: Any) -> Any:
+    def updating(trainer: Trainer, batch: Any, *args: Any, **more: Any) -> Any:
         rows_used.append(len(batch.actions))
-        return update(trainer, batch, *args)
+        return update(trainer, batch, *args, **more)
 
     def syncing(belief: BeliefNetwork, tau: float = 1.0) -> None:
         at_syncs.append((sum(rows_used), 8 * model._n_updates))
@@ -199,7 +199,7 @@ def test_the_learning_rate_follows_its_schedule() -> None:
         calls.append(remaining)
         return 0.01 + remaining
 
-    for rate, last in ((schedule, 0.01), (decaying_rate, 0.05 * 1e-3)):
+    for rate, last in ((schedule, 0.01), (decaying_rate, 0.05 * 2e-3)):
         callback = BeliefCallback(CONCEPTS, settings=replace(SMALL, learning_rate=rate), settling=False)
         agent().learn(50, callback=callback)
         assert callback.belief is not None

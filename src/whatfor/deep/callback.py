@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 LOG_INTERVAL = 100
 #: The number of samples of the agent's experience that clusters are made from, and that its beliefs are checked on.
 SAMPLE_SIZE = 2_000
-#: The steps in an update, and the most batches they may come from: smaller updates are mostly overhead, and larger ones take longer for each
-#: step. With more batches to an update there would be too few of them.
-UPDATE_STEPS, UPDATE_BATCHES = 512, 8
+#: The steps in an update, and the most batches they may come from: smaller updates are mostly overhead, larger ones take longer for each step,
+#: and with more batches to an update there are too few updates (measured: sums of earnings correlate with Q at 0.28 instead of 0.92).
+UPDATE_STEPS, UPDATE_BATCHES = 512, 4
 #: Without a budget, settling has one update for so many batches of training.
 UPDATES_SHARE = 4
 

@@ -133,13 +133,17 @@ def joined(parts: list[Replayed]) -> Replayed:
     """Steps of several batches as one."""
     if len(parts) == 1:
         return parts[0]
+
+    def both(pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        return np.concatenate([first for first, _ in pairs]), np.concatenate([second for _, second in pairs])
+
     return Replayed(
-        observations=np.concatenate([one.observations for one in parts]),
-        actions=np.concatenate([one.actions for one in parts]),
-        rewards=np.concatenate([one.rewards for one in parts]),
-        next_observations=np.concatenate([one.next_observations for one in parts]),
-        dones=np.concatenate([one.dones for one in parts]),
-        next_actions=torch.cat([one.next_actions for one in parts]),
-        raw=(np.concatenate([one.raw[0] for one in parts]), np.concatenate([one.raw[1] for one in parts])),
-        cells=(np.concatenate([one.cells[0] for one in parts]), np.concatenate([one.cells[1] for one in parts])),
+        observations=np.concatenate([part.observations for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
+        rewards=np.concatenate([part.rewards for part in parts]),
+        next_observations=np.concatenate([part.next_observations for part in parts]),
+        dones=np.concatenate([part.dones for part in parts]),
+        next_actions=torch.cat([part.next_actions for part in parts]),
+        raw=both([part.raw for part in parts]),
+        cells=both([part.cells for part in parts]),
     )

@@ -255,8 +255,8 @@ def trust_sentences(learned: Run, settled: Run, papers: Run | None) -> str:
         f"visits off the exact ones by {_distance_text(trust)}."
         for name, trust in zip(names, trusts, strict=False)
     ]
-    trust = settled.trust
-    if isinstance(trust, Trust) and trust.checked is not None:
+    trust: Any = settled.trust
+    if trust.checked is not None:
         sentences.append(
             f"What settled when training had ended: visits {percent(trust.checked.visits)} off held-out play of its policy, and off the exact ones "
             f"by {_distance_text(trust)}."

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 Inputs = Literal["one-hot", "raw"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 #: A run with what playing the policy gives, with what was learned alongside, or with what the paper's head learned alongside.
-RunKind = Literal["settled", "learned", "regression"]
+BeliefKind = Literal["settled", "learned", "regression"]
 #: What is added to an agent's name for the folder of each.
-FILES: dict[RunKind, str] = {"settled": "", "learned": "-learned", "regression": "-paper-head"}
+FILES: dict[BeliefKind, str] = {"settled": "", "learned": "-learned", "regression": "-paper-head"}
 #: Called during training with the name of the agent and the share of its steps that is done.
 OnTraining = Callable[[str, float], None]
 
@@ -102,11 +102,11 @@ class DeepAgents:
         self.folder: Path | None = None  # where they are saved
 
     @cached_property
-    def _taxi(self) -> dict[RunKind, Run]:
+    def _taxi(self) -> dict[BeliefKind, Run]:
         return self._train("taxi")
 
     @cached_property
-    def _cartpole(self) -> dict[RunKind, Run]:
+    def _cartpole(self) -> dict[BeliefKind, Run]:
         return self._train("cartpole")
 
     @property
@@ -176,7 +176,7 @@ class DeepAgents:
             check_folder(folder / name)
         self.folder = folder
 
-    def _train(self, name: WorldName) -> dict[RunKind, Run]:
+    def _train(self, name: WorldName) -> dict[BeliefKind, Run]:
         preset, runs = self.preset_of(name), self._saved(name)
         if not runs:
             both: tuple[HeadName, ...] = ("faithful", "regression")
@@ -199,7 +199,7 @@ class DeepAgents:
         options = {"inputs": self.inputs, "seed": self.seed, "both_heads": self.both_heads, "settled": self.trained}
         return json.loads(json.dumps({**asdict(self.preset_of(name)), **options}))  # type: ignore[no-any-return]
 
-    def _save(self, name: WorldName, runs: dict[RunKind, Run]) -> None:
+    def _save(self, name: WorldName, runs: dict[BeliefKind, Run]) -> None:
         if self.folder is None:
             return
         for kind, run in runs.items():
@@ -207,7 +207,7 @@ class DeepAgents:
         with replacing(self.folder / f"{name}.json") as fresh:  # last: it says that the agent is whole
             fresh.write_text(json.dumps(self._settings(name)), "utf-8")
 
-    def _saved(self, name: WorldName) -> dict[RunKind, Run]:
+    def _saved(self, name: WorldName) -> dict[BeliefKind, Run]:
         """The saved agent by kind of belief, if it was trained with the same settings."""
         settings = None if self.folder is None else self.folder / f"{name}.json"
         if (
@@ -220,7 +220,7 @@ class DeepAgents:
         folders = {kind: self.folder / self._file_of(name, kind) for kind in FILES if kind != "settled" or self.trained}
         return {kind: load(folder) for kind, folder in folders.items() if folder.is_dir()}
 
-    def _file_of(self, name: WorldName, kind: RunKind) -> str:
+    def _file_of(self, name: WorldName, kind: BeliefKind) -> str:
         """The folder of a run; the one that the figures show has the name of the agent."""
         return name if kind == ("settled" if self.trained else "learned") else name + FILES[kind]
 
@@ -245,7 +245,7 @@ class Recipe:
         return agents
 
 
-def _shown(runs: dict[RunKind, Run]) -> Run:
+def _shown(runs: dict[BeliefKind, Run]) -> Run:
     """What playing the policy gives; before it has settled, what was learned alongside."""
     return runs.get("settled", runs["learned"])
 
@@ -279,7 +279,7 @@ def train_heads(
     device: str = "cpu",
     settles: bool = True,
     on_progress: Callable[[float], None] | None = None,
-) -> dict[RunKind, Run]:
+) -> dict[BeliefKind, Run]:
     """Train one DQN with several belief heads: a run for each. ``settles``: whether the faithful one does. ``on_progress`` receives the share of steps done."""
     from stable_baselines3 import DQN
     from stable_baselines3.common.callbacks import ConvertCallback
@@ -335,7 +335,7 @@ def train_heads(
         return True
 
     model.learn(preset.steps, callback=[*callbacks.values(), ConvertCallback(report_progress)])
-    runs: dict[RunKind, Run] = {
+    runs: dict[BeliefKind, Run] = {
         "learned" if head == "faithful" else head: callback.learned for head, callback in callbacks.items()
     }
     return {**runs, "settled": callbacks["faithful"].run} if settles else runs
