@@ -64,6 +64,8 @@ def settle(
     """Train on sequences; the averaged weights with the smallest error on held-out play are kept. False: Ctrl-C stopped it early."""
     trainer, targets = belief.training, LambdaTargets(belief, played)
     trainer.experience.add(targets.pair, targets.rewards, targets.cell, played.observations)
+    # after other actions, only futures without a later one are known: they are shorter than most
+    held = stopping[0] if len(stopping[0]) else stopping[1]
     rounds = min(ROUNDS, settling.updates)
     best, kept, since, slower, done = np.inf, None, 0, 1.0, 0
     watch = Watch(settling.updates, lambda: done, progress=settling.progress, what=("settling beliefs", "updates"))
@@ -81,7 +83,7 @@ def settle(
                     done += 1
                     trainer.sync(max(1.0 / AVERAGED, 1.0 / done))
                     watch()
-                error = sum(held.score(belief) for held in stopping if len(held))
+                error = held.score(belief) if len(held) else -float(done)  # nothing tells which is best: the latest
                 since = 0 if error < (1.0 - BETTER) * best else since + 1
                 if error < best:
                     best, kept = error, copy.deepcopy(trainer.target.state_dict())
