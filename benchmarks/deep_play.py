@@ -337,7 +337,7 @@ def measure_known(name: str, seed: int) -> dict[str, Any]:
     belief: Any = run.beliefs
     best = run.policy.argmax(axis=1)
     exact: Any = ExactBeliefs(env_id, run.policy, discount=agent.gamma)
-    begin = np.diff(exact.world.table.start, prepend=0.0)
+    begin = np.diff(exact.table.start, prepend=0.0)
     weights = exact.solve(begin)
     states = [int(state) for state in np.flatnonzero(weights > 1e-6)]
     seen = np.array(states)

@@ -4,12 +4,16 @@ import importlib
 import json
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
 from stable_baselines3 import DQN
 
 import whatfor as wf
+from whatfor.deep import BeliefNetwork, Settling
+from whatfor.deep.sequences import play_sequences
+from whatfor.deep.settling import settle
 from whatfor.deep.training import Trainer
 
 ROOT = Path(__file__).parents[2]
@@ -72,3 +76,39 @@ def test_the_page_shows_what_was_measured():
     page = (ROOT / "docs" / "deep-play.md").read_text()
     for one in rows:
         assert f"| {one['agent']}, {one['seed']} |" in page
+
+
+class Scores:
+    """Held-out play that says how good each round is."""
+
+    def __init__(self, scores):
+        self.scores = list(scores)
+
+    def __len__(self):
+        return len(self.scores)
+
+    def score(self, belief):
+        return self.scores.pop(0) if len(self.scores) > 1 else self.scores[0]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "latest"),
+    [([5.0, 4.0, 3.0, 2.0], [1.0, 9.0, 99.0, 999.0], True), ([], [], True), ([1.0, 2.0, 3.0, 4.0], [], False)],
+    ids=["the policy's own actions decide", "nothing held out", "the first is best"],
+)
+def test_settling_keeps_the_best_round(monkeypatch, own, other, latest):
+    monkeypatch.setattr("whatfor.deep.settling.ROUNDS", 4)
+    env, rng = gym.make("FrozenLake-v1"), np.random.default_rng(0)
+    belief = BeliefNetwork.of(env, lambda observations: np.eye(4)[np.asarray(observations).ravel() % 4], discount=0.9)
+    played = play_sequences(env, belief.q_values, steps=200, exploration=0.1, rng=rng, limit_terminates=False)
+    rounds, sync = [], Trainer.sync
+
+    def recorded(trainer, tau=1.0):
+        sync(trainer, tau)
+        rounds.append([weight.clone() for weight in trainer.target.parameters()])
+
+    monkeypatch.setattr(Trainer, "sync", recorded)
+    settle(belief, played, (Scores(own), Scores(other)), Settling(updates=4, progress=False), rng)
+    expected = rounds[3] if latest else rounds[0]
+    for weight, kept in zip(belief.network.parameters(), expected, strict=True):
+        torch.testing.assert_close(weight.detach(), kept)

@@ -150,6 +150,11 @@ class Trust(Explanation, Quality):
         return "was never played there" if self.source == "evaluated" else "was in no training batch"
 
     @property
+    def off_play(self) -> str:
+        """How far its visits are from play, in words."""
+        return "not checked against" if self.checked is None else f"{percent(self.checked.visits)} off"
+
+    @property
     def tie(self) -> float:  # type: ignore[override]
         """Values that differ by at most this are tied."""
         return TIE_SHARE * self.value_range

@@ -64,7 +64,9 @@ def settle(
     """Train on sequences; the averaged weights with the smallest error on held-out play are kept, the last where there is none. False: Ctrl-C stopped it early."""
     trainer, targets = belief.training, LambdaTargets(belief, played)
     trainer.experience.add(targets.pair, targets.rewards, targets.cell, played.observations)
-    rounds, compared = min(ROUNDS, settling.updates), [held for held in stopping if len(held)]
+    # After other actions, only futures without a later one are known, which are shorter than most: they count where nothing else does.
+    compared = stopping[0] if len(stopping[0]) else stopping[1]
+    rounds = min(ROUNDS, settling.updates)
     best, kept, since, slower, done = np.inf, None, 0, 1.0, 0
     watch = Watch(settling.updates, lambda: done, progress=settling.progress, what=("settling beliefs", "updates"))
     finished = True
@@ -81,9 +83,9 @@ def settle(
                     done += 1
                     trainer.sync(max(1.0 / AVERAGED, 1.0 / done))
                     watch()
-                if not compared:
+                if not len(compared):
                     continue
-                error = sum(squared_error(belief, held) for held in compared)
+                error = squared_error(belief, compared)
                 since = 0 if error < (1.0 - BETTER) * best else since + 1
                 if error < best:
                     best, kept = error, copy.deepcopy(trainer.target.state_dict())

@@ -255,12 +255,10 @@ def trust_sentences(learned: Run, settled: Run, papers: Run | None) -> str:
         f"visits off the exact ones by {_distance_text(trust)}."
         for name, trust in zip(names, trusts, strict=False)
     ]
-    trust: Any = settled.trust
-    if trust.checked is not None:
-        sentences.append(
-            f"What settled when training had ended: visits {percent(trust.checked.visits)} off held-out play of its policy, and off the exact ones "
-            f"by {_distance_text(trust)}."
-        )
+    after: Any = settled.trust
+    sentences.append(
+        f"What settled when training had ended: visits {after.off_play} held-out play of its policy, and off the exact ones by {_distance_text(after)}."
+    )
     return " ".join(sentences)
 
 
