@@ -40,7 +40,7 @@ class Settling:
     updates: int = 8_000
     batch_size: int = 128
     learning_rate: float = 4e-3
-    exploration: float = 0.05
+    exploration: float = 0.02
     seed: int = 0
     progress: bool | None = None
 
