@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,6 +19,9 @@ from whatfor.worlds.cartpole import BINS, BOUNDS
 
 REPETITIONS = 7
 STEPS = 6_000
+#: The agents of ``zoo.py`` that beliefs are learned alongside, and their steps: whole rounds of the Zoo's CartPole, which is trained every 256 steps.
+ZOO = ("CartPole", "MountainCar")
+ZOO_STEPS, ZOO_WARM_UP = 5_120, 1_280
 PAPER_REPETITIONS = 5
 PAPER_STEPS = {"CartPole": 300, "Taxi": 100}
 WARM_UP = 40
@@ -33,7 +37,7 @@ CONCEPTS = {
 
 def section(scale: int) -> list[Row]:
     """All measurements. PyTorch is imported late, to keep the other sections fast."""
-    return [*_with_beliefs(scale), *_against_published(scale), *_memory()]
+    return [*_with_beliefs(scale), *_settling(scale), *_against_published(scale), *_memory()]
 
 
 # -- alongside DQN ---------------------------------------------------------------------------------
@@ -48,28 +52,82 @@ def _cases() -> dict[str, Any]:
 def _default(env: str, cells: Any, believes: bool) -> tuple[Any, Any]:
     from stable_baselines3 import DQN
 
+    return DQN("MlpPolicy", env, seed=0, device="cpu"), _alongside(cells) if believes else None
+
+
+def _of_zoo(name: str, cells: Any, believes: bool) -> tuple[Any, Any]:
+    import zoo
+
+    return zoo.make(name, 0), _alongside(cells) if believes else None
+
+
+def _alongside(cells: Any) -> Any:
     from whatfor.deep import BeliefCallback
 
-    return DQN("MlpPolicy", env, seed=0, device="cpu"), BeliefCallback(cells) if believes else None
+    return BeliefCallback(cells, settling=False)
 
 
 def _with_beliefs(scale: int) -> list[Row]:
-    """DQN with beliefs against DQN without, both with default settings, in turns; the median of the ratios."""
-    rows = []
-    for env, cells in _cases().items():
+    """DQN with beliefs alongside against DQN without, with default settings and with those of RL Zoo."""
+    cases, rows = _cases(), []
+    for env, cells in cases.items():
         steps = max(STEPS // scale, 200)  # learning starts after 100
-        times: dict[bool, list[float]] = {False: [], True: []}
-        for repetition in range(1 + _repetitions(REPETITIONS, scale)):
-            for believes in (False, True):
-                model, callback = _default(env, cells, believes)
-                seconds = _learn(model, callback, steps if repetition else 200)
-                if repetition:  # the first warms up
-                    times[believes].append(seconds)
-        ratios = [with_ / without for without, with_ in zip(times[False], times[True], strict=True)]
-        rates = {believes: steps / median(seconds) for believes, seconds in times.items()}
-        note = f"{number(rates[True])} against {number(rates[False])} steps/s; {number(min(ratios))} to {number(max(ratios))}"
-        what = f"{env}: DQN with beliefs / without, all defaults"
-        rows.append(Row(what, median(ratios), "×", 2.0, note=note, detail={"ratios": ratios}))
+        rows.append(
+            _ratio(
+                f"{env}: DQN with beliefs / without, all defaults",
+                partial(_default, env, cells),
+                steps,
+                200,
+                1.5,
+                scale,
+            )
+        )
+    for name in ZOO:
+        cells = next(cells for env, cells in cases.items() if env.startswith(name))
+        steps = max(ZOO_STEPS // scale, 512)
+        what = f"{name}: DQN with beliefs / without, settings of RL Zoo"
+        rows.append(_ratio(what, partial(_of_zoo, name, cells), steps, ZOO_WARM_UP, 1.25, scale))
+    return rows
+
+
+def _ratio(what: str, make: Any, steps: int, warm_up: int, target: float, scale: int) -> Row:
+    """The time of training with beliefs, relative to training without, in turns; the median of the ratios."""
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(_repetitions(REPETITIONS, scale)):
+        for believes in (False, True):
+            model, callback = make(believes)
+            _learn(model, callback, warm_up)
+            times[believes].append(_learn(model, callback, steps))
+    ratios = [with_ / without for without, with_ in zip(times[False], times[True], strict=True)]
+    rates = {believes: steps / median(seconds) for believes, seconds in times.items()}
+    note = (
+        f"{number(rates[True])} against {number(rates[False])} steps/s; {number(min(ratios))} to {number(max(ratios))}"
+    )
+    return Row(what, median(ratios), "×", target, note=note, detail={"ratios": ratios})
+
+
+def _settling(scale: int) -> list[Row]:
+    """The time of settling, relative to the whole training before it, with the settings of RL Zoo."""
+    import zoo
+    from whatfor.deep import BeliefCallback
+
+    rows = []
+    for name in ZOO:
+        cells = next(cells for env, cells in _cases().items() if env.startswith(name))
+        model, callback = zoo.make(name, 0), BeliefCallback(cells)
+        settle, seconds = callback._settle, []
+
+        def timed(belief: Any, settle: Any = settle, seconds: list[float] = seconds) -> None:
+            start = time.perf_counter()
+            settle(belief)
+            seconds.append(time.perf_counter() - start)
+
+        callback._settle = timed  # type: ignore[method-assign]
+        trained = _learn(model, callback, max(zoo.RECIPES[name].steps // scale, 1_280)) - sum(seconds)
+        note = f"{number(sum(seconds))} s of settling after {number(trained)} s of training with beliefs"
+        rows.append(
+            Row(f"{name}: settling / training, settings of RL Zoo", sum(seconds) / trained, "×", 1.0, note=note)
+        )
     return rows
 
 

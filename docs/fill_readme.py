@@ -196,6 +196,50 @@ def taxi(file: Path) -> str:
     return "\n".join([*lines, ""])
 
 
+def play(file: Path) -> str:
+    """How far settled beliefs are from play, agent by agent: `benchmarks/deep_play.json#exact` is of worlds that are known, `#chaos` of moved states."""
+    path, _, part = str(file).partition("#")
+    rows = [one for one in json.loads(Path(path).read_text()) if ("return_exact" in one) == (part == "exact")]
+    if part == "chaos":
+        return _chaos([one for one in rows if "moved" in one])
+    if part == "exact":
+        lines = [
+            "| agent, seed | return | visits off | length off | stated visit error | grade | settling / training |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        for one in rows:
+            ratio = one["settling_seconds"] / one["training_seconds"]
+            lines.append(
+                f"| {one['agent']}, {one['seed']} | {one['return_exact']:.2f} | {one['visits']:.3f} | {one['length']:.1%} | {one['stated']:.3f} | {one['grade']} | {ratio:.1f} |"
+            )
+        return "\n".join([*lines, ""])
+    lines = [
+        "| agent, seed | mean return | visits off | best constant answer | after another action | mean visits off | length off | endings off | stated visit error | 90 % interval | grade | near a state | settling / training |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in rows:
+        low, high = one["interval"]
+        endings = "–" if one["endings"] is None else f"{one['endings']:.3f}"
+        lines.append(
+            f"| {one['agent']}, {one['seed']} | {one['return']:.0f} | {one['visits']:.3f} | {one['constant']:.2f} | {one['other']:.3f} | {one['averaged']:.3f} | {one['length']:.1%} | {endings} "
+            f"| {one['stated']:.3f} | {low:.3f} to {high:.3f}{'' if one['holds'] else ' (**outside**)'} | {one['grade']} | {one['near_correlation']:.2f} | {one['settling_seconds']:.0f} s / {one['training_seconds']:.0f} s |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _chaos(rows: list[dict[str, Any]]) -> str:
+    """How far real visits change if a state is moved a little."""
+    shares = list(rows[0]["moved"])
+    lines = [
+        f"| agent, seed | {' | '.join(f'moved by {100 * float(share):g} %' for share in shares)} | the belief |",
+        "| --- " * (2 + len(shares)) + "|",
+    ]
+    for one in rows:
+        numbers = " | ".join(f"{one['moved'][share]:.3f}" for share in shares)
+        lines.append(f"| {one['agent']}, {one['seed']} | {numbers} | {one['visits']:.3f} |")
+    return "\n".join([*lines, ""])
+
+
 def related(file: Path) -> str:
     """A table of the comparison with related methods: `benchmarks/related.json#visits` is one of RELATED."""
     path, _, part = str(file).partition("#")
@@ -357,6 +401,7 @@ KINDS = {
     "table": table,
     "calibration": calibration,
     "taxi": taxi,
+    "play": play,
     "related": related,
     "claims": claims,
     "claimcounts": claim_counts,

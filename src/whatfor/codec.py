@@ -25,7 +25,9 @@ MAX_SHOWN = 200
 
 
 def observation_of(labels: Labels, index: int) -> Any:
-    """The observation of a state, or the key of a discovered one; for bins, their midpoints."""
+    """The observation of a state, or the key of a discovered one; for bins, their midpoints; for points, their positions."""
+    if labels.points is not None:
+        return labels.points.positions[labels.check_state(index)]
     if labels.structure is not None:
         if labels.states is not None:
             return labels.structure.build(labels.states.row(labels.check_state(index)))
@@ -155,7 +157,8 @@ def example(labels: Labels) -> str:
     some = labels.n_states * 2 // 3
     observation = labels.observation(some)
     if isinstance(observation, np.ndarray):
-        observation = [float(f"{x:.6g}") if labels.observed == "bins" else int(x) for x in observation.ravel()]
+        continuous = labels.observed == "bins" or labels.points is not None
+        observation = [float(f"{x:.6g}") if continuous else int(x) for x in observation.ravel()]
     written = [repr(labels.words(some)), one_line(str(_without_arrays(observation)))]
     if labels.structure is not None and labels.states is None:  # the command line does not read nested observations
         numbers = [i + axis.start for axis, i in zip(labels.axes, labels.values(some), strict=True)]

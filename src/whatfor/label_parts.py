@@ -44,6 +44,8 @@ def check_parts(labels: Labels) -> None:
         raise ValueError(f"there are words for {len(labels.state_words):,} states, and {labels.n_states:,} states")
     for words in labels.state_words:
         check_plain("the words for a state", words)
+    if labels.points is not None and len(labels.points) != labels.n_states:
+        raise ValueError(f"there are points for {len(labels.points):,} states, and {labels.n_states:,} states")
 
 
 def check_endings_apart(endings: Sequence[Ending]) -> None:

@@ -19,6 +19,7 @@ from whatfor.codec import example, index_of, indices_of, observation_of
 from whatfor.concepts import Concept, states_in, states_where
 from whatfor.label_parts import check_parts, fill, varying_of, worded_axes
 from whatfor.limits import check_limit
+from whatfor.points import Points
 from whatfor.reading import Reader, action_of
 from whatfor.states import DiscoveredStates, not_met
 from whatfor.structure import Structure
@@ -64,6 +65,7 @@ class Labels:
     structure: Structure | None = None  # of nested observations, and of the keys of discovered states
     discovered: int = 0  # how many states were discovered; 0: every combination of values is a state
     states: DiscoveredStates | None = None  # the discovered ones; not part of the JSON
+    points: Points | None = None  # where states lie in a continuous space; not part of the JSON
 
     def __post_init__(self) -> None:
         if self.states is not None:
@@ -312,8 +314,7 @@ class Labels:
 
     def check_state(self, index: int) -> int:
         """Validate and return the index of a state."""
-        index = whole("a state's index", index)
-        if not 0 <= index < self.n_states:
+        if not 0 <= (index := whole("a state's index", index)) < self.n_states:
             raise ValueError(f"state {index} is out of range: there are states 0 to {self.n_states - 1}")
         return index
 
@@ -327,14 +328,13 @@ class Labels:
 
     def recorded(self, steps: Sequence[LastStep]) -> Labels:
         """The labels as data: endings that are recognised by functions know only some last steps."""
-        endings = tuple(ending.recorded(steps, self.observation) for ending in self.endings)
-        return replace(self, endings=endings)
+        return replace(self, endings=tuple(ending.recorded(steps, self.observation) for ending in self.endings))
 
     def to_json(self) -> dict[str, Any]:
-        """The labels as JSON-compatible data, without the discovered states."""
-        plain = replace(self.recorded(()), states=None)
+        """The labels as JSON-compatible data, without the discovered states and the points."""
+        plain = replace(self.recorded(()), states=None, points=None)
         data: dict[str, Any] = msgspec.to_builtins(plain, enc_hook=np.generic.item)  # NumPy numbers become Python's
-        del data["states"]
+        del data["states"], data["points"]
         return data
 
     @classmethod

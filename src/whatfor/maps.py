@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from whatfor.labels import Labels
+from whatfor.layouts.clouds import cloud_of, clouds_by_action
 from whatfor.layouts.facets import by_axes, facets_here, sheets_of
 from whatfor.layouts.map import Cells, Map
 from whatfor.layouts.shapes import Bars, Grid, Layout, Panels
@@ -33,7 +34,9 @@ def map_of(given: Map, *, facets: Facets = "all") -> Layout:
     >>> map_of(Map(lake, np.array([[1, 0], [0, 0.5], [0, 0.25], [0, 0]]))).numbers
     ((1.0, 0.5), (0.25, 0.0))
     """
-    look = look_of(given.labels)
+    look, points = look_of(given.labels), given.labels.points
+    if points is not None and len(points.names) > 1:
+        return clouds_by_action(given, points) if facets == "here" else cloud_of(given, points)
     if look is None and given.labels.varying is not given.labels:
         given = replace(given, labels=given.labels.varying)
     if facets == "here" and look is not None and look.here is not None:

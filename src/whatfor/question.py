@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Real
 from typing import (
     TYPE_CHECKING,
@@ -307,8 +308,10 @@ def question_of(explanation: Explanation) -> Question:
     )
 
 
-def layout_of(explanation: Explanation, **options: Any) -> Layout:
+def layout_of(explanation: Explanation, *, axes: Sequence[int | str] = (), **options: Any) -> Layout:
     """The layout of an explanation.
+
+    ``axes``: the names or indices of those that are drawn, where states are points of a continuous space.
 
     Maps take ``facets="here"``, as ``map_of`` does. Contrasts and changes take ``show="parts"`` for one signed map of what
     each state-action pair adds to the gap, instead of five maps of visits. Comparisons take ``show="difference"`` or
@@ -323,4 +326,14 @@ def layout_of(explanation: Explanation, **options: Any) -> Layout:
             raise ValueError(
                 f"{option}={value!r}: the layout of {which.name} takes {', '.join(get_args(known[option]))}"
             )
-    return which.layout(explanation, **options)
+    return which.layout(_over(explanation, axes) if axes else explanation, **options)
+
+
+def _over(explanation: Explanation, axes: Sequence[int | str]) -> Explanation:
+    """The same answer, whose states have a position on these axes only."""
+    points = explanation.labels.points
+    if points is None:
+        raise ValueError("axes= is for states that are points of a continuous space, as over wf.deep.Anchors(1024): leave it out")  # fmt: skip
+    other = copy.copy(explanation)
+    object.__setattr__(other, "labels", replace(explanation.labels, points=points.over(axes)))  # answers are frozen
+    return other

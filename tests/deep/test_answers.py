@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from small_agents import CONCEPTS, ENDINGS, SMALL, cart, lake, train_agent
+from small_agents import CONCEPTS, ENDINGS, LITTLE, SMALL, cart, lake, settled, train_agent
 
 import whatfor as wf
-from whatfor.deep import BeliefCallback, BeliefSettings, learn_after
+from whatfor.deep import BeliefCallback, Settling, learn_after
 from whatfor.explanations import Intention, Trust
 from whatfor.explanations.phrases import Expectation
 from whatfor.question import layout_of
@@ -50,6 +51,22 @@ def test_a_countable_deep_run_answers_all_questions_that_need_no_ledger() -> Non
         assert json.dumps(answer.to_json(), allow_nan=False)
         assert answer.to_json()["trust"]["grade"] == run.trust.grade  # type: ignore[union-attr]
         layout_of(answer)
+
+
+def test_a_settled_run_answers_the_same_questions(tmp_path: Path) -> None:
+    run = settled()[1].run
+    answers = [run.ask(name, UPRIGHT) for name in ("intention", "contrast", "outcomes", "timeline", "parts")]
+    answers += [
+        run.simulation(UPRIGHT, rollouts=3),
+        run.comparison(UPRIGHT, rollouts=3),
+        run.change(UPRIGHT, since=run),
+    ]
+    for answer in answers:
+        assert json.dumps(answer.to_json(), allow_nan=False)
+        assert "nan" not in str(answer)
+        layout_of(answer)
+    assert answers[0].to_json()["trust"]["checked"]["verdict"] == run.trust.checked.verdict  # type: ignore[union-attr]
+    run.report(tmp_path / "page.html", episodes=1)
 
 
 def test_a_run_over_concepts_accepts_observations_and_words() -> None:
@@ -127,7 +144,7 @@ def test_checked_pairs_are_spread_over_the_replay_buffer() -> None:
     from stable_baselines3 import DQN
     from stable_baselines3.common.env_util import make_vec_env
 
-    callback = BeliefCallback(CONCEPTS, settings=SMALL)
+    callback = BeliefCallback(CONCEPTS, settings=SMALL, settling=False)
     model = DQN("MlpPolicy", make_vec_env("CartPole-v1", n_envs=4, seed=0), seed=0, device="cpu", learning_starts=100)
     model.learn(800, callback=callback)
     observations, _ = callback.visited(40)
@@ -307,7 +324,7 @@ def test_endings_far_from_the_exact_ones_lower_the_grade() -> None:
 def test_answers_learned_after_training_say_so() -> None:
     model, _ = cart()
     before = [p.clone() for p in model.q_net.parameters()]
-    run = learn_after(model, CONCEPTS, endings=ENDINGS, steps=300, updates=50)
+    run = learn_after(model, CONCEPTS, endings=ENDINGS, settling=LITTLE)
     assert all((a == b).all() for a, b in zip(before, model.q_net.parameters(), strict=True))
     assert run.trust is not None
     assert run.trust.source == "evaluated"
@@ -317,7 +334,7 @@ def test_answers_learned_after_training_say_so() -> None:
 @pytest.mark.long
 def test_beliefs_learned_after_training_are_close_to_the_exact_ones() -> None:
     model, _ = train_agent(gym.make("FrozenLake-v1", is_slippery=True), steps=400)
-    run = learn_after(model, steps=3_000, updates=2_500, settings=BeliefSettings(exploration=0.3, learning_rate=3e-3))
+    run = learn_after(model, settling=Settling(steps=3_000, updates=2_500, exploration=0.3))
     assert run.trust is not None
     assert run.trust.distance is not None
     assert run.trust.distance < 0.25

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whatfor.beliefs import ExactBeliefs, Situation
 from whatfor.deep import BeliefNetwork, BeliefSettings, Sizes
 from whatfor.deep.cells import make_partition
-from whatfor.deep.heads import HEADS, Step, _SpreadLoss
+from whatfor.deep.heads import HEADS, Step, _SpreadLoss, one_step
 from whatfor.deep.network import PAPER_TAXI, Predictions
 from whatfor.deep.training import Trainer
 from whatfor.testing import check_beliefs, random_world
@@ -220,7 +220,9 @@ def test_earnings_do_not_rescale_visits() -> None:
     for scale in (1.0, 100.0):
         logits = torch.zeros(4, 6, requires_grad=True)
         out = Predictions(logits, torch.rand(4, 5, requires_grad=True), torch.zeros(4, 2))
-        losses = HEADS["faithful"].losses(out, step._replace(reward=scale * step.reward), later, "squared")
+        scaled = step._replace(reward=scale * step.reward)
+        targets = one_step(HEADS["faithful"], scaled, later, later.endings.softmax(dim=1))
+        losses = HEADS["faithful"].losses(out, targets, "squared")
         torch.autograd.backward(list(losses.values()))
         gradients.append(logits.grad)
     assert torch.equal(*gradients)

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from small_agents import CONCEPTS, ENDINGS, cart, lake, train_agent
+from small_agents import CONCEPTS, ENDINGS, cart, lake, settled, train_agent
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
@@ -43,6 +43,23 @@ def test_a_loaded_countable_run_answers_the_same(tmp_path: Path) -> None:
     assert contents(tmp_path / "copy") == contents(tmp_path / "run")
 
 
+def test_what_was_checked_is_loaded(tmp_path: Path) -> None:
+    """Also how far visits are off near an observation."""
+    _, callback = settled()
+    for name, run in (("settled", callback.run), ("learned", callback.learned)):
+        run.save(tmp_path / name)
+        loaded = wf.load(tmp_path / name, cells={**CONCEPTS, **ENDINGS})
+        assert_same(run, loaded, UPRIGHT)
+        assert run.trust is not None
+        assert run.trust.checked is not None
+        assert loaded.trust == run.trust
+        at = run.situation(UPRIGHT)
+        near = [one.beliefs.row(at, 0).trust.here for one in (run, loaded)]  # type: ignore[union-attr]
+        assert near[0] == near[1] > 0.0
+        loaded.save(tmp_path / "copy")
+        assert contents(tmp_path / "copy") == contents(tmp_path / name)
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """The bytes of a run's files, by the part of their names that is not random."""
     return {file.name.partition("-")[0]: file.read_bytes() for file in folder.iterdir() if "-" in file.name}
@@ -73,7 +90,7 @@ def test_bins_and_clusters_are_loaded(cells: object, tmp_path: Path) -> None:
 @pytest.mark.parametrize("clip", [10.0, np.inf])
 def test_the_normaliser_of_observations_is_loaded(clip: float, tmp_path: Path) -> None:
     vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0), clip_obs=clip)
-    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS), settling=False)
     model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]})
     model.learn(300, callback=callback)
     callback.run.save(tmp_path / "run")
@@ -84,7 +101,7 @@ def test_the_normaliser_of_observations_is_loaded(clip: float, tmp_path: Path) -
 
 def test_an_agent_with_an_unknown_activation_must_be_passed_to_load(tmp_path: Path) -> None:
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8], "activation_fn": torch.nn.Hardswish})  # fmt: skip
-    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS), settling=False)
     model.learn(200, callback=callback)
     callback.run.save(tmp_path / "run")
     with pytest.raises(ValueError, match=r"wf.load\(path, agent=model\)"):
@@ -138,7 +155,7 @@ def test_the_agent_passed_to_load_is_saved_with_the_run(tmp_path: Path) -> None:
 
 
 def test_a_memory_optimised_replay_buffer_is_supported(tmp_path: Path) -> None:
-    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS), settling=False)
     model = DQN(
         "MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, buffer_size=300, optimize_memory_usage=True,
         replay_buffer_kwargs={"handle_timeout_termination": False}, policy_kwargs={"net_arch": [8]},
@@ -257,7 +274,7 @@ def test_a_save_that_fails_names_the_reason_and_keeps_the_earlier_run(
 def test_saving_a_diverged_agent_fails_and_keeps_the_earlier_run(tmp_path: Path) -> None:  # attack 10
     lake().save(tmp_path)
     before = contents(tmp_path)
-    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS), settling=False)
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50, learning_rate=1e30)
     model.learn(200, callback=callback)
     run = callback.run
@@ -287,7 +304,7 @@ def _with_trust(trust: Any) -> wf.Run:
 
 def test_rewards_can_be_normalised_without_observations(tmp_path: Path) -> None:
     vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0), norm_obs=False)
-    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+    callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS), settling=False)
     model = DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]})
     model.learn(300, callback=callback)
     run = callback.run

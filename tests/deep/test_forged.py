@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load as tensors_from
 from safetensors.torch import save as tensors_to
-from small_agents import cart, lake, train_agent
+from small_agents import LITTLE, cart, lake, train_agent
 from stable_baselines3 import DQN
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
@@ -34,12 +34,14 @@ DELETE = object()
 def carts(kind: str) -> wf.Run:
     """A run of CartPole over a kind of cells, or with normalised observations."""
     if kind == "normalised":
-        callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS))
+        callback = BeliefCallback(Bins((3, 3, 6, 3), bounds=BOUNDS), settling=False)
         vector = VecNormalize(make_vec_env("CartPole-v1", n_envs=2, seed=0))
         DQN("MlpPolicy", vector, seed=0, device="cpu", learning_starts=50, policy_kwargs={"net_arch": [8]}).learn(
             200, callback=callback
         )
         return callback.run
+    if kind == "settled":
+        return train_agent("CartPole-v1", Bins((3, 3, 6, 3), bounds=BOUNDS), steps=200, settling=LITTLE)[1].run
     cells = {"bins": Bins((3, 3, 6, 3), bounds=BOUNDS), "clusters": Clusters(5)}[kind]
     return train_agent("CartPole-v1", cells, steps=200)[1].run
 
@@ -162,7 +164,7 @@ def refusal(folder: Path, options: dict[str, Any]) -> ValueError | None:
     return None
 
 
-@pytest.mark.parametrize("kind", ["lake", "bins", "clusters", "concepts"])
+@pytest.mark.parametrize("kind", ["lake", "bins", "clusters", "concepts", "settled"])
 def test_a_document_changed_anywhere_is_refused_or_harmless(tmp_path: Path, kind: str) -> None:
     """Wrong values in every field of the network's document raise FolderError and no other error."""
     run = {"lake": lake, "concepts": lambda: cart()[1]}.get(kind, lambda: carts(kind))()
@@ -189,6 +191,48 @@ def test_a_document_changed_anywhere_is_refused_or_harmless(tmp_path: Path, kind
         if not isinstance(error, wf.FolderError | None):  # an argument is missing, which the error names
             assert "Pass the agent, wf.load(path, agent=model)" in str(error) or "pass them again" in str(error)
     assert refusals > len(places) / 2
+
+
+# -- what held-out play showed -------------------------------------------------------------------
+
+
+CHECKS: dict[str, tuple[Callable[[dict[str, torch.Tensor]], object], str]] = {
+    "missing": (lambda tensors: tensors.pop("checks.errors"), "its checks has the tensors observations, not"),
+    "more": (lambda tensors: tensors.update({"checks.more": torch.zeros(1)}), "its checks has the tensors|unknown tensor"),
+    "fewer": (lambda tensors: tensors.update({"checks.errors": tensors["checks.errors"][1:].clone()}), "do not fit what was checked"),
+    "shape": (lambda tensors: tensors.update({"checks.observations": tensors["checks.observations"][:, :3].clone()}), "do not fit what was checked"),
+    "negative": (lambda tensors: tensors.update({"checks.errors": -1.0 - tensors["checks.errors"]}), "do not fit what was checked"),
+    "type": (lambda tensors: tensors.update({"checks.errors": tensors["checks.errors"].float()}), "are no numbers"),
+    "nan": (lambda tensors: tensors["checks.errors"].fill_(torch.nan), "NaN|not finite|infinite"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", CHECKS)
+def test_forged_checks_are_refused(forged: str, tmp_path: Path) -> None:
+    carts("settled").save(tmp_path)
+    change, message = CHECKS[forged]
+    forge_tensors(tmp_path, change)
+    check_rejected(tmp_path, message)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("network.trust.checked.situations", 3, "do not fit what was checked"),
+        ("network.trust.checked.situations", 0, "expected `int` >= 1|do not fit what was checked"),
+        ("network.trust.checked.visits", -1.0, "expected `float` >= 0.0"),
+        ("network.trust.checked.visits", "x", "invalid enum value 'x'"),
+        ("network.trust.checked.noise", "x", "invalid enum value 'x'"),
+        ("network.trust.checked.new", 1, "unknown field `new`"),
+        ("network.trust.checked.q", DELETE, "missing required field `q`"),
+        ("network.trust.checked", 5, "got `int` at `network.trust.checked`"),
+        ("network.trust.checked", None, "its checks has the tensors errors, observations, not none"),
+    ],
+)
+def test_a_forged_document_of_checks_is_refused(path: str, value: Any, message: str, tmp_path: Path) -> None:
+    carts("settled").save(tmp_path)
+    forge_document(tmp_path, lambda document: put(document, path, value))
+    check_rejected(tmp_path, message)
 
 
 # -- memory ------------------------------------------------------------------------------------

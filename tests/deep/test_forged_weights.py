@@ -141,6 +141,9 @@ def test_forged_arrays_are_refused(
     tmp_path: Path, kind: str, name: str, tensor: torch.Tensor | None, message: str
 ) -> None:
     carts(kind).save(tmp_path)
+    if name.startswith("example"):  # cells without a representative have these
+        examples = {"examples": torch.zeros(2, 4), "example_cells": torch.tensor([0, 1])}
+        forge_tensors(tmp_path, lambda tensors: tensors.update(examples))
     forge_tensors(tmp_path, lambda tensors: tensors.pop(name) if tensor is None else tensors.update({name: tensor}))
     check_rejected(tmp_path, message)
 

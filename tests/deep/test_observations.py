@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
-from small_agents import CONCEPTS, train_agent
+from small_agents import CONCEPTS, LITTLE, train_agent
 from stable_baselines3.common.monitor import Monitor
 
 import whatfor as wf
@@ -56,8 +56,10 @@ def test_a_run_with_integer_observations_is_saved_played_and_reported(taxi: wf.R
 def test_an_environment_with_a_changed_setting_is_played_with_it(tmp_path: Path) -> None:
     env = gym.make("CartPole-v1")
     env.unwrapped.gravity = 1.0  # type: ignore[attr-defined]
-    _, callback = train_agent(env, CONCEPTS)
+    with pytest.warns(UserWarning, match="have not settled, .*cannot be made anew"):  # a new one would lack the setting
+        _, callback = train_agent(env, CONCEPTS, settling=LITTLE)
     run = callback.run
+    assert run is callback.learned
     assert run.playing.environment().unwrapped.gravity == 1.0
     run.save(tmp_path / "run")
     with pytest.raises(

@@ -4,6 +4,7 @@ import importlib
 import re
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from whatfor.paper import DEEP_CLAIMS, DEEP_FIGURES, FIGURES, DeepAgents, deep_a
 from whatfor.paper.deep import deep_study, is_unfinished
 from whatfor.paper.deep_wrong import DEEP_WRONG
 from whatfor.paper.evidence import DEEP_LEVEL
+from whatfor.paper.presets import PRESETS
 from whatfor.paper.taxi import TAXI_START, back_after
 from whatfor.players import player_of
 
@@ -50,12 +52,43 @@ def test_every_claim_has_a_wrong_mechanism():
 
 def test_both_heads_are_trained_alongside_the_same_agent(untrained):
     for ours, papers in (
-        (untrained.taxi, untrained.taxi_regression),
-        (untrained.cartpole, untrained.cartpole_regression),
+        (untrained.taxi_learned, untrained.taxi_regression),
+        (untrained.cartpole_learned, untrained.cartpole_regression),
     ):
         assert np.array_equal(ours.values, papers.values)
         assert (ours.beliefs.settings.head, papers.beliefs.settings.head) == ("faithful", "regression")
         assert np.array_equal(ours.beliefs.tries, papers.beliefs.tries)
+
+
+def test_pictures_show_what_settled_and_consistency_is_of_what_was_learned_alongside(tmp_path, monkeypatch):
+    """The agent of a tiny preset."""
+    preset = replace(PRESETS["small"]["cartpole"], steps=4_000, learning_starts=400, sync=200, both_heads=True)
+    monkeypatch.setitem(PRESETS["small"], "cartpole", preset)
+    agents = DeepAgents(device="cpu")
+    agents.use(tmp_path)
+    settled, learned = agents.cartpole, agents.cartpole_learned
+    assert (settled.trust.source, learned.trust.source) == ("evaluated", "trained alongside")
+    assert agents.cartpole_regression.trust.source == "trained alongside"
+    assert np.array_equal(settled.values, learned.values), "one agent"
+    checked = settled.trust.checked.visits, learned.trust.checked.visits
+    assert checked[0] < checked[1]
+    assert sorted(folder.name for folder in tmp_path.iterdir() if folder.is_dir()) == [
+        "cartpole", "cartpole-learned", "cartpole-paper-head",
+    ]  # fmt: skip
+    again = DeepAgents(device="cpu")
+    again.use(tmp_path)
+    assert again.cartpole.trust == settled.trust
+    assert again.cartpole_learned.trust == learned.trust
+    figure = DEEP_FIGURES["4D"](agents)
+    assert [picture.file.split(".")[0] for picture in figure.pictures] == [
+        "4D-belief", "4D-simulation", "4D-settled", "4D-tabular",
+    ]  # fmt: skip
+    assert "What settled when training had ended: visits" in figure.note
+    consistent = next(claim for claim in DEEP_CLAIMS if claim.figure == "4D" and "consistent with Q" in claim.says)
+    assert (
+        consistent.measure(agents).number
+        == consistent.measure(SimpleNamespace(cartpole_learned=learned, seed=0)).number
+    )
 
 
 def test_the_papers_head_is_left_out_by_default():
@@ -294,7 +327,7 @@ def perfect(untrained):
     settings = {"learner": {"discount": 1.0}, "world": untrained.taxi.settings["world"], "max_steps": 200}
     run = wf.Run(labels=belief.labels, values=belief.q_table, beliefs=belief, settings=settings)
     agents = DeepAgents(device="cpu")
-    agents.__dict__["_taxi"] = {"faithful": run}
+    agents.__dict__["_taxi"] = {"learned": run, "settled": run}
     return agents
 
 

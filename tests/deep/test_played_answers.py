@@ -145,7 +145,7 @@ def test_a_limit_that_is_as_far_as_the_discount_counts_is_no_ending() -> None:
     """An agent that hovers until it is cut, at a limit of 100 steps: 0.9 ** 66 is below 1e-3."""
     env = gym.make("MountainCar-v0", max_episode_steps=100)
     model = DQN("MlpPolicy", env, seed=0, device="cpu", learning_starts=50, gamma=0.9, policy_kwargs={"net_arch": [8]})
-    callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0})
+    callback = BeliefCallback({"moving left": lambda obs: obs[1] < 0}, settling=False)
     model.learn(100, callback=callback)
     start = np.array([-0.5, 0.0])
     cut, timeline = callback.run.chance(start, event="timed out"), callback.run.timeline(start)

@@ -7,14 +7,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
 from whatfor.deep import private
-from whatfor.deep.private import gradient_norm, progress_remaining, scale_gradients, vector_steps
+from whatfor.deep.private import (
+    CopiedNumbers,
+    gradient_norm,
+    progress_remaining,
+    sampled_rows,
+    scale_gradients,
+    vector_steps,
+)
 
 
 def check(name: str, distribution: str, works: bool, meaning: str) -> None:
@@ -78,3 +88,20 @@ def test_private_names_are_used_in_one_file() -> None:
     pattern = re.compile(r"torch\._\w+|model\._\w+|_dqn\._\w+|spaces\._\w+|gym\._\w+|policy\._\w+|buffer\._\w+")
     hits = {file.name for file in allowed.parent.rglob("*.py") if pattern.search(file.read_text())}
     assert hits == {allowed.name}
+
+
+@pytest.mark.parametrize("steps", [70, 260])
+@pytest.mark.parametrize("saves_memory", [False, True])
+def test_stable_baselines3_draws_rows_then_environments(steps: int, saves_memory: bool) -> None:
+    more = {"optimize_memory_usage": True, "handle_timeout_termination": False} if saves_memory else {}
+    buffer = ReplayBuffer(200, spaces.Box(-1.0, 999.0, (2,)), spaces.Discrete(2), "cpu", n_envs=2, **more)  # type: ignore[arg-type]
+    for step in range(steps):
+        seen = np.array([[step, 0], [step, 1]], np.float32)
+        buffer.add(seen, seen + 1, np.zeros(2), np.zeros(2), np.zeros(2), [{}, {}])
+    np.random.seed(4)  # noqa: NPY002
+    numbers = CopiedNumbers().copied()
+    for _ in range(3):
+        rows, envs = sampled_rows(buffer, 30, numbers)
+        batch = buffer.sample(30)
+        works = np.array_equal(batch.observations.numpy(), buffer.observations[rows, envs])
+        check("ReplayBuffer.sample", "stable-baselines3", works, "draws the rows of a batch, then their environments")

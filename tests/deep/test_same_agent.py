@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from small_agents import LITTLE
 from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, CheckpointCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Sizes
-from whatfor.deep import callback as callback_module
+from whatfor.deep import BeliefCallback, BeliefNetwork, BeliefSettings, Bins, Settling, Sizes
+from whatfor.deep.private import CopiedNumbers
+from whatfor.deep.replayed import ReplayedBatches
 
 CELLS = Bins((3, 3, 6, 3), bounds=[(-2.4, 2.4), (-2.5, 2.5), (-0.21, 0.21), (-1.0, 1.0)])
 
 
-def beliefs(batches: int = 1) -> BeliefCallback:
-    return BeliefCallback(CELLS, settings=BeliefSettings(sizes=Sizes(joint=(16,)), batches_per_update=batches))
+def beliefs(batches: int = 1, settling: Settling | bool = False) -> BeliefCallback:
+    settings = BeliefSettings(sizes=Sizes(joint=(16,)), batches_per_update=batches)
+    return BeliefCallback(CELLS, settings=settings, settling=settling)
 
 
 class Actions(BaseCallback):
@@ -87,7 +90,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_agent_is_bit_for_bit_identical(case: str, tmp_path: Path) -> None:
-    callback = beliefs()
+    callback = beliefs(settling=LITTLE)
     with_beliefs = train_agent(callback, folder=tmp_path, **CASES[case])
     assert_same(with_beliefs, train_agent(None, **CASES[case]))
     assert callback.belief is not None
@@ -96,12 +99,25 @@ def test_the_agent_is_bit_for_bit_identical(case: str, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.zip"))  # checkpoints were written too
 
 
-def test_sampling_without_restoring_the_random_state_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callback_module.np.random, "set_state", lambda state: None)
+def test_using_up_random_numbers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CopiedNumbers, "copied", lambda numbers: np.random)
+    with pytest.raises(RuntimeError, match="the agent was trained on other batches"):
+        train_agent(beliefs(), steps=800)
+    monkeypatch.setattr(ReplayedBatches, "_compare", lambda *_: None)
     with_beliefs = train_agent(beliefs(), steps=800)
     monkeypatch.undo()
     with pytest.raises(AssertionError):
         assert_same(with_beliefs, train_agent(None, steps=800))
+
+
+def test_another_generator_of_random_numbers_is_copied_too() -> None:
+    before = np.random.get_bit_generator()
+    try:
+        np.random.set_bit_generator(np.random.PCG64(3))
+        drawn = CopiedNumbers().copied().randint(1000, size=5)
+        assert drawn.tolist() == np.random.randint(1000, size=5).tolist()  # noqa: NPY002
+    finally:
+        np.random.set_bit_generator(before)
 
 
 def test_all_batches_of_an_update_are_used() -> None:
@@ -113,26 +129,6 @@ def test_all_batches_of_an_update_are_used() -> None:
     assert callback.belief.updates < 0.4 * model._n_updates
     with pytest.raises(ValueError, match="batches_per_update is 0; it must be at least 1"):
         beliefs(batches=0)
-
-
-def test_beliefs_and_q_are_trained_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    sampled: list[torch.Tensor] = []
-    vector = make_vec_env("CartPole-v1", n_envs=2, seed=0)
-    model = DQN(
-        "MlpPolicy", vector, seed=0, device="cpu", learning_starts=20, train_freq=2, gradient_steps=2, batch_size=8
-    )
-    assert model.replay_buffer is not None
-    sample = model.replay_buffer.sample
-
-    def recorded_sample(*args: Any, **more: Any) -> Any:
-        batch = sample(*args, **more)
-        sampled.append(batch.observations.clone())
-        return batch
-
-    monkeypatch.setattr(model.replay_buffer, "sample", recorded_sample)
-    model.learn(400, callback=beliefs())
-    for at in range(0, len(sampled), 4):  # two batches of the belief network, then the same two of the agent
-        assert all(torch.equal(a, b) for a, b in zip(sampled[at : at + 2], sampled[at + 2 : at + 4], strict=True))
 
 
 def test_target_networks_are_synced_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +156,7 @@ def test_stopping_early_leaves_a_usable_belief() -> None:
     callback = beliefs()
     model = DQN("MlpPolicy", "CartPole-v1", seed=0, device="cpu", learning_starts=50)
     model.learn(10_000, callback=[callback, Stop()])
-    why = callback.run.intention(np.zeros(4, np.float32))
+    why = callback.learned.intention(np.zeros(4, np.float32))
     assert why.visits.sum() >= 1.0
     assert why.residual == pytest.approx(abs(why.earnings.sum() - why.value))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whatfor.beliefs.checked import Checked
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
 from whatfor.text import amount, count, either, percent
@@ -92,10 +93,13 @@ class Trust(Explanation, Quality):
     impossible: float = 0.0  # share of those Q-values that no sequence of rewards seen in training could reach
     excess: float = 0.0  # how far the worst of them is beyond
     endings_distance: float | None = None  # the same of how episodes end: mean total variation distance
-    source: str = "trained alongside"  # or "evaluated": from rollouts after training
+    source: str = "trained alongside"  # or "evaluated": from play of its policy, after training
+    checked: Checked | None = None  # against held-out play; None: there was no environment to play in
+    here: float | None = field(
+        default=None, compare=False
+    )  # the error of visits in held-out situations like one that is asked about
     residual = None  # it is about many values, not about one
     least_chance = 0.02  # smaller ones are noise
-    untried = "was in no training batch"
     updated = "It has trained on this pair"
     rest = "not learned yet; knowledge of endings moves back one step with every sync of the target network"
 
@@ -122,7 +126,14 @@ class Trust(Explanation, Quality):
 
     @property
     def grade(self) -> str:
-        """ "close", "rough" or "poor"; never "close" if visits were not checked."""
+        """ "close", "rough" or "poor": by held-out play and exact visits, where there are any; else never "close"."""
+        grades = [] if self.checked is None else [self.checked.grade]
+        if self.distance is not None or not grades:
+            grades.append(self._grade_by_values())
+        return max(grades, key=("close", "rough", "poor").index)
+
+    def _grade_by_values(self) -> str:
+        """The grade by Q-values, and by exact visits where the world is known."""
 
         def within(limits: tuple[float, float, float]) -> bool:
             correlation, gap, distance = limits
@@ -132,6 +143,16 @@ class Trust(Explanation, Quality):
         if self.impossible > MAX_IMPOSSIBLE or not within(POOR):
             return "poor"
         return "close" if self.distance is not None and within(CLOSE) else "rough"
+
+    @property
+    def untried(self) -> str:  # type: ignore[override]
+        """What is said of an action without a sample."""
+        return "was never played there" if self.source == "evaluated" else "was in no training batch"
+
+    @property
+    def off_play(self) -> str:
+        """How far its visits are from play, in words."""
+        return "not checked against" if self.checked is None else f"{percent(self.checked.visits)} off"
 
     @property
     def tie(self) -> float:  # type: ignore[override]
@@ -175,9 +196,30 @@ class Trust(Explanation, Quality):
     def sentences(self) -> list[str]:
         """The answer in words."""
         if self.source == "evaluated":
-            lines = ["Estimated after training, by playing its policy: not what it believed while it learned."]
+            lines = [
+                f"Estimated after training, by playing its policy ({count(self.updates, 'update')}): not what it believed while it learned."
+            ]
         else:
             lines = [f"Estimated by a belief network trained alongside the agent ({count(self.updates, 'update')})."]
+        if self.impossible:
+            lines.append(
+                f"The Q-values are wrong: {percent(self.impossible)} of them cannot be reached by any sequence of the rewards seen in training; "
+                f"they are up to {amount(self.excess)} too large or too small."
+            )
+        grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
+        found = [*(self.checked.sentences() if self.checked is not None else ()), *self._compared()]
+        found[0] = f"{grade}: {found[0][:1].lower()}{found[0][1:]}"
+        near = (
+            []
+            if self.here is None
+            else [f"In held-out situations like this one, its visits are {percent(self.here)} off."]
+        )
+        return [*lines, *found, *near, *self._advice()]
+
+    def _compared(self) -> list[str]:
+        """How far sums of rewards are from Q-values, and visits from exact ones, if that was not checked better."""
+        if self.checked is not None and self.source == "evaluated" and self.distance is None:
+            return []
         over = (
             f"over {count(self.pairs, 'visited state-action pair')}, sums of expected rewards differ from Q-values by "
             f"{self.mean_residual:.3g} on average ({self._share_of_range(self.relative_gap)}correlation {self.correlation:.3f})"
@@ -186,20 +228,22 @@ class Trust(Explanation, Quality):
             share = self._relative_by_visits or 0.0
             over += f", expected visits times mean rewards by {self.by_visits:.3g}"
             over += f" ({percent(share)})" if np.isfinite(share) else ""
-        if self.distance is None:
-            visits = f"visit error not checked; {either('run.comparison(state)', '--question comparison')} checks it"
-        else:
-            visits = f"relative L1 distance between its visits and the exact ones: {percent(self.distance)}"
+        if self.distance is not None:
+            visits = f"; relative L1 distance between its visits and the exact ones: {percent(self.distance)}"
             if self.endings_distance is not None:
                 visits += f" and total variation distance of how episodes end: {percent(self.endings_distance)}"
             visits += f" (means over {count(self.states, 'state')}, weighted by how often its policy is there)"
-        if self.impossible:
-            lines.append(
-                f"The Q-values are wrong: {percent(self.impossible)} of them cannot be reached by any sequence of the rewards seen in training; "
-                f"they are up to {amount(self.excess)} too large or too small."
-            )
-        grade = {"close": "Close", "rough": "Rough", "poor": "Unreliable"}[self.grade]
-        return [*lines, f"{grade}: {over}; {visits}."]
+        elif self.checked is None:
+            visits = f"; visit error not checked; {either('run.comparison(state)', '--question comparison')} checks it"
+        else:
+            visits = ""
+        return [f"{over[:1].upper()}{over[1:]}{visits}."]
+
+    def _advice(self) -> list[str]:
+        """What to do for a better estimate, where play showed that it is not close."""
+        if self.checked is None or self.grade == "close" or self.source != "evaluated":
+            return []
+        return [self.checked.advice()]
 
     @staticmethod
     def _share_of_range(share: float) -> str:
@@ -221,6 +265,13 @@ class Trust(Explanation, Quality):
             "impossible",
             "excess",
         )
-        numbers = {name: getattr(self, name) for name in names}
-        more = {"discount": self.discount, "source": self.source, "grade": self.grade, "sentences": self.sentences()}
+        numbers = {name: getattr(self, name) for name in (*names, "here")}
+        checked = None if self.checked is None else self.checked.numbers()
+        more = {
+            "discount": self.discount,
+            "source": self.source,
+            "grade": self.grade,
+            "checked": checked,
+            "sentences": self.sentences(),
+        }
         return {"question": "trust", **numbers, **more}

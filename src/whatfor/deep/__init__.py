@@ -3,7 +3,7 @@
 Its names are imported on first use, and need the extra "deep".
 
 >>> sorted(__all__)[:2]
-['BeliefCallback', 'BeliefNetwork']
+['Anchors', 'BeliefCallback']
 """
 
 from importlib import import_module
@@ -15,21 +15,25 @@ if TYPE_CHECKING:
     from whatfor.deep.after import learn_after
     from whatfor.deep.belief import BeliefNetwork
     from whatfor.deep.callback import BeliefCallback
-    from whatfor.deep.cells import Bins, Clusters, Concepts, States
+    from whatfor.deep.cells import Anchors, Bins, Clusters, Concepts, States
     from whatfor.deep.network import PAPER_CARTPOLE, PAPER_TAXI, Sizes
     from whatfor.deep.optimiser import ClippedAdam
     from whatfor.deep.run import TrainingRecord, run_of
     from whatfor.deep.settings import BeliefSettings
+    from whatfor.deep.settling import Settling
+    from whatfor.density import density_of
 
 _MODULES = {
     "whatfor.deep.after": ("learn_after",),
     "whatfor.deep.belief": ("BeliefNetwork",),
     "whatfor.deep.callback": ("BeliefCallback",),
-    "whatfor.deep.cells": ("Bins", "Clusters", "Concepts", "States"),
+    "whatfor.deep.cells": ("Anchors", "Bins", "Clusters", "Concepts", "States"),
     "whatfor.deep.network": ("PAPER_CARTPOLE", "PAPER_TAXI", "Sizes"),
     "whatfor.deep.optimiser": ("ClippedAdam",),
     "whatfor.deep.run": ("TrainingRecord", "run_of"),
     "whatfor.deep.settings": ("BeliefSettings",),
+    "whatfor.deep.settling": ("Settling",),
+    "whatfor.density": ("density_of",),
 }
 _NEED_SB3 = ("whatfor.deep.after", "whatfor.deep.callback")
 _NAMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -37,6 +41,7 @@ _NAMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "PAPER_CARTPOLE",
     "PAPER_TAXI",
+    "Anchors",
     "BeliefCallback",
     "BeliefNetwork",
     "BeliefSettings",
@@ -44,9 +49,11 @@ __all__ = [
     "ClippedAdam",
     "Clusters",
     "Concepts",
+    "Settling",
     "Sizes",
     "States",
     "TrainingRecord",
+    "density_of",
     "learn_after",
     "run_of",
 ]

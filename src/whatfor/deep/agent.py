@@ -29,7 +29,7 @@ from whatfor.worlds.copying import changed_setting
 if TYPE_CHECKING:
     import gymnasium as gym
 
-    from whatfor.deep.belief import QValues
+    from whatfor.deep.inputs import QValues
 
 
 def check_supported(model: Any) -> None:
@@ -98,17 +98,17 @@ def q_values_of(model: DQN, *, frozen: bool = False) -> QValues:
     return q_values
 
 
-def make_environment(vector: VecEnv | None) -> gym.Env[Any, Any] | None:
+def make_environment(vector: VecEnv | None, *, copies: bool = True) -> gym.Env[Any, Any] | None:
     """A new environment like those that the agent is trained in, for names and for rollouts; None: it cannot be created.
 
-    Never one of the agent's own: questions must not change its training.
+    Never one of the agent's own: questions must not change its training. ``copies``: whether a deep copy will do, which many environments do not survive.
     """
     _, vector = _unwrap(vector)
     if vector is None:
         return None
     env = vector.envs[0] if isinstance(vector, DummyVecEnv) else None
     env = env.env if isinstance(env, Monitor) else env
-    return recreate(env, vector.get_attr("spec", 0)[0] if env is None else None)
+    return recreate(env, vector.get_attr("spec", 0)[0] if env is None else None, copies=copies)
 
 
 def observes_single_env(vector: VecEnv | None) -> bool:
@@ -126,8 +126,8 @@ def _unwrap(vector: VecEnv | None) -> tuple[list[VecEnvWrapper], VecEnv | None]:
     return layers, vector
 
 
-def recreate(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, Any] | None:
-    """Another environment of the same kind and settings; None: it cannot be created."""
+def recreate(env: gym.Env[Any, Any] | None, spec: Any = None, *, copies: bool = True) -> gym.Env[Any, Any] | None:
+    """Another environment of the same kind and settings, or a deep copy; None: it cannot be created."""
     import gymnasium as gym
 
     spec = spec if env is None else env.spec
@@ -137,7 +137,7 @@ def recreate(env: gym.Env[Any, Any] | None, spec: Any = None) -> gym.Env[Any, An
             if env is None or changed_setting(env, new) is None:
                 return new
     with contextlib.suppress(Exception):  # copying a third-party environment may raise anything
-        return copy.deepcopy(env)
+        return copy.deepcopy(env) if copies else None
     return None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import gymnasium as gym
@@ -17,12 +18,14 @@ from torch.nn import functional as F
 from whatfor.beliefs.protocol import Actor, Beliefs, Capability
 from whatfor.beliefs.row import Row
 from whatfor.beliefs.situation import Situation
+from whatfor.beliefs.trust import Quality, Trust
 from whatfor.deep.cells import Partition, Predicate, make_partition
+from whatfor.deep.checks import Checks
 from whatfor.deep.document import Source
 from whatfor.deep.experience import Experience
 from whatfor.deep.heads import HEADS
-from whatfor.deep.inputs import InputReader
-from whatfor.deep.network import AgentCopy, Network
+from whatfor.deep.inputs import InputReader, QValues
+from whatfor.deep.network import AgentCopy, Network, Sizes
 from whatfor.deep.normalising import Normaliser
 from whatfor.deep.settings import BeliefSettings
 from whatfor.deep.training import Encoder, Trainer
@@ -34,9 +37,6 @@ from whatfor.playing import Playing
 
 if TYPE_CHECKING:
     from whatfor.runs import Run
-
-#: (B, ...) observations as the environment returns them -> (B, A) the agent's own Q-values.
-QValues = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class BeliefNetwork(Beliefs):
@@ -56,6 +56,11 @@ class BeliefNetwork(Beliefs):
 
     can: ClassVar[frozenset[Capability]] = frozenset({"endings"})
 
+    @property
+    def learned(self) -> bool:  # type: ignore[override]
+        """Whether it was trained alongside the agent; False: by playing its policy."""
+        return self.source == "trained alongside"
+
     def __init__(
         self,
         partition: Partition,
@@ -68,10 +73,12 @@ class BeliefNetwork(Beliefs):
         if not 0.0 <= discount <= 1.0:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
         self.partition, self.q_values, self.discount = partition, q_values, float(discount)
-        self.settings = settings or BeliefSettings()
+        settings = settings or BeliefSettings()
+        self.settings = replace(settings, sizes=settings.sizes or Sizes())
         self.source: Source = "trained alongside"  # or "evaluated": after training, from rollouts of the frozen agent
         self.normaliser: Normaliser | None = None  # where batches do not hold what the environment returns
         self.agent: AgentCopy | None = None  # the agent's own network, to be saved with the beliefs
+        self.checks: Checks | None = None  # against held-out play
         device = torch.device(self.settings.device or "cpu")
         self.reader = InputReader(partition, self.settings.reads, device)
         self.experience = Experience(partition, device)
@@ -97,7 +104,7 @@ class BeliefNetwork(Beliefs):
         """A belief network for a custom training loop in an environment.
 
         ``cells``, ``endings``, ``actions`` and ``settings`` are as in ``BeliefCallback``. ``visited``: observations from experience,
-        for ``Clusters``.
+        for ``Clusters`` and ``Anchors``.
         """
         if not isinstance(env.action_space, spaces.Discrete):
             raise ValueError(f"actions must be Discrete, since beliefs are over them; these are {env.action_space}")
@@ -121,11 +128,11 @@ class BeliefNetwork(Beliefs):
             batch.observations if raw_observations is None else raw_observations,
             batch.next_observations if raw_next_observations is None else raw_next_observations,
         )
-        return self._trainer.update(batch, next_actions, raw)
+        return self.training.update(batch, next_actions, raw)
 
     def sync(self, tau: float = 1.0) -> None:
         """Sync the target network, whenever Q's is synced."""
-        self._trainer.sync(tau)
+        self.training.sync(tau)
 
     def snapshot(self, q_values: QValues) -> BeliefNetwork:
         """A copy for questions about the agent with these Q-values; further training does not change it."""
@@ -136,7 +143,8 @@ class BeliefNetwork(Beliefs):
         return copied
 
     @property
-    def _trainer(self) -> Trainer:
+    def training(self) -> Trainer:
+        """What trains the network; ``ValueError`` for a snapshot."""
         if self.trainer is None:
             raise ValueError("a snapshot of a belief network cannot be trained; train the network it was taken from")
         return self.trainer
@@ -278,13 +286,19 @@ class BeliefNetwork(Beliefs):
         return Row(
             visits=visits,
             earnings=earnings,
-            value=float(self.values_at(at)[action]),
+            value=float(self.values_at(at)[action] if self.learned else earnings.sum()),
             endings=endings,
             endings_unknown=max(0.0, 1.0 - sum(endings.values())),
             tries=self.tries,
             discounted=self.discount < 1.0,
-            trust=self.trust,
+            trust=self._trust_near(np.asarray(at.observation)),
         )
+
+    def _trust_near(self, observation: NDArray[Any]) -> Quality:
+        """Its trust, with the error in held-out situations like an observation."""
+        if self.checks is None or not isinstance(self.trust, Trust):
+            return self.trust
+        return replace(self.trust, here=self.checks.near(observation))
 
     def rows(self, observations: Any, actions: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(B, S, A) Visits and earnings of many situations at once."""

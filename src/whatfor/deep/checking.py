@@ -15,14 +15,17 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
+from whatfor.beliefs.checked import Checked
 from whatfor.beliefs.trust import COMPUTED, Quality, Trust
 from whatfor.deep import document as schema
 from whatfor.deep.cells import Partition, States
+from whatfor.deep.cells.anchors import ARRAYS, partition_by_anchors
 from whatfor.deep.cells.bins import partition_by_bins
 from whatfor.deep.cells.clusters import partition_by_centres
 from whatfor.deep.cells.common import check_cell_count
+from whatfor.deep.checks import Checks
 from whatfor.deep.document import MAX_COUNT, NOT_FINITE, network_from
-from whatfor.deep.inputs import flat_size
+from whatfor.deep.inputs import flat_size, reads_numbers
 from whatfor.deep.network import AgentCopy, Network, Sizes
 from whatfor.deep.normalising import FixedNormaliser
 from whatfor.deep.settings import BeliefSettings
@@ -95,6 +98,7 @@ class SavedNetwork(NamedTuple):
     examples: dict[int, NDArray[Any]]  # by cell, an observation of it
     normaliser: FixedNormaliser | None
     trust: Quality
+    checks: Checks | None
     updates: int
     source: schema.Source
     agent: AgentCopy | None  # None: its network cannot be rebuilt
@@ -114,10 +118,12 @@ def check_saved(labels: Labels, data: Any, files: Mapping[str, bytes]) -> SavedN
         raise ValueError("it holds NaN or infinite numbers")
     space = space_from_document(document.space, tensors)
     settings = _check_settings(document.settings, labels, space, tensors)
-    partition = _check_cells(document.cells, space, labels, tensors)
+    partition = _check_cells(document, space, labels, tensors)
     agent = _check_agent(document.agent, space, labels, below("agent", tensors))
-    names = {name for name in tensors if name.startswith(("online.", "space.", "cells.", "normaliser.", "agent."))}
+    prefixes = ("online.", "space.", "cells.", "normaliser.", "agent.", "checks.")
+    names = {name for name in tensors if name.startswith(prefixes)}
     check_known(names | {"count", "rewards", "examples", "example_cells"}, tensors)
+    trust = COMPUTED if document.trust is None else _make_trust(document.trust, labels)
     return SavedNetwork(
         tensors=tensors,
         settings=settings,
@@ -127,7 +133,8 @@ def check_saved(labels: Labels, data: Any, files: Mapping[str, bytes]) -> SavedN
         endings=_check_endings(document.endings, labels),
         examples=_check_examples(tensors, space, labels.n_states),
         normaliser=_check_normaliser(document.normaliser, space, tensors),
-        trust=COMPUTED if document.trust is None else _make_trust(document.trust, labels),
+        trust=trust,
+        checks=_check_checks(trust, space, tensors),
         updates=document.updates,
         source=document.source,
         agent=agent,
@@ -154,14 +161,17 @@ def _check_network(
     check_layers([*sizes.state, *(sizes.action or []), *sizes.joint], body)
     n_inputs = labels.n_states if reads == "cell" else flat_size(space)
     endings = 1 + len(set(labels.ending_names))  # one more, for an ending without a name
+    scaled = reads_numbers(space, reads)
     with torch.device("meta"):  # allocates no memory, whatever the document says
-        network = Network(n_inputs, labels.n_actions, pairs, endings, sizes)
+        network = Network(n_inputs, labels.n_actions, pairs, endings, sizes, scaled=scaled)
         learned = {
             "count": torch.zeros(pairs, dtype=torch.float64),
             "rewards": torch.zeros(2, pairs, dtype=torch.float64),
         }
     check_same(prefixed("online", network.state_dict()), prefixed("online", online))
     check_same(learned, {name: tensors[name] for name in learned if name in tensors})
+    if scaled and not (online["features.spread"] > 0.0).all():
+        raise ValueError("its spreads of observations must be above zero")
     count, rewards = (tensors[name].numpy() for name in learned)
     if (count < 0.0).any() or (count > MAX_COUNT).any() or (count != np.floor(count)).any() or (rewards < 0.0).any():
         raise ValueError("its counts of samples or sums of rewards are impossible")
@@ -185,12 +195,15 @@ def _check_agent(
 
 
 def _check_cells(
-    kind: schema.CellsKind, space: spaces.Space[Any], labels: Labels, tensors: Tensors
+    document: schema.NetworkDocument, space: spaces.Space[Any], labels: Labels, tensors: Tensors
 ) -> Partition | None:
     """The cells of a saved network; None: they are concepts, which must be passed again."""
-    names = ("centres", "spread", "examples") if kind == "clusters" else ()
+    kind = document.cells
+    names = {"clusters": ("centres", "spread", "examples"), "anchors": ARRAYS}.get(kind, ())
     arrays = arrays_below("cells", tensors, names)
     check_cell_count(labels)
+    if document.dimensions and kind != "anchors":
+        raise ValueError(f"it names dimensions, which its {kind} do not have")
     if kind == "states":
         return States(labels).partition(space, None, np.zeros(0))
     if kind == "bins":
@@ -201,6 +214,8 @@ def _check_cells(
         if len(centres) != labels.n_states:
             raise ValueError(f"it has {len(centres)} clusters; its labels name {labels.n_states}")
         return partition
+    if kind == "anchors":
+        return partition_by_anchors(arrays, document.dimensions, space, labels)
     return None
 
 
@@ -240,8 +255,28 @@ def _check_normaliser(
     return FixedNormaliser(tuple(mean.tolist()), tuple(scale.tolist()), float(part.clip))
 
 
+def _check_checks(trust: Quality, space: spaces.Space[Any], tensors: Tensors) -> Checks | None:
+    """What held-out play showed, and where."""
+    checked = trust.checked if isinstance(trust, Trust) else None
+    arrays = arrays_below("checks", tensors, () if checked is None else ("observations", "errors"))
+    if checked is None:
+        return None
+    observations, errors = arrays
+    shape = (checked.situations, *(space.shape or ()))
+    if observations.shape != shape or errors.shape != shape[:1] or not len(errors) or (errors < 0.0).any():
+        raise ValueError("its held-out situations do not fit what was checked")
+    if observations.dtype.kind not in "biuf" or errors.dtype != np.float64:
+        raise ValueError("its held-out situations are no numbers")
+    return Checks(checked, observations, errors)
+
+
 def _make_trust(part: schema.TrustDocument, labels: Labels) -> Trust:
     """The network's errors, as measured when it was saved."""
+    checked = None if part.checked is None else Checked(**_finite(part.checked))
+    return Trust(labels, **_finite(part) | {"checked": checked})
+
+
+def _finite(part: msgspec.Struct) -> dict[str, Any]:
+    """The numbers of a document, with those that JSON cannot hold."""
     numbers = msgspec.structs.asdict(part)
-    finite: dict[str, Any] = {name: float(x) if x in NOT_FINITE else x for name, x in numbers.items()}
-    return Trust(labels, **finite)
+    return {name: float(x) if isinstance(x, str) and x in NOT_FINITE else x for name, x in numbers.items()}

@@ -18,7 +18,7 @@ HeadName = Literal["faithful", "regression"]
 Reads = Literal["observation", "cell"]
 LossName = Literal["huber", "squared"]
 Source = Literal["trained alongside", "evaluated"]
-CellsKind = Literal["states", "bins", "clusters", "concepts"]
+CellsKind = Literal["states", "bins", "clusters", "anchors", "concepts"]
 #: Activations of an agent's network that can be rebuilt from their names.
 Activation = Literal["ReLU", "Tanh", "ELU", "LeakyReLU", "GELU", "SiLU"]
 
@@ -94,6 +94,28 @@ class NormaliserDocument(Strict, frozen=True):
     clip: Amount | Literal["inf"]
 
 
+class CheckedDocument(Strict, frozen=True):
+    """What held-out play showed, as ``Checked`` has it; the tensors ``checks.*`` hold the error in each situation."""
+
+    situations: Count
+    episodes: Count
+    visits: Amount | NotFinite
+    visits_low: Amount | NotFinite
+    visits_high: Amount | NotFinite
+    averaged: Amount | NotFinite
+    length: Amount | NotFinite
+    endings: Share | None
+    other: Amount | NotFinite | None
+    noise: Amount | NotFinite | None
+    cut: Share
+    q: float | NotFinite
+    total: float | NotFinite
+    played: float | NotFinite
+    q_off: Amount | NotFinite
+    total_off: Amount | NotFinite
+    spread: Amount | NotFinite
+
+
 class TrustDocument(Strict, frozen=True):
     """The network's errors, as ``Trust`` has them."""
 
@@ -110,6 +132,7 @@ class TrustDocument(Strict, frozen=True):
     excess: Amount | NotFinite
     source: Source
     endings_distance: Amount | NotFinite | None = None
+    checked: CheckedDocument | None = None
 
 
 class NetworkDocument(Strict, frozen=True):
@@ -124,6 +147,7 @@ class NetworkDocument(Strict, frozen=True):
     trust: TrustDocument | None
     normaliser: NormaliserDocument | None
     agent: AgentDocument | None
+    dimensions: tuple[Text, ...] = ()  # names of the numbers of an observation, for anchors
 
 
 def network_from(data: Any) -> NetworkDocument:

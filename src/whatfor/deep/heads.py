@@ -33,14 +33,46 @@ class Step(NamedTuple):
     next_pair: Tensor  # (B,) the next cell and action
 
 
+class Targets(NamedTuple):
+    """What the outputs for B steps are to become. Visits to come are ``length`` times ``shares``, and ``now`` at the next pair."""
+
+    pair: Tensor  # (B,) the step's own cell and action
+    shares: Tensor  # (B, K) a distribution
+    length: Tensor  # (B,)
+    now: Tensor  # (B,) the weight of the next step
+    next_pair: Tensor  # (B,)
+    amounts: Tensor  # (B, 4) rewards to come above zero and below, then the step's own
+    endings: Tensor  # (B, E + 1) chances of endings
+
+
 class Head(Protocol):
     """A way to interpret the network's outputs, and to train them."""
 
     def maps(self, out: Predictions, pair: Tensor, rewards: Tensor) -> Maps:
         """The maps that the outputs represent; ``rewards``: (2, K) the mean reward of every pair, above zero and below."""
 
-    def losses(self, out: Predictions, step: Step, later: Predictions, loss: str) -> dict[str, Tensor]:
-        """The losses of the outputs: against one step and what the target network predicts after it; ``loss``: of amounts."""
+    def ahead(self, out: Predictions) -> tuple[Tensor, Tensor]:
+        """(B, K) How the visits to come are distributed, and (B,) how many they are, from what the target network predicts."""
+
+    def losses(self, out: Predictions, targets: Targets, loss: str) -> dict[str, Tensor]:
+        """The losses of the outputs; ``loss``: of amounts."""
+
+
+def one_step(head: Head, step: Step, later: Predictions, endings: Tensor) -> Targets:
+    """The targets of one step and what the target network predicts after it."""
+    shares, length = head.ahead(later)
+    onward, now = step.onward[:, None], later.amounts[:, 3:]
+    amounts = torch.cat([onward * (later.amounts[:, 1:3] + now), signed(step.reward)], dim=1)
+    return Targets(step.pair, shares, step.onward * length, step.onward, step.next_pair, amounts, endings)
+
+
+def signed(rewards: Tensor) -> Tensor:
+    """(B, 2) Rewards above zero, and those below as amounts.
+
+    >>> signed(torch.tensor([2.0, -3.0])).tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
+    return torch.stack([rewards.clamp(min=0.0), (-rewards).clamp(min=0.0)], dim=1)
 
 
 class Faithful:
@@ -63,19 +95,20 @@ class Faithful:
         now = (_now(out) * seen).unbind(1)
         return Maps(*(map_.scatter_add_(1, pair[:, None], at[:, None]) for map_, at in zip(maps, now, strict=True)))
 
-    def losses(self, out: Predictions, step: Step, later: Predictions, loss: str) -> dict[str, Tensor]:
+    def ahead(self, out: Predictions) -> tuple[Tensor, Tensor]:
+        """The softmax and the expected length."""
+        return F.softmax(out.visits, dim=1), out.amounts[:, 0]
+
+    def losses(self, out: Predictions, targets: Targets, loss: str) -> dict[str, Tensor]:
         """Cross-entropy of the distribution, and the loss of amounts."""
-        shares, onward = F.softmax(later.visits, dim=1), step.onward[:, None]
-        amounts, now = onward * later.amounts[:, :3], onward * _now(later)
-        visits = _SpreadLoss.apply(out.visits, shares, amounts[:, 0], now[:, 0], step.next_pair)  # type: ignore[no-untyped-call]
-        rewards = torch.stack([step.reward.clamp(min=0.0), -step.reward.clamp(max=0.0)], dim=1)
-        targets = torch.cat([amounts + now, rewards], dim=1)
-        means = 1 if loss == "huber" else targets.shape[1]  # lengths are means, whatever the loss of Q
-        errors = (out.amounts[:, :means] - targets[:, :means]).square().mean(dim=0)
-        amounts = (errors / (1.0 + targets[:, :means].mean(dim=0))).sum()
+        visits = _SpreadLoss.apply(out.visits, targets.shares, targets.length, targets.now, targets.next_pair)  # type: ignore[no-untyped-call]
+        amounts = torch.cat([(targets.length + targets.now)[:, None], targets.amounts], dim=1)
+        means = 1 if loss == "huber" else amounts.shape[1]  # lengths are means, whatever the loss of Q
+        errors = (out.amounts[:, :means] - amounts[:, :means]).square().mean(dim=0)
+        off = (errors / (1.0 + amounts[:, :means].mean(dim=0))).sum()
         if loss == "huber":
-            amounts = amounts + F.smooth_l1_loss(out.amounts[:, 1:], targets[:, 1:], reduction="sum") / len(targets)
-        return {"visits": visits, "amounts": amounts}
+            off = off + F.smooth_l1_loss(out.amounts[:, 1:], amounts[:, 1:], reduction="sum") / len(amounts)
+        return {"visits": visits, "amounts": off}
 
 
 class Regression:
@@ -89,10 +122,14 @@ class Regression:
         visits = out.visits.clamp(min=0.0)
         return Maps(visits, visits * rewards[0], visits * rewards[1])
 
-    def losses(self, out: Predictions, step: Step, later: Predictions, loss: str) -> dict[str, Tensor]:
+    def ahead(self, out: Predictions) -> tuple[Tensor, Tensor]:
+        """The outputs: the next step is among them, so that ``now`` is not added."""
+        return out.visits, torch.ones_like(out.amounts[:, 0])
+
+    def losses(self, out: Predictions, targets: Targets, loss: str) -> dict[str, Tensor]:
         """The Huber loss, summed over outputs: their mean would be too small a gradient."""
-        target = step.onward[:, None] * later.visits
-        target.scatter_add_(1, step.pair[:, None], torch.ones_like(step.reward)[:, None])
+        target = targets.length[:, None] * targets.shares
+        target.scatter_add_(1, targets.pair[:, None], torch.ones_like(targets.length)[:, None])
         return {"visits": F.smooth_l1_loss(out.visits, target, reduction="sum") / len(target)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,22 @@ from torch import Tensor
 from whatfor.deep.cells import Partition
 from whatfor.deep.document import Reads
 
+#: (B, ...) observations as the environment returns them -> (B, A) the agent's own Q-values.
+QValues = Callable[[NDArray[Any]], NDArray[Any]]
+
 
 def flat_size(space: spaces.Space[Any]) -> int:
     """The number of inputs that ``encode`` makes of an observation."""
     return int(spaces.flatdim(space))
+
+
+def reads_numbers(space: spaces.Space[Any], reads: Reads) -> bool:
+    """Whether the network reads plain numbers, which are scaled; images and one-hot codes are not.
+
+    >>> reads_numbers(spaces.Box(-1, 1, (4,)), "observation"), reads_numbers(spaces.Discrete(4), "observation")
+    (True, False)
+    """
+    return reads == "observation" and isinstance(space, spaces.Box) and space.dtype != np.uint8
 
 
 def one_hot(numbers: Tensor, n: int) -> Tensor:
@@ -53,8 +66,11 @@ class InputReader:
 
     def __init__(self, partition: Partition, reads: Reads, device: torch.device) -> None:
         self.partition, self.reads, self.device = partition, reads, device
-        strides = partition.strides
+        strides, centres = partition.strides, partition.centres
         self._strides = None if strides is None else [torch.as_tensor(part, device=device) for part in strides]
+        self._centres = None if centres is None else [torch.as_tensor(part, device=device) for part in centres]
+        edges = partition.labels.inner_edges if partition.kind == "bins" else ()
+        self._edges = [torch.as_tensor(part, dtype=torch.float64, device=device) for part in edges]
 
     @property
     def n_inputs(self) -> int:
@@ -73,8 +89,19 @@ class InputReader:
             start, step = self._strides
             numbers = observations.reshape(len(observations), -1).long() - start
             return (numbers * step).sum(dim=1)
+        if self._centres is not None and isinstance(observations, Tensor) and observations.is_cuda:
+            return nearest(observations, *self._centres)
+        if self._edges and isinstance(observations, Tensor):
+            return self._bins(self.reshape(observations, len(observations)).flatten(1).double())
         arrays = self.reshape(as_numpy(observations), len(observations))
         return torch.as_tensor(self.partition.index(arrays), device=self.device)
+
+    def _bins(self, numbers: Tensor) -> Tensor:
+        """(B,) The cells of numbers (B, D), as ``Labels.indices`` finds them."""
+        cell = torch.zeros(len(numbers), dtype=torch.long, device=self.device)
+        for column, edges in zip(numbers.unbind(1), self._edges, strict=True):
+            cell = cell * (len(edges) + 1) + torch.bucketize(column.contiguous(), edges, right=True)
+        return cell
 
     def reshape(self, observations: Any, count: int) -> Any:
         """Observations in the environment's shape; a replay buffer stores an integer as a row of one."""
@@ -94,6 +121,16 @@ class InputReader:
     def flat(self, numbers: Any) -> Tensor:
         """The same, as one row."""
         return self.tensor(numbers).reshape(-1)
+
+
+def nearest(observations: Tensor, scaled: Tensor, spread: Tensor) -> Tensor:
+    """(B,) The nearest of some centres to observations on a GPU; ``scaled``: centres divided by the spread.
+
+    >>> nearest(torch.tensor([[0.9], [0.2]]), torch.tensor([[0.0], [1.0]]).double(), torch.ones(1).double()).tolist()
+    [1, 0]
+    """
+    rows = observations.reshape(len(observations), -1).double() / spread
+    return torch.cdist(rows, scaled, compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1)
 
 
 def as_numpy(numbers: Any) -> NDArray[Any]:

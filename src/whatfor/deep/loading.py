@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from whatfor.deep.belief import BeliefNetwork, QValues
+from whatfor.deep.belief import BeliefNetwork
 from whatfor.deep.cells import Partition, make_partition
 from whatfor.deep.checking import SavedNetwork, check_saved, reading
+from whatfor.deep.inputs import QValues
 from whatfor.deep.network import AgentCopy
 from whatfor.deep.normalising import FixedNormaliser
 from whatfor.deep.saving import tensors_of
@@ -33,8 +34,9 @@ def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, 
         belief.network.eval()
         belief.sync()
     belief.experience.updates, belief.experience.examples = saved.updates, saved.examples
-    belief.source, belief.normaliser, belief.agent, belief.trust = saved.source, saved.normaliser, copied, saved.trust
-    return run.believing(belief)
+    belief.source, belief.normaliser, belief.agent = saved.source, saved.normaliser, copied
+    belief.trust, belief.checks = saved.trust, saved.checks
+    return run.derived(beliefs=belief, labels=partition.labels)
 
 
 def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
@@ -60,6 +62,7 @@ def _make_cells(saved: SavedNetwork, labels: Labels, cells: Any) -> Partition:
         partition = make_partition(rules, saved.space, None, np.zeros(0), n_actions=n_actions, actions=labels.actions)
         if partition.labels.axes != labels.axes:
             raise ValueError("these are not the concepts that the run was trained with: they have other values")
+    labels = replace(labels, points=partition.labels.points)
     return replace(partition, labels=labels, endings={name: cells[name] for name in saved.endings})
 
 

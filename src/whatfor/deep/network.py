@@ -16,6 +16,10 @@ from whatfor.deep.inputs import one_hot
 
 #: The chance of an unknown ending before anything is learned.
 INITIAL_UNKNOWN = 0.98
+#: Each scaled number x is also read as the sine and the cosine of x, 2 x, 4 x, 8 x and 16 x: where a policy switches its action, beliefs change within
+#: a small part of the range of an observation. Observations of more numbers than ``MAX_WAVES`` are only scaled.
+FREQUENCIES = (1.0, 2.0, 4.0, 8.0, 16.0)
+MAX_WAVES = 64
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Sizes:
 
     state: Sequence[int] = ()
     action: Sequence[int] | None = ()
-    joint: Sequence[int] = (256, 64)
+    joint: Sequence[int] = (128, 32)
 
 
 #: The paper's belief networks. Both read a one-hot cell.
@@ -55,8 +59,43 @@ class Predictions(NamedTuple):
     endings: Tensor  # (B, E + 1) logits of all endings, and of an unknown one
 
 
+class Scaled(nn.Module):
+    """Numbers scaled by their mean and spread, and the sines and cosines of a few of their multiples.
+
+    >>> features = Scaled(1)
+    >>> features.fit(torch.tensor([[1.0], [3.0]]))
+    >>> features(torch.tensor([[3.0]])).shape, float(features(torch.tensor([[3.0]]))[0, 0])
+    (torch.Size([1, 11]), 1.0)
+    """
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("spread", torch.ones(size))
+        self.waves = size <= MAX_WAVES
+        self.width = size * (1 + 2 * len(FREQUENCIES) * self.waves)
+
+    def fit(self, inputs: Tensor) -> None:
+        """Take mean and spread from inputs (B, ...)."""
+        flat = inputs.flatten(1)
+        self.mean.copy_(flat.mean(dim=0))
+        spread = flat.std(dim=0, correction=0)
+        self.spread.copy_(torch.where(spread > 1e-6 * (1.0 + self.mean.abs()), spread, torch.ones_like(spread)))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(B, width) The features of inputs (B, ...)."""
+        numbers = (inputs.flatten(1) - self.mean) / self.spread
+        if not self.waves:
+            return numbers
+        turns = torch.cat([numbers * frequency for frequency in FREQUENCIES], dim=1)
+        return torch.cat([numbers, turns.sin(), turns.cos()], dim=1)
+
+
 class Network(nn.Module):
-    """A body and its outputs."""
+    """A body and its outputs; ``scaled``: it reads numbers, not one-hot codes."""
 
     def __init__(
         self,
@@ -66,9 +105,12 @@ class Network(nn.Module):
         n_endings: int,
         sizes: Sizes,
         encoder: nn.Module | None = None,
+        *,
+        scaled: bool = False,
     ) -> None:
         super().__init__()
-        self.encoder = encoder or nn.Identity()
+        self.features = Scaled(n_inputs) if scaled else encoder or nn.Identity()
+        n_inputs = self.features.width if isinstance(self.features, Scaled) else n_inputs
         self.n_actions = n_actions
         self.reads_action = sizes.action is not None
         self.state, width = _layers(n_inputs, sizes.state)
@@ -83,7 +125,7 @@ class Network(nn.Module):
 
     def forward(self, inputs: Tensor, actions: Tensor) -> Predictions:
         """The outputs for actions (B,) in situations (B, ...)."""
-        hidden = self.state(self.encoder(inputs).flatten(1))
+        hidden = self.state(self.features(inputs).flatten(1))
         if self.reads_action:
             hidden = torch.cat([hidden, self.action(one_hot(actions, self.n_actions))], dim=1)
         hidden = self.joint(hidden)

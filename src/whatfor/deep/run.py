@@ -129,6 +129,7 @@ def measure_trust(
         discount=belief.discount,
         **out_of_range(values, rewards, belief.discount),
         source=belief.source,
+        checked=None if belief.checks is None else belief.checks.checked,
     )
 
 

@@ -33,6 +33,11 @@ def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
         tensors |= {} if agent is None else prefixed("agent", agent.weights)
         if normaliser is not None:
             tensors |= {f"normaliser.{name}": torch.tensor(getattr(normaliser, name), dtype=torch.float64) for name in ("mean", "scale")}  # fmt: skip
+        if belief.checks is not None:
+            tensors |= {
+                "checks.observations": as_tensor(belief.checks.observations),
+                "checks.errors": as_tensor(belief.checks.errors),
+            }
         examples = belief.experience.examples
         cells = sorted(examples)
         if cells:
@@ -49,6 +54,7 @@ def network_out(run: Run) -> tuple[dict[str, Any], dict[str, bytes]]:
         trust=_trust_document(belief.trust) if isinstance(belief.trust, Trust) else None,
         normaliser=None if normaliser is None else schema.NormaliserDocument(loadable(normaliser.clip)),
         agent=None if agent is None else schema.AgentDocument(list(agent.layers), agent.activation),
+        dimensions=() if belief.labels.points is None else belief.labels.points.names,
     )
     with writing("belief network"):
         document: dict[str, Any] = msgspec.to_builtins(part)
@@ -66,6 +72,7 @@ def tensors_of(belief: BeliefNetwork) -> Tensors:
 
 def _settings_document(belief: BeliefNetwork) -> schema.SettingsDocument:
     settings, sizes = belief.settings, belief.settings.sizes
+    assert sizes is not None
     action = None if sizes.action is None else list(sizes.action)
     return schema.SettingsDocument(
         head=settings.head,
@@ -78,8 +85,13 @@ def _settings_document(belief: BeliefNetwork) -> schema.SettingsDocument:
 
 
 def _trust_document(trust: Trust) -> schema.TrustDocument:
-    numbers = {name: value for name, value in vars(trust).items() if name != "labels"}
-    return schema.TrustDocument(**{name: loadable(x) if isinstance(x, float) else x for name, x in numbers.items()})
+    checked = None if trust.checked is None else schema.CheckedDocument(**_loadable(vars(trust.checked)))
+    numbers = {name: value for name, value in vars(trust).items() if name not in ("labels", "checked", "here")}
+    return schema.TrustDocument(**_loadable(numbers), checked=checked)
+
+
+def _loadable(numbers: dict[str, Any]) -> dict[str, Any]:
+    return {name: loadable(x) if isinstance(x, float) else x for name, x in numbers.items()}
 
 
 def _check_finite(run: Run, tensors: Tensors) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whatfor.deep.document import MAX_INT, HeadName, LossName, Reads
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import torch
 
 #: The learning rate that training starts with.
-START_RATE = 1e-3
+START_RATE = 2e-3
 #: A decaying learning rate stays above this share of its start.
 MIN_RATE_SHARE = 0.05
 
 
 def decaying_rate(remaining: float) -> float:
-    """The default learning rate: 1e-3, decaying linearly to a twentieth of it; ``remaining``: the progress left, from 1 to 0.
+    """The default learning rate: 2e-3, decaying linearly to a twentieth of it; ``remaining``: the progress left, from 1 to 0.
 
     >>> decaying_rate(0.5)
-    0.0005
+    0.001
     """
     return START_RATE * max(remaining, MIN_RATE_SHARE)
 
@@ -33,25 +33,22 @@ def decaying_rate(remaining: float) -> float:
 class BeliefSettings:
     """The belief network and how it is trained.
 
-    ``head``: "faithful", or the paper's "regression". ``sizes``: of the layers. ``reads``: "observation", or "cell" (one-hot, as in the paper).
+    ``head``: "faithful", or the paper's "regression". ``sizes``: of the layers; None: small ones alongside an agent, whose training they slow down, and larger ones afterwards. ``reads``: "observation", or "cell" (one-hot, as in the paper).
     ``loss`` of earnings: "huber", as DQN's own, so that sums have the bias of Q where the environment is random; "squared", which learns
     means; None: "huber" alongside an agent, "squared" in ``learn_after``.
     ``learning_rate``: a number, or a function of the remaining progress, from 1 to 0. ``optimiser``: Adam with clipped gradients by default.
     ``device``: the agent's by default; the CPU in a custom training loop.
 
     For ``BeliefCallback``: ``batches_per_update``, how many of the agent's batches make one update. All are used, and fewer and larger
-    updates cost less. The default is two, and four where there are many cells.
-
-    For ``learn_after``: ``batch_size``; ``sync_interval``, the updates between two syncs of the target network; ``exploration``, the
-    share of random actions in the rollouts.
+    updates cost less. The default is as many as make 512 steps, at most four.
 
     >>> settings = BeliefSettings(head="regression", sizes=Sizes(joint=(64,)))
     >>> settings.loss_or("huber"), settings.initial_rate
-    ('huber', 0.001)
+    ('huber', 0.002)
     """
 
     head: HeadName = "faithful"
-    sizes: Sizes = field(default_factory=Sizes)
+    sizes: Sizes | None = None
     reads: Reads = "observation"
     loss: LossName | None = None
     learning_rate: float | Callable[[float], float] = decaying_rate
@@ -59,9 +56,6 @@ class BeliefSettings:
     device: torch.device | str | None = None
     seed: int = 0
     batches_per_update: int | None = None
-    batch_size: int = 64
-    sync_interval: int = 20
-    exploration: float = 0.1
 
     def __post_init__(self) -> None:
         if self.head not in HEADS:
@@ -74,14 +68,10 @@ class BeliefSettings:
             raise ValueError("the paper's regression head is trained with the Huber loss: leave out loss=")
         if not -MAX_INT <= operator.index(self.seed) <= MAX_INT:
             raise ValueError(f"seed is {self.seed}; it must be an integer of at most 64 bits")
-        for name in ("batches_per_update", "batch_size", "sync_interval"):
-            number = getattr(self, name)
-            if number is not None and number < 1:
-                raise ValueError(f"{name} is {number}; it must be at least 1")
+        if self.batches_per_update is not None and self.batches_per_update < 1:
+            raise ValueError(f"batches_per_update is {self.batches_per_update}; it must be at least 1")
         if not callable(self.learning_rate) and not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
-        if not 0.0 <= self.exploration <= 1.0:
-            raise ValueError(f"exploration is {self.exploration}; it must lie in [0, 1]")
 
     def loss_or(self, default: LossName) -> LossName:
         """The loss, or the default of the head and of the way it is trained."""

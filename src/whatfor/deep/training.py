@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from whatfor.deep.document import LossName
 from whatfor.deep.experience import Experience
-from whatfor.deep.heads import HEADS, Step
-from whatfor.deep.inputs import InputReader, as_numpy, concatenate
-from whatfor.deep.network import Network, Predictions
+from whatfor.deep.heads import HEADS, Step, Targets, one_step, signed
+from whatfor.deep.inputs import InputReader, as_numpy, concatenate, reads_numbers
+from whatfor.deep.network import Network, Predictions, Scaled, Sizes
 from whatfor.deep.private import gradient_norm, scale_gradients
 from whatfor.deep.settings import BeliefSettings
 
@@ -53,8 +55,15 @@ class Trainer:
         if encoder is not None:
             module, n_inputs = encoder()
         n_endings = len(partition.ending_names)
-        sizes, n_actions = self.settings.sizes, partition.labels.n_actions
-        return Network(n_inputs, n_actions, partition.n_pairs, n_endings, sizes, module).to(self.device)
+        sizes, n_actions = self.settings.sizes or Sizes(), partition.labels.n_actions
+        scaled = module is None and reads_numbers(partition.space, self.settings.reads)
+        return Network(n_inputs, n_actions, partition.n_pairs, n_endings, sizes, module, scaled=scaled).to(self.device)
+
+    def scale_to(self, observations: Any) -> None:
+        """Scale the network's inputs by the mean and spread of observations, as batches hold them."""
+        for network in (self.online, self.target):
+            if isinstance(network.features, Scaled) and len(observations):
+                network.features.fit(self.reader.tensor(observations).float())
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
         kind, rate = self.settings.optimiser, self.settings.initial_rate
@@ -67,8 +76,10 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
 
-    def update(self, batch: Any, next_actions: Any, raw: tuple[Any, Any]) -> dict[str, Tensor]:
-        """Train on a batch; its losses. ``raw``: observations and next observations, as the environment returned them."""
+    def update(
+        self, batch: Any, next_actions: Any, raw: tuple[Any, Any], cells: tuple[Any, Any] | None = None
+    ) -> dict[str, Tensor]:
+        """Train on a batch; its losses. ``raw``: observations and next observations, as the environment returned them; ``cells``: theirs, if known."""
         actions, rewards, dones = (self.reader.flat(x) for x in (batch.actions, batch.rewards, batch.dones))
         actions, next_actions, dones = actions.long(), self.reader.flat(next_actions).long(), dones.float()
         if not len(actions) == len(next_actions) == len(rewards) == len(dones):
@@ -77,7 +88,10 @@ class Trainer:
                 "target_network(next_observations).argmax(dim=1)"
             )
         observations, next_observations = (self.reader.reshape(part, len(actions)) for part in raw)
-        cell, next_cell = self.reader.cells(concatenate([observations, next_observations])).chunk(2)
+        if cells is None:
+            cell, next_cell = self.reader.cells(concatenate([observations, next_observations])).chunk(2)
+        else:
+            cell, next_cell = (self.reader.tensor(part) for part in cells)
         n_actions = self.reader.partition.labels.n_actions
         step = Step(
             pair=cell * n_actions + actions,
@@ -85,14 +99,19 @@ class Trainer:
             onward=self.discount * (1.0 - dones),
             next_pair=next_cell * n_actions + next_actions,
         )
-        self.experience.add(step, cell, observations)
+        self.experience.add(step.pair, signed(step.reward), cell if cells is None else cells[0], observations)
         with torch.no_grad():
             later = self._predict(self.target, batch.next_observations, next_cell, next_actions)
-            endings = self._ending_targets(later.endings, dones, next_observations, actions, step.reward)
+            endings = self._ending_targets(later.endings, dones, batch, next_observations)
+            targets = one_step(HEADS[self.settings.head], step, later, endings)
+        return self.learn(self.reader.inputs(batch.observations, cell), actions, targets, "huber")
+
+    def learn(self, inputs: Tensor, actions: Tensor, targets: Targets, loss: LossName) -> dict[str, Tensor]:
+        """One update towards targets; its losses. ``loss``: of amounts, unless the settings name one."""
         with torch.random.fork_rng(devices=self._cuda, enabled=self.encoded):  # an encoder may have dropout
-            now = self._predict(self.online, batch.observations, cell, actions)
-        losses = HEADS[self.settings.head].losses(now, step, later, self.settings.loss_or("huber"))
-        losses["endings"] = F.cross_entropy(now.endings, endings)
+            out: Predictions = self.online(inputs, actions)
+        losses = HEADS[self.settings.head].losses(out, targets, self.settings.loss_or(loss))
+        losses["endings"] = F.cross_entropy(out.endings, targets.endings)
         self._descend(losses)
         self.experience.updates += 1
         return {name: loss.detach() for name, loss in losses.items()}
@@ -107,17 +126,16 @@ class Trainer:
         predictions: Predictions = network(self.reader.inputs(observations, cell), actions)
         return predictions
 
-    def _ending_targets(
-        self, later: Tensor, dones: Tensor, last_observations: Any, actions: Tensor, rewards: Tensor
-    ) -> Tensor:
+    def _ending_targets(self, later: Tensor, dones: Tensor, batch: Any, last_observations: Any) -> Tensor:
         """(B, E + 1) The chances of endings to learn: of the one that occurred, or of those that are expected."""
         over = dones[:, None]
         chances = F.softmax(later, dim=1).mul_(1.0 - over)
-        endings, partition = torch.zeros_like(actions), self.reader.partition
+        endings, partition = np.zeros(len(dones), np.int64), self.reader.partition
         if len(partition.ending_names) > 1:
-            for i in torch.nonzero(dones).flatten().tolist():
+            actions, rewards, ended = (as_numpy(x).ravel() for x in (batch.actions, batch.rewards, batch.dones))
+            for i in np.flatnonzero(ended):
                 endings[i] = partition.ending_index(as_numpy(last_observations[i]), int(actions[i]), float(rewards[i]))
-        return chances.scatter_add_(1, endings[:, None], over)
+        return chances.scatter_add_(1, self.reader.tensor(endings)[:, None], over)
 
     def _descend(self, losses: dict[str, Tensor]) -> None:
         """One step of the optimiser."""

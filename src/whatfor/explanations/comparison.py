@@ -203,6 +203,7 @@ class Comparison(Explanation):
             lines.append(f"  (how the episode ends is {percent(self.unknown)} unknown: it rests on initial values)")
         actual, after = "simulated" if self.exact is None else "true", ", discounted" * self.believed.discounted
         visits, less = ("its expected visits", "expected") if self.learned else ("these visits", "these")
+        lines += self.simulated.distance_lines(self.believed.visits)
         largest = f" Largest differences ({less} minus {actual}{after}):" if self.places else ""
         lines.append(f"Relative L1 distance between {visits} and the {actual} ones: {percent(self.distance)}.{largest}")
         for state, action, measure in self.places:

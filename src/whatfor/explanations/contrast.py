@@ -70,8 +70,10 @@ class Contrast(Difference):
                     f"In {here!r}, it has learned too little about {name!r} to compare the two: "
                     f"its initial value still has a weight of {percent(1.0 - which.now)}."
                 ]
+        expects = "what it expects of it" if self.learned else "what follows it"
+        guesses = [f"{name!r} {which.trust.untried}: {expects} is a guess." for name, which in zip(names, (self.one, self.other), strict=True) if which.tries == 0]  # fmt: skip
         if not self.learned:
-            return [*self._played(here, names), *([] if self.tied else self._reasons()), self._adds_up()]
+            return [*self._played(here, names), *([] if self.tied else self._reasons()), *guesses, self._adds_up()]
         if self.tied:
             equal = " and ".join(dict.fromkeys(amount(which.value) for which in (self.one, self.other)))
             equal += ", discounted" if self.one.discounted else ""
@@ -82,14 +84,13 @@ class Contrast(Difference):
         for which in (self.one, self.other):
             lines += self._leads_nowhere(which)
         lines += [] if self.tied else self._reasons()
-        lines += [f"{name!r} {which.trust.untried}: what it expects of it is a guess." for name, which in zip(names, (self.one, self.other), strict=True) if which.tries == 0]  # fmt: skip
-        return [*lines, self._adds_up(), *self.one.faults, *self.one.trust.sentences()]
+        return [*lines, *guesses, self._adds_up(), *self.one.faults, *self.one.trust.sentences()]
 
     def _played(self, here: str, names: list[str]) -> list[str]:
         """What playing its policy leads to after both actions, by a source that did not learn with it."""
         more = "the same as" if self.tied else f"{amount(self.gap)} more than"
         note = " (discounted)" if self.one.discounted else ""
-        returned = f"playing its policy after {names[0]!r} gives a return of {amount(self.one.value)}{note}"
+        returned = f"{self.one.trust.hedge()}playing its policy after {names[0]!r} gives a return of {amount(self.one.value)}{note}"
         lines = [f"In {here!r}, {returned}, {more} after {names[1]!r}."]
         if self.unsettled and not self.tied:
             lines.append(f"This difference is {not_significant(self.gap, self.noise)}.")

@@ -27,6 +27,7 @@ from whatfor.explanations.phrases import (
     tied_actions,
     without_end,
 )
+from whatfor.explanations.spread import range_lines
 from whatfor.labels import Labels
 from whatfor.layouts.map import Map
 from whatfor.layouts.shapes import Layout
@@ -229,14 +230,12 @@ class Intention(Explanation):
     def _played(self, here: str) -> list[str]:
         """What its policy leads to, by a source that did not learn with it."""
         leads, doing = self.expectation().text, self.labels.actions[self.action]
-        lines = [f"In {here!r}, playing its policy after {doing!r} leads it {leads or 'on without a likely end'}."]
+        played = f"{self.trust.hedge()}playing its policy after {doing!r}"
+        lines = [f"In {here!r}, {played} leads it {leads or 'on without a likely end'}."]
+        lines += [f"{doing!r} {self.trust.untried}: what follows it is a guess."] * (self.tries == 0)
         earned = signed_lines(largest_earnings(self.earnings, self.initial_share, self.magnitude, self._pair))
         lines += [*self._most_expected(), *[f"The rewards on the way{self.note}:"] * bool(earned), *earned]
-        spread = (
-            f"with a standard error of {amount(self.error)} over its rollouts"
-            if self.error
-            else "the same in all rollouts"
-        )
+        spread = f"with a standard error of {amount(self.error)} over its rollouts" if self.error else "the same in all rollouts"  # fmt: skip
         error = "" if self.error is None else f", {spread}"
         own = f"; its Q-value is {amount(float(self.values[self.action]))}."
         return [*lines, f"Playing its policy gives a return of {amount(self.value)}{self.note}{error}{own}"]
@@ -297,12 +296,11 @@ class Intention(Explanation):
         """The pairs it expects to visit most."""
         following = self.expected()
         if not following:
-            ends = self.course is not None and self.course.ending is not None
-            return [] if ends or self.course is None else ["It has not learned what follows."]
-        lines = [
-            f"{'Most expected' if self.learned else 'Most visited'} afterwards (visits{', discounted' if self.discounted else ''}):"
-        ]
-        return lines + [f"  {visits:6.3f}  {self._pair(state, action)}" for state, action, visits in following]
+            return [] if self.course is None or self.course.ending is not None else ["It has not learned what follows."]
+        heading = f"{'Most expected' if self.learned else 'Most visited'} afterwards (visits{', discounted' if self.discounted else ''})"
+        if self.labels.points is not None:
+            return range_lines(self.labels.points, self.visits, heading)
+        return [f"{heading}:", *(f"  {visits:6.3f}  {self._pair(s, a)}" for s, a, visits in following)]
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the answer, by name."""

@@ -16,6 +16,7 @@ from whatfor.beliefs.situation import Situation
 from whatfor.explanation import Explanation
 from whatfor.explanations.intervals import Interval, interval_of
 from whatfor.explanations.phrases import LIKELY, MIN_STATED_SHARE, PAST_LIMIT, counted, without_end
+from whatfor.explanations.spread import distance_lines
 from whatfor.history import Evaluation
 from whatfor.labels import ENDINGS, Labels
 from whatfor.layouts.map import Map
@@ -118,6 +119,10 @@ class Simulation(Explanation):
         steps = count(self.max_steps, "step")
         where, it = (f"at the limit of {steps}", "it") if self.max_steps == self.limit else (f"after {steps}", "that")
         return f"rollouts stop {where}, and its values look beyond {it}" if self.is_cut else ""
+
+    def distance_lines(self, expected: NDArray[np.float64]) -> list[str]:
+        """How far the states of expected visits (S, A) are from those of the rollouts, where states are points."""
+        return distance_lines(self.labels.points, expected, self.visits)
 
     def sentences(self) -> list[str]:
         """The answer in words."""

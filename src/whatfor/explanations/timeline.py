@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from whatfor.beliefs.loop import NO_LOOP, Loop
 from whatfor.beliefs.protocol import Beliefs
 from whatfor.beliefs.situation import Situation
+from whatfor.density import Density
 from whatfor.explanation import Explanation
 from whatfor.explanations.intervals import interval_of
 from whatfor.explanations.phrases import MIN_STATED_SHARE, beyond_limit, without_end
 from whatfor.labels import Labels
+from whatfor.layouts.clouds import fans
 from whatfor.layouts.map import rows_of
-from whatfor.layouts.shapes import Grid, Series
+from whatfor.layouts.shapes import Grid, Layout, Series
 from whatfor.layouts.words import pair_names
 from whatfor.question import Action, Parameter, State, question, source_of
 from whatfor.text import count, percent
@@ -147,8 +149,12 @@ class Timeline(Explanation):
         }
 
 
-def layout(why: Timeline) -> Grid:
-    """A row for each pair, ordered by when it is most expected; a column for each step."""
+def layout(why: Timeline) -> Layout:
+    """A row for each pair, ordered by when it is most expected, and a column for each step; of states that are points, fans."""
+    title = f"{why.labels.actions[why.action]}: {'what it expects when' if why.learned else 'when playing its policy leads where'}"
+    if why.labels.points is not None and why.visits.any():
+        going = [visits.sum(axis=1) for visits in why.visits if visits.any()]  # in later steps, all rollouts have ended
+        return fans(title, why.labels.words(why.state), [Density.of(why.labels.points, visits) for visits in going])
     horizon, _, n_actions = why.visits.shape
     flat = np.vstack([why.visits.reshape(horizon, -1), why.remainder.reshape(1, -1)])  # (steps and beyond, pairs)
     steps = 1 + int(np.flatnonzero(flat[:-1].max(axis=1) >= MIN_STEP_VISITS).max(initial=0))
@@ -163,7 +169,7 @@ def layout(why: Timeline) -> Grid:
         rows.append(np.delete(flat, most, axis=1).sum(axis=1))
         names = (*names, f"{others:,} others")
     return Grid(
-        title=f"{why.labels.actions[why.action]}: {'what it expects when' if why.learned else 'when playing its policy leads where'}",
+        title=title,
         caption=why.labels.words(why.state),
         rows=names,
         columns=tuple(str(step) for step in range(steps)),

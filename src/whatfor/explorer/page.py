@@ -16,7 +16,7 @@ from whatfor.layouts.colours import COLOURS, MIN_VISIBLE_SHARE, SIGNED, STOPS
 POLICY = "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
 #: The modules of the script. Each imports only from those before it.
 MODULES = (
-    "dom", "store", "colours", "board", "grid", "charts", "draw", "state", "question", "episode", "answers", "main",
+    "dom", "store", "colours", "board", "grid", "charts", "cloud", "draw", "state", "question", "episode", "answers", "main",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)

@@ -53,7 +53,7 @@ def _fields(thing: Any) -> dict[str, Any]:
 def _jsonable(thing: Any) -> Any:
     if isinstance(thing, tuple) and thing and isinstance(thing[0], Layer | Series):
         return tuple(_fields(one) for one in thing)
-    return _fields(thing) if isinstance(thing, Series) else thing
+    return _fields(thing) if isinstance(thing, Series | Contours) else thing
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,48 @@ class Lines(_Plain):
     series: tuple[Series, ...]
     x_axis: str
     y_axis: str
+    nested: bool = False  # whether the series are intervals around one line, the narrowest first
 
     def __post_init__(self) -> None:
         for one in self.series:
             _check_length(f"series {one.name!r}", one.numbers, "values of x", len(self.x))
+
+
+@dataclass(frozen=True)
+class Contours:
+    """A density on a grid, and the levels of its contours."""
+
+    x: Vector  # the middles of the columns
+    y: Vector  # the middles of the rows, the lowest first
+    cells: Rows  # (rows, columns)
+    levels: Vector
+    shares: Vector  # of the probability that each level encloses
+
+    def __post_init__(self) -> None:
+        _check_table("cells", self.cells, len(self.y), len(self.x))
+        _check_length("shares", self.shares, "levels", len(self.levels))
+
+
+@dataclass(frozen=True)
+class Cloud(_Plain):
+    """Points over two axes, with a number each, and contours of their density."""
+
+    title: str
+    caption: str
+    x: Vector
+    y: Vector
+    x_axis: str
+    y_axis: str
+    numbers: Vector  # of each point
+    full: float  # numbers of this size and above have the full size and colour
+    quantity: str = "expected visits"
+    diverging: bool = False
+    marked: int | None = None  # the point of the state asked about
+    contours: Contours | None = None
+
+    def __post_init__(self) -> None:
+        for name, row in (("y", self.y), ("numbers", self.numbers)):
+            _check_length(name, row, "values of x", len(self.x))
 
 
 @dataclass(frozen=True)
@@ -193,4 +231,4 @@ class Panels(_Plain):
         return {**super().to_json(), "panels": tuple(panel.to_json() for panel in self.panels)}
 
 
-Layout = Board | Grid | Bars | Lines | Panels
+Layout = Board | Grid | Bars | Lines | Cloud | Panels

@@ -63,15 +63,21 @@ EXAMPLES: dict[str, str | int] = {"taxi": TAXI_START, "cartpole": CARTPOLE_STATE
 
 
 def figure_4d(agents: DeepAgents) -> Figure:
-    """Figure 4 for the DQN: belief beside simulation, and beside the belief of tabular Q-learning."""
-    run, table = agents.cartpole, agents.tabular.cartpole_q
+    """Figure 4 for the DQN: what it learned to expect beside simulation, beside what playing its policy gives, and beside tabular Q-learning."""
+    run, table = agents.cartpole_learned, agents.tabular.cartpole_q
     comparison = run.comparison(CARTPOLE_STATE, rollouts=CARTPOLE_ROLLOUTS)
     action = run.labels.actions[comparison.action]
     tabular, preset = table.intention(CARTPOLE_STATE, comparison.action), agents.preset_of("cartpole")
+    played = agents.cartpole.intention(CARTPOLE_STATE, comparison.action)
+    apart = [percent(distance(why.visits, comparison.simulated.visits)) for why in (comparison.believed, played)]
     return believed_and_simulated(
         "4D", "DQN", comparison,
-        others={"tabular": (tabular, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects after {action!r}.")},
-        note=f"{trust_sentences(run, agents.cartpole_regression)} {note(agents, 'cartpole')} The time limit counts as an end, as in the paper's code; without a discount there would be no finite value. "
+        others={
+            "settled": (played, "settled belief", f"What playing its policy gives after {action!r}, by the network that settled when training had ended: "
+                        f"{apart[1]} off the simulation, where the belief that was learned alongside is {apart[0]} off."),
+            "tabular": (tabular, "belief of tabular Q-learning", f"What the tabular agent of figure 4 expects after {action!r}."),
+        },
+        note=f"{trust_sentences(run, agents.cartpole, agents.cartpole_regression)} {note(agents, 'cartpole')} The time limit counts as an end, as in the paper's code; without a discount there would be no finite value. "
         f"Such a value grows by at most 1 with each sync of the target network, and there were {preset.steps // preset.sync} syncs; this is a part of the mismatch. Another part is Huber's loss, as in the paper: transitions between bins look "
         "random, and with this loss Q and its beliefs are biased towards medians.",
     )  # fmt: skip
@@ -79,7 +85,7 @@ def figure_4d(agents: DeepAgents) -> Figure:
 
 def figure_6(agents: DeepAgents) -> Figure:
     """Figure 5 for the DQN: beliefs at points along an episode."""
-    notes = f"{trust_sentences(agents.taxi, agents.taxi_regression)} {note(agents, 'taxi')}"
+    notes = f"{trust_sentences(agents.taxi_learned, agents.taxi, agents.taxi_regression)} {note(agents, 'taxi')}"
     return along_an_episode("6", "DQN", agents.taxi, note=notes)
 
 
@@ -165,12 +171,12 @@ def is_unfinished(run: Run) -> NDArray[np.bool_]:
     return np.array([labels.values(s)[2] != labels.values(s)[3] for s in range(labels.n_states)])
 
 
-def _cartpole(agents: DeepAgents) -> Run:
-    return agents.cartpole
+def _cartpole_learned(agents: DeepAgents) -> Run:
+    return agents.cartpole_learned
 
 
-def _taxi(agents: DeepAgents) -> Run:
-    return agents.taxi
+def _taxi_learned(agents: DeepAgents) -> Run:
+    return agents.taxi_learned
 
 
 def _consistency(figure: str, run_of: Callable[[DeepAgents], Run]) -> Claim:
@@ -185,8 +191,8 @@ def _consistency(figure: str, run_of: Callable[[DeepAgents], Run]) -> Claim:
 
 
 DEEP_CLAIMS = (
-    *simulation_claims("4D", _cartpole, "choosing the worst action", OTHER_ROLLOUTS),
-    _consistency("4D", _cartpole),
+    *simulation_claims("4D", _cartpole_learned, "choosing the worst action", OTHER_ROLLOUTS),
+    _consistency("4D", _cartpole_learned),
     Claim("6", "Outward and return journey are overlaid at first, and separate later.", "at the start it expects some places both without and with the passenger; at the last step only with",
           "places expected both ways", lambda agents: overlaid_at_first(agents.taxi), "beliefs of other states"),
     Claim("6", "Several potential routes collapse to a single one.", f"at the start the belief covers at least {SEVERAL_ROUTES:g} times the states of a single path, in the last third at most {ONE_ROUTE:g} times",
@@ -195,7 +201,7 @@ DEEP_CLAIMS = (
           "times the states of a single path, at most", lambda agents: ends_on_the_shortest_path(agents.taxi, 1.0, ONE_ROUTE), "beliefs of other states"),
     Claim("6", "Its beliefs are those of its policy.", f"along the episode, visits are within {MAX_VISITS_DISTANCE:g} of the exact ones of its policy (relative distance, mean)",
           "distance", _like_its_policy, "beliefs of other states"),
-    _consistency("6", _taxi),
+    _consistency("6", _taxi_learned),
     *(claim for case, printed in zip(PRINTED_CASES, ("14.9908 and 14.9858", "17.9323 and 15.9981"), strict=True) for claim in (
         Claim("S11", f"The values of the two actions are {printed} ({case.kind}; true: {case.value:g} and {case.second_value:g}).", f"over all states with these values, the mean error is below {VALUE_TOLERANCE:g}",
               "mean error", _values(case), "values with a discount of 0.9"),
@@ -240,15 +246,20 @@ def _makers(right: DeepAgents) -> Makers:
 # -- notes ---------------------------------------------------------------------------------
 
 
-def trust_sentences(ours: Run, papers: Run | None) -> str:
-    """How far the beliefs of both heads can be trusted."""
-    names = ("Its belief", "The paper's head for the same agent")
-    trusts: list[Any] = [run.trust for run in (ours, papers) if run is not None]
-    return " ".join(
+def trust_sentences(learned: Run, settled: Run, papers: Run | None) -> str:
+    """How far the beliefs that were learned alongside can be trusted, by both heads, and those that settled."""
+    names = ("What it learned alongside", "What the paper's head learned alongside the same agent")
+    trusts: list[Any] = [run.trust for run in (learned, papers) if run is not None]
+    sentences = [
         f"{name}: earnings {trust.mean_residual:.3g} off Q ({percent(trust.relative_gap)} of its range, correlation {trust.correlation:.3f}), "
         f"visits off the exact ones by {_distance_text(trust)}."
         for name, trust in zip(names, trusts, strict=False)
+    ]
+    after: Any = settled.trust
+    sentences.append(
+        f"What settled when training had ended: visits {after.off_play} held-out play of its policy, and off the exact ones by {_distance_text(after)}."
     )
+    return " ".join(sentences)
 
 
 def _distance_text(trust: Trust) -> str:
@@ -273,7 +284,8 @@ def note(agents: DeepAgents, name: WorldName) -> str:
     return (
         f"Deviations: {reads}; {preset.environments} environments in parallel, {preset.steps:,} steps in total, batches of {preset.batch} (paper: 16); "
         f"learning rates of {preset.learning_rate:g} for Q (paper: 0.0001) and {preset.belief_rate:g} for beliefs, both decaying; Q has layers of "
-        f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The beliefs are those of the faithful head (amounts times a distribution, trained with cross-entropy and the {preset.loss} loss); the "
+        f"{', '.join(str(n) for n in preset.layers)}, the belief network {belief}. The beliefs are those of the faithful head (amounts times a distribution, trained with cross-entropy and the {preset.loss} loss), "
+        f"learned alongside the agent where they are compared with Q, and else settled by playing its policy when training has ended; the "
         f"paper's regression {regression}. As in the paper: Huber's loss for Q and for that regression, Adam with gradients clipped to ±1, no discount."
     )
 

@@ -1,4 +1,4 @@
-"""The paper's deep agents: Stable-Baselines3's DQN with a belief network trained alongside, in the paper's worlds."""
+"""The paper's deep agents: Stable-Baselines3's DQN with a belief network trained alongside, and one that settled afterwards, in the paper's worlds."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 Inputs = Literal["one-hot", "raw"]
 DeviceName = Literal["auto", "cpu", "cuda"]
+#: A run with what playing the policy gives, with what was learned alongside, or with what the paper's head learned alongside.
+BeliefKind = Literal["settled", "learned", "regression"]
+#: What is added to an agent's name for the folder of each.
+FILES: dict[BeliefKind, str] = {"settled": "", "learned": "-learned", "regression": "-paper-head"}
 #: Called during training with the name of the agent and the share of its steps that is done.
 OnTraining = Callable[[str, float], None]
 
@@ -71,9 +75,9 @@ def _check_inputs(inputs: str) -> None:
 class DeepAgents:
     """The deep agents of the figures, trained on first use.
 
-    The faithful head is trained alongside each agent. The paper's head is trained too, on the same batches, if that costs little or
-    with ``both_heads=True``. With ``trained=False``, agents learn from a single batch, and every check must fail. ``tabular``: the
-    agents to compare with.
+    The faithful head is trained alongside each agent, and settles when its training ends. The paper's head is trained alongside too, on the
+    same batches, if that costs little or with ``both_heads=True``. With ``trained=False``, agents learn from a single batch and nothing settles:
+    every check must fail. ``tabular``: the agents to compare with.
     """
 
     def __init__(
@@ -98,31 +102,41 @@ class DeepAgents:
         self.folder: Path | None = None  # where they are saved
 
     @cached_property
-    def _taxi(self) -> dict[HeadName, Run]:
+    def _taxi(self) -> dict[BeliefKind, Run]:
         return self._train("taxi")
 
     @cached_property
-    def _cartpole(self) -> dict[HeadName, Run]:
+    def _cartpole(self) -> dict[BeliefKind, Run]:
         return self._train("cartpole")
 
     @property
     def taxi(self) -> Run:
-        """DQN on Taxi."""
-        return self._taxi["faithful"]
+        """DQN on Taxi, with what playing its policy gives."""
+        return _shown(self._taxi)
+
+    @property
+    def taxi_learned(self) -> Run:
+        """The same DQN, with what was learned alongside."""
+        return self._taxi["learned"]
 
     @property
     def taxi_regression(self) -> Run | None:
-        """The same DQN, explained by the paper's head; None: it was not trained."""
+        """The same DQN, explained by the paper's head, learned alongside; None: it was not trained."""
         return self._taxi.get("regression")
 
     @property
     def cartpole(self) -> Run:
-        """DQN on CartPole."""
-        return self._cartpole["faithful"]
+        """DQN on CartPole, with what playing its policy gives."""
+        return _shown(self._cartpole)
+
+    @property
+    def cartpole_learned(self) -> Run:
+        """The same DQN, with what was learned alongside."""
+        return self._cartpole["learned"]
 
     @property
     def cartpole_regression(self) -> Run | None:
-        """The same DQN, explained by the paper's head; None: it was not trained."""
+        """The same DQN, explained by the paper's head, learned alongside; None: it was not trained."""
         return self._cartpole.get("regression")
 
     def preset_of(self, name: WorldName) -> Preset:
@@ -162,7 +176,7 @@ class DeepAgents:
             check_folder(folder / name)
         self.folder = folder
 
-    def _train(self, name: WorldName) -> dict[HeadName, Run]:
+    def _train(self, name: WorldName) -> dict[BeliefKind, Run]:
         preset, runs = self.preset_of(name), self._saved(name)
         if not runs:
             both: tuple[HeadName, ...] = ("faithful", "regression")
@@ -173,27 +187,28 @@ class DeepAgents:
                 inputs=self.inputs,
                 seed=self.seed,
                 device=self.device,
+                settles=self.trained,
                 on_progress=lambda share: self.on_progress(name, share),
             )
             self._save(name, runs)
-        self.runs[name] = runs["faithful"]
+        self.runs[name] = _shown(runs)
         return runs
 
     def _settings(self, name: WorldName) -> dict[str, Any]:
         """What the agent is trained with; saved agents with other settings are trained again."""
-        options = {"inputs": self.inputs, "seed": self.seed, "both_heads": self.both_heads}
+        options = {"inputs": self.inputs, "seed": self.seed, "both_heads": self.both_heads, "settled": self.trained}
         return json.loads(json.dumps({**asdict(self.preset_of(name)), **options}))  # type: ignore[no-any-return]
 
-    def _save(self, name: WorldName, runs: dict[HeadName, Run]) -> None:
+    def _save(self, name: WorldName, runs: dict[BeliefKind, Run]) -> None:
         if self.folder is None:
             return
-        for head, run in runs.items():
-            run.save(self.folder / _file_of(name, head))
+        for kind, run in runs.items():
+            run.save(self.folder / self._file_of(name, kind))
         with replacing(self.folder / f"{name}.json") as fresh:  # last: it says that the agent is whole
             fresh.write_text(json.dumps(self._settings(name)), "utf-8")
 
-    def _saved(self, name: WorldName) -> dict[HeadName, Run]:
-        """The saved agent by head, if it was trained with the same settings."""
+    def _saved(self, name: WorldName) -> dict[BeliefKind, Run]:
+        """The saved agent by kind of belief, if it was trained with the same settings."""
         settings = None if self.folder is None else self.folder / f"{name}.json"
         if (
             self.folder is None
@@ -202,12 +217,12 @@ class DeepAgents:
             or json.loads(settings.read_text("utf-8")) != self._settings(name)
         ):
             return {}
-        heads: tuple[HeadName, ...] = ("faithful", "regression")
-        return {
-            head: load(self.folder / _file_of(name, head))
-            for head in heads
-            if (self.folder / _file_of(name, head)).is_dir()
-        }
+        folders = {kind: self.folder / self._file_of(name, kind) for kind in FILES if kind != "settled" or self.trained}
+        return {kind: load(folder) for kind, folder in folders.items() if folder.is_dir()}
+
+    def _file_of(self, name: WorldName, kind: BeliefKind) -> str:
+        """The folder of a run; the one that the figures show has the name of the agent."""
+        return name if kind == ("settled" if self.trained else "learned") else name + FILES[kind]
 
 
 @dataclass(frozen=True)
@@ -230,8 +245,9 @@ class Recipe:
         return agents
 
 
-def _file_of(name: WorldName, head: HeadName) -> str:
-    return name if head == "faithful" else f"{name}-paper-head"
+def _shown(runs: dict[BeliefKind, Run]) -> Run:
+    """What playing the policy gives; before it has settled, what was learned alongside."""
+    return runs.get("settled", runs["learned"])
 
 
 def need_deep() -> None:
@@ -261,9 +277,10 @@ def train_heads(
     inputs: Inputs = "one-hot",
     seed: int = 0,
     device: str = "cpu",
+    settles: bool = True,
     on_progress: Callable[[float], None] | None = None,
-) -> dict[HeadName, Run]:
-    """Train one DQN with several belief heads: a run for each head. ``on_progress`` receives the share of steps done."""
+) -> dict[BeliefKind, Run]:
+    """Train one DQN with several belief heads: a run for each. ``settles``: whether the faithful one does. ``on_progress`` receives the share of steps done."""
     from stable_baselines3 import DQN
     from stable_baselines3.common.callbacks import ConvertCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -287,6 +304,8 @@ def train_heads(
                 learning_rate=hold_then_decay(preset.belief_rate, preset.belief_least, *preset.belief_falls),
                 seed=seed,
             ),
+            settling=settles and head == "faithful",
+            play_in=lambda: env(inputs),
         )
         for head in heads
     }
@@ -316,7 +335,10 @@ def train_heads(
         return True
 
     model.learn(preset.steps, callback=[*callbacks.values(), ConvertCallback(report_progress)])
-    return {head: callback.run for head, callback in callbacks.items()}
+    runs: dict[BeliefKind, Run] = {
+        "learned" if head == "faithful" else head: callback.learned for head, callback in callbacks.items()
+    }
+    return {**runs, "settled": callbacks["faithful"].run} if settles else runs
 
 
 def hold_then_decay(rate: float, least: float, until: float, end: float) -> Callable[[float], float]:

@@ -29,9 +29,14 @@ class WrongDeepAgents:
         return self.change(self.right.taxi)
 
     @property
-    def cartpole(self) -> Run:
-        """The changed CartPole agent."""
-        return self.change(self.right.cartpole)
+    def taxi_learned(self) -> Run:
+        """The changed Taxi agent, with what was learned alongside."""
+        return self.change(self.right.taxi_learned)
+
+    @property
+    def cartpole_learned(self) -> Run:
+        """The changed CartPole agent, with what was learned alongside."""
+        return self.change(self.right.cartpole_learned)
 
 
 class BeliefsOfOtherStates(Beliefs):

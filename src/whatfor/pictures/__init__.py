@@ -22,7 +22,8 @@ def draw(answer: Explanation | Layout, ax: Axes | None = None, **options: Any) -
     Of a map with many facets, those with the largest numbers are drawn; the caption says how many are left out.
 
     ``options`` are those of the explanation's layout: ``facets="here"`` for maps, ``show=`` for the other pictures of an answer
-    (contrasts and changes: "parts"; comparisons: "difference" or "endings").
+    (contrasts and changes: "parts"; comparisons: "difference" or "endings"), ``axes=("position", "velocity")`` for clouds of continuous
+    states.
 
     >>> from whatfor.layouts import Bars, Series
     >>> figure = draw(Bars("the hand", "", ("won", "lost"), (Series("stick", (0.4, 0.6)),), "chance"))

@@ -7,9 +7,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.gridspec import SubplotSpec
 
-from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+from whatfor.layouts import Bars, Board, Cloud, Grid, Layout, Lines, Panels
 from whatfor.pictures.bars import draw_bars
 from whatfor.pictures.board import board_bars, draw_board
+from whatfor.pictures.cloud import draw_cloud
 from whatfor.pictures.grid import draw_grid
 from whatfor.pictures.lines import draw_lines
 from whatfor.pictures.plain import PLAIN
@@ -18,7 +19,13 @@ from whatfor.pictures.sizes import BAR_WIDTH, PANEL_GAP, colour_bars, header_hei
 from whatfor.pictures.walk import Position, inside, leaves, legend_of
 
 MIN_PANELS_SIDE = 1.0  # inches for the panels, however little room there is
-PENS: dict[type[Layout], Any] = {Board: draw_board, Grid: draw_grid, Bars: draw_bars, Lines: draw_lines}
+PENS: dict[type[Layout], Any] = {
+    Board: draw_board,
+    Grid: draw_grid,
+    Bars: draw_bars,
+    Lines: draw_lines,
+    Cloud: draw_cloud,
+}
 
 
 def draw_layout(layout: Layout, ax: Axes, scale: Scale, place: Position) -> None:
@@ -53,7 +60,7 @@ def draw_panels(panels: Panels, ax: Axes, scale: Scale, place: Position) -> None
         draw_layout(panel, here, scale.panels[at] if scale.panels else scale, around)
         _heads(here, panels, row, column, around)
     leaf = next(leaves(panels), None)
-    if bars and isinstance(leaf, (Board, Grid)):
+    if bars and isinstance(leaf, (Board, Cloud, Grid)):
         _colour_bars(figure, leaf, scale, [outer[1, 1 + at] for at in range(bars)])
 
 
@@ -94,12 +101,13 @@ def _heads(ax: Axes, panels: Panels, row: int, column: int, place: Position) -> 
         ax.set_ylabel(f"{panels.row_heads[row]}\n{ax.get_ylabel()}", fontsize=size, **PLAIN)
 
 
-def _colour_bars(figure: Any, leaf: Board | Grid, scale: Scale, places: list[SubplotSpec]) -> None:
+def _colour_bars(figure: Any, leaf: Board | Cloud | Grid, scale: Scale, places: list[SubplotSpec]) -> None:
     bars = board_bars(leaf) if isinstance(leaf, Board) else [(leaf.quantity, "blue")]
     for (words, colour), place in zip(bars, places, strict=True):
         side = figure.add_subplot(
             place.subgridspec(3, 3, height_ratios=[0.05, 0.9, 0.05], width_ratios=[0.02, 0.35, 0.63])[1, 1]
         )
-        bar = figure.colorbar(mappable(leaf, scale, colour), cax=side)
+        beyond = "neither" if not isinstance(leaf, Cloud) else "both" if leaf.diverging else "max"
+        bar = figure.colorbar(mappable(leaf, scale, colour), cax=side, extend=beyond)
         bar.set_label(words, fontsize=8, **PLAIN)
         bar.ax.tick_params(labelsize=7)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 
-from whatfor.layouts import Board, Grid, Layout, Panels
+from whatfor.layouts import Board, Cloud, Grid, Layout, Panels
 from whatfor.layouts.colours import COLOURS, MIN_VISIBLE_SHARE, SIGNED, STOPS
 from whatfor.pictures.walk import leaves
 
@@ -56,10 +56,10 @@ def scale_of(layouts: Sequence[Layout]) -> Scale:
         columns = zip(*(layout.panels for layout in layouts if isinstance(layout, Panels)), strict=True)
         each = tuple(scale_of(column) for column in columns)
     leaf = next(leaves(first), None)
-    return Scale(min(numbers), max(numbers), isinstance(leaf, (Board, Grid)) and leaf.diverging, each)
+    return Scale(min(numbers), max(numbers), isinstance(leaf, (Board, Cloud, Grid)) and leaf.diverging, each)
 
 
-def mappable(layout: Board | Grid, scale: Scale, colour: str) -> ScalarMappable:
+def mappable(layout: Board | Cloud | Grid, scale: Scale, colour: str) -> ScalarMappable:
     """The norm and colour map of a colour bar."""
     return ScalarMappable(scale.norm, MAPS["signed" if layout.diverging else colour])
 
@@ -81,6 +81,8 @@ def _numbers(layout: Layout) -> Iterator[float]:
             yield from (number for layer in leaf.layers for row in layer.cells for number in row)
         elif isinstance(leaf, Grid):
             yield from (number for row in leaf.numbers for number in row)
+        elif isinstance(leaf, Cloud):
+            yield from (leaf.full, -leaf.full if leaf.diverging else 0.0)
         else:
             rows = [row for one in leaf.series for row in (one.numbers, one.low, one.high) if row]
             yield from (number for row in rows for number in row)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+from whatfor.layouts import Bars, Board, Cloud, Grid, Layout, Lines, Panels
 from whatfor.pictures.walk import Position, inside, leaves, legend_of
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def size_of(layout: Layout, place: Position) -> Size:
         return 4.2 + LETTER[0] * longest(layout.names), 1.2 + 0.27 * max(lines, 2)
     if isinstance(layout, Lines):
         return (6.0, 4.0) if depth == 0 else (4.5, 3.5)
+    if isinstance(layout, Cloud):
+        return (7.0, 5.0) if depth == 0 else (3.4, 3.1)
     widths, heights = tracks(layout, place)
     left, around = _words_round(layout, place)
     sides = colour_bars(layout) * BAR_WIDTH * place.alone + PANEL_GAP * (depth > 0)
@@ -104,7 +106,7 @@ def header_height(panels: Panels, depth: int) -> float:
     """The height of the title and caption above panels, and of the key, which only the outermost panels have."""
     lines = [line for text in (panels.title, panels.caption) if text for line in text.split("\n")]
     key = len(legend_of(panels).splitlines()) if depth == 0 else 0
-    return LINE * (len(lines) + key + 0.5) if lines else 0.05
+    return LINE * (len(lines) + key + 0.5) if lines or key else 0.05
 
 
 def colour_bars(layout: Layout) -> int:
@@ -113,7 +115,7 @@ def colour_bars(layout: Layout) -> int:
         return colour_bars(layout.panels[0]) if layout.shared else 0
     if isinstance(layout, Board) and not layout.diverging:
         return len(layout.layers)
-    return int(isinstance(layout, (Board, Grid)))
+    return int(isinstance(layout, (Board, Cloud, Grid)))
 
 
 def cell_side(grid: Grid, depth: int) -> Size:

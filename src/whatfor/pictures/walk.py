@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whatfor.layouts import Bars, Board, Grid, Layout, Lines, Panels
+from whatfor.layouts import Bars, Board, Cloud, Grid, Layout, Lines, Panels
 from whatfor.layouts.shapes import WALL
+from whatfor.text import percent
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Position:
     share: float = 1.0  # the available size, as a share of the ideal size
 
 
-def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines]:
+def leaves(layout: Layout) -> Iterator[Board | Grid | Bars | Lines | Cloud]:
     """The layouts in panels, or the layout itself."""
     if isinstance(layout, Panels):
         for panel in layout.panels:
@@ -67,6 +68,12 @@ def legend_of(layout: Layout) -> str:
         key += [f"{name}: {role}" for role, name in names if role in present]
     if any(grid.marked for grid in grids):
         key.append("dashed: now")
+    clouds = [leaf for leaf in parts if isinstance(leaf, Cloud)]
+    if any(cloud.marked is not None for cloud in clouds):
+        key.append("ring: now")
+    shares = next((cloud.contours.shares for cloud in clouds if cloud.contours is not None), ())
+    if shares:
+        key.append(f"lines enclose {' and '.join(percent(share) for share in shares)}")
     masks = [leaf.unknown for leaf in parts if isinstance(leaf, (Board, Grid)) and leaf.unknown]
     if any(any(row) for mask in masks for row in mask):
         key.append("hatched: no experience")

@@ -19,7 +19,7 @@ class Interrupted(Exception):
 
 
 class Watch:
-    """Shows progress, notifies listeners, and raises ``Interrupted`` between two steps after Ctrl-C.
+    """Shows progress, notifies listeners, and raises ``Interrupted`` between two steps after Ctrl-C; ``what``: it is, and what is counted.
 
     A second Ctrl-C raises ``KeyboardInterrupt`` at once.
     """
@@ -30,7 +30,9 @@ class Watch:
         done: Callable[[], int],
         notify: Sequence[Callable[[], None]] = (),
         progress: bool | None = None,
+        what: tuple[str, str] = ("training", "episodes"),
     ) -> None:
+        self.what, self.unit = what
         self.total = total
         self.done = done
         self.notify = notify
@@ -75,10 +77,10 @@ class Watch:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (
-                TextColumn("training"),
+                TextColumn(self.what),
                 BarColumn(),
                 MofNCompleteColumn(),
-                TextColumn("episodes"),
+                TextColumn(self.unit),
                 TimeRemainingColumn(),
             )
             console = Console(stderr=True)
@@ -90,6 +92,6 @@ class Watch:
                 self.progress = False
                 return
             self._bar = Progress(*columns, console=console, transient=True)
-            self._bar.add_task("training", total=self.total)
+            self._bar.add_task(self.what, total=self.total)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], completed=self.done())

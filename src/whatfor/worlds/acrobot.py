@@ -16,4 +16,12 @@ def enter(env: Any, state: Any, _: np.random.Generator) -> None:
     env.unwrapped.state = np.array([*angles, shown[4], shown[5]], np.float64)
 
 
-ADAPTER = Adapter("AcrobotEnv", ("torque left", "no torque", "torque right"), enter_observation=enter)
+ADAPTER = Adapter(
+    "AcrobotEnv",
+    ("torque left", "no torque", "torque right"),
+    enter_observation=enter,
+    dimensions=(
+        "cosine of the first angle", "sine of the first angle", "cosine of the second angle", "sine of the second angle",
+        "first velocity", "second velocity",
+    ),
+)  # fmt: skip

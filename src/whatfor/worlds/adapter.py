@@ -80,6 +80,7 @@ class Adapter:
     discovery: Callable[[Any, tuple[str, ...]], Discovery] | None = (
         None  # of (env, names of its actions): how its states are discovered
     )
+    dimensions: tuple[str, ...] = ()  # names of the numbers of an observation
     kind: str = ""  # of the labels
     look: Look | None = None
 

@@ -40,20 +40,24 @@ class Search:
                 f"episodes end on reaching {self.labels.words(self.state)!r}: nothing can be played from there"
             )
 
-    def exploration(self) -> float:
+    def way(self) -> float:
         """The share of random actions for the next episode."""
         return max(EXPLORATIONS, key=lambda share: (1 + self.arrivals[share]) / (1 + self.steps[share]))
 
-    def action_on_the_way(self, exploration: float, greedy: int) -> int:
+    def first_action(self, way: float) -> int:
+        """The action that is asked about."""
+        return self.action
+
+    def action_on_the_way(self, way: float, greedy: int) -> int:
         """The action of the policy, or a random one."""
-        if exploration and self.generator.random() < exploration:
+        if way and self.generator.random() < way:
             return int(self.generator.integers(self.labels.n_actions))
         return greedy
 
-    def has_arrived(self, state: int, exploration: float) -> bool:
+    def has_arrived(self, state: int, way: float) -> bool:
         """Whether an episode is in the state, counted."""
         arrived = state == self.state
-        self.arrivals[exploration] += arrived
+        self.arrivals[way] += arrived
         return arrived
 
     def gives_up(self, steps: int) -> bool:
@@ -63,9 +67,9 @@ class Search:
         self.patience *= 1 if any(self.arrivals.values()) else 2
         return True
 
-    def count_step(self, exploration: float) -> None:
+    def count_step(self, way: float) -> None:
         """Count a step on the way; ``ValueError`` once the budget is used up."""
-        self.steps[exploration] += 1
+        self.steps[way] += 1
         if sum(self.steps.values()) > (budget := limit("search")):
             found = sum(self.arrivals.values())
             name = self.labels.words(self.state)

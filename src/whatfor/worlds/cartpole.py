@@ -150,6 +150,7 @@ ADAPTER = Adapter(
     twin=twin,
     enter=enter_bins,
     enter_observation=enter_observation,
+    dimensions=("cart position", "cart velocity", "pole angle", "pole velocity"),
     kind="cartpole",
     look=Look(dict.fromkeys(NAMES), panels, places, titled_axes),
 )

@@ -130,6 +130,18 @@ def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
     return known if len(known) == n_actions else tuple(f"action {a}" for a in range(n_actions))
 
 
+def dimension_names(env: gym.Env[Any, Any] | None, n: int) -> tuple[str, ...]:
+    """Names of the numbers of an observation: those that the environment carries, those of its adapter, or numbered ones.
+
+    >>> dimension_names(gym.make("MountainCar-v0"), 2), dimension_names(None, 2)
+    (('position', 'velocity'), ('x0', 'x1'))
+    """
+    carried = None if env is None else names_of(env).axes
+    adapter = None if env is None or not keeps_meaning(layers(env)) else adapter_of(env.unwrapped)
+    known = () if adapter is None else adapter.dimensions
+    return next((tuple(one) for one in (carried, known) if one and len(one) == n), tuple(f"x{i}" for i in range(n)))
+
+
 def _plain_bins(edges: list[Any], actions: tuple[str, ...]) -> Labels:
     axes = tuple(
         Axis(f"x{i}", len(row) - 1, interval_words(row), edges=tuple(float(x) for x in row))

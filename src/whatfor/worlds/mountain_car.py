@@ -6,5 +6,9 @@ from whatfor.worlds.adapter import Adapter
 from whatfor.worlds.entering import enter_bins, enter_observation
 
 ADAPTER = Adapter(
-    "MountainCarEnv", ("push left", "do not push", "push right"), enter=enter_bins, enter_observation=enter_observation
+    "MountainCarEnv",
+    ("push left", "do not push", "push right"),
+    enter=enter_bins,
+    enter_observation=enter_observation,
+    dimensions=("position", "velocity"),
 )

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from whatfor.kernels.recursion import NOT_ENDED, TIMED_OUT
 from whatfor.limits import LimitError, limit, variable
 from whatfor.worlds.adapter import Enter
-from whatfor.worlds.arriving import Search
 from whatfor.worlds.entered import enter_checked
 from whatfor.worlds.steppers import EnvStepper
 
@@ -40,15 +39,37 @@ class _Rollout:
     first: int | None = None  # the first action, if it is given
     length: int = 0
     since_reset: int = 0  # steps of its episode; more than ``length`` if it was played into the state
-    exploration: float | None = None  # on the way to the state; None: it is there
+    way: float | None = None  # how it comes to the state; None: it is there
+
+
+class Way(Protocol):
+    """How rollouts come to the states that they start in: on ways that are told apart by a number."""
+
+    def way(self) -> float:
+        """The way of the next rollout, or of its next episode."""
+
+    def action_on_the_way(self, way: float, greedy: int) -> int:
+        """The action to take there, instead of the policy's own."""
+
+    def has_arrived(self, state: int, way: float) -> bool:
+        """Whether it is in the state to start in."""
+
+    def first_action(self, way: float) -> int:
+        """The action to take in the state."""
+
+    def count_step(self, way: float) -> None:
+        """Count a step on the way."""
+
+    def gives_up(self, steps: int) -> bool:
+        """Whether an episode of so many steps is given up, and another begun."""
 
 
 class Player(Protocol):
     """How to start a rollout, choose actions and step the environment."""
 
     @property
-    def search(self) -> Search | None:
-        """The search for the state to start in; None: it can be entered, or rollouts are whole episodes."""
+    def search(self) -> Way | None:
+        """The way to the state to start in; None: it can be entered, or rollouts are whole episodes."""
 
     def begin(self, env: Any) -> tuple[Any, int | None]:
         """Start a rollout, or an episode on the way to the state: the observation, and the first action if it is given."""
@@ -83,13 +104,13 @@ def play(
         unfinished = []
         for one, state in zip(running, states, strict=True):
             action = int(next(chosen)) if one.first is None else one.first
-            if one.exploration is not None and player.search is not None:
-                action = player.search.action_on_the_way(one.exploration, action)
+            if one.way is not None and player.search is not None:
+                action = player.search.action_on_the_way(one.way, action)
             before = one.observation
             one.observation, reward, ending, truncated = player.step(one.env, action)
             one.since_reset, one.first = one.since_reset + 1, None
-            if one.exploration is not None and player.search is not None:
-                player.search.count_step(one.exploration)
+            if one.way is not None and player.search is not None:
+                player.search.count_step(one.way)
                 ended = truncated or ending != NOT_ENDED or player.search.gives_up(one.since_reset)
                 unfinished.append(_begun(player, one.number, one.env) if ended else one)
                 continue
@@ -111,13 +132,14 @@ def _begun(player: Player, number: int, env: Any) -> _Rollout:
     """A rollout in its state, or on the way there."""
     observation, first = player.begin(env)
     search = player.search
-    return _Rollout(number, env, observation, first, exploration=None if search is None else search.exploration())
+    return _Rollout(number, env, observation, first, way=None if search is None else search.way())
 
 
-def _notice_arrival(one: _Rollout, state: int, search: Search | None) -> None:
+def _notice_arrival(one: _Rollout, state: int, search: Way | None) -> None:
     """Start the rollout if it is on its way and in the state."""
-    if search is not None and one.exploration is not None and search.has_arrived(state, one.exploration):
-        one.exploration, one.first = None, search.action
+    if search is not None and one.way is not None and search.has_arrived(state, one.way):
+        one.first = search.first_action(one.way)
+        one.way = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +151,7 @@ class TablePlayer:
     start: tuple[int, int] | None  # None: where episodes begin
     generator: np.random.Generator
     enter: Enter | None = None
-    search: Search | None = None
+    search: Way | None = None
 
     def begin(self, env: Any) -> tuple[int, int | None]:
         """Reset the environment and put it into the state, if there is one to enter."""

@@ -1,5 +1,6 @@
 """Cells: the sets of observations that beliefs of a deep agent are over, one file for each kind."""
 
+from whatfor.deep.cells.anchors import Anchors
 from whatfor.deep.cells.bins import Bins
 from whatfor.deep.cells.clusters import Clusters
 from whatfor.deep.cells.common import Partition, Predicate
@@ -7,4 +8,4 @@ from whatfor.deep.cells.concepts import Concepts
 from whatfor.deep.cells.making import make_partition
 from whatfor.deep.cells.states import States
 
-__all__ = ["Bins", "Clusters", "Concepts", "Partition", "Predicate", "States", "make_partition"]
+__all__ = ["Anchors", "Bins", "Clusters", "Concepts", "Partition", "Predicate", "States", "make_partition"]

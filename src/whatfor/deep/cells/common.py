@@ -30,6 +30,13 @@ class Strides(NamedTuple):
     step: NDArray[np.int64]
 
 
+class Centres(NamedTuple):
+    """Cells of continuous observations: the centre nearest to an observation divided by the spread."""
+
+    scaled: NDArray[np.float64]  # (n, D) divided by the spread
+    spread: NDArray[np.float64]  # (D,)
+
+
 @dataclass(frozen=True)
 class Partition:
     """The observations of one environment, divided into cells."""
@@ -42,7 +49,8 @@ class Partition:
     kind: CellsKind
     endings: Mapping[str, Predicate] = field(default_factory=dict)  # by name, conditions on the last observation
     strides: Strides | None = None  # of countable observations
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what clusters are built from, by name in a file
+    centres: Centres | None = None  # of clusters and anchors
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what these are built from, by name in a file
 
     def __post_init__(self) -> None:
         step = next((ending for ending in self.labels.endings if ending.reads_step), None)

@@ -53,7 +53,7 @@ def _kind(cells: Any) -> CellKind:
     kind = States() if cells is None else Concepts(cells) if isinstance(cells, Mapping) else cells
     if isinstance(cells, type) or not hasattr(kind, "partition"):
         raise ValueError(
-            f"cells={cells!r} is not understood: give a dictionary of concepts, Bins(...), Clusters(n), or nothing where "
+            f"cells={cells!r} is not understood: give a dictionary of concepts, Bins(...), Clusters(n), Anchors(n), or nothing where "
             "observations are countable"
         )
     chosen: CellKind = kind

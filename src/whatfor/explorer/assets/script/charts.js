@@ -78,26 +78,35 @@ export function drawLines(layout, { small }) {
   const [width, height, left, bottom] = [small ? 400 : 560, small ? 220 : 240, 52, 40];
   const top = small && layout.title ? 26 : 10;
   const group = svgElement("g");
-  const ys = layout.series.flatMap((one) => one.numbers);
+  const ys = layout.series.flatMap((one) => [...one.numbers, ...(one.low ?? []), ...(one.high ?? [])]);
   if (small && layout.title) group.append(svgText(4, 15, layout.title, SMALL_TITLE));
   const [x0, x1] = [Math.min(...layout.x, 0), Math.max(...layout.x, 1)];
-  const y0 = Math.min(0, ...ys);
+  const y0 = Math.min(...(layout.nested ? [] : [0]), ...ys); // an axis of a state has no zero to begin at
   const y1 = Math.max(...ys, y0 + 1e-12);
   const [right, base] = [width - 14, height - bottom];
   const px = (/** @type {number} */ x) => left + ((x - x0) / (x1 - x0 || 1)) * (right - left);
   const py = (/** @type {number} */ y) => base - ((y - y0) / (y1 - y0)) * (base - top);
   group.append(svgElement("path", { d: `M${left} ${top}V${base}H${right}`, fill: "none", stroke: "currentColor" }));
-  layout.series.forEach((one, k) => {
+  layout.series.forEach(({ low, high }, k) => {
+    if (!low || !high) return;
+    const edge = (/** @type {number[]} */ ends) => ends.map((y, i) => `${px(layout.x[i])},${py(y)}`);
+    const points = [...edge(low), ...edge(high).reverse()].join(" ");
+    const fill = palette().series[layout.nested ? 0 : k];
+    group.append(svgElement("polygon", { points, fill, opacity: 0.25 }));
+  });
+  layout.series.slice(0, layout.nested ? 1 : undefined).forEach((one, k) => {
     const points = one.numbers.map((y, i) => `${px(layout.x[i])},${py(y)}`).join(" ");
     group.append(svgElement("polyline", { points, fill: "none", stroke: palette().series[k], "stroke-width": 2 }));
   });
   const [start, middle, end] = ["start", "middle", "end"].map((anchor) => ({ "text-anchor": anchor, "font-size": 11 }));
+  const shown = (/** @type {number} */ y) => amount(layout.nested ? Number(y.toPrecision(2)) : y);
+  const bands = layout.nested ? `; bands: ${layout.series.map((one) => one.name).join(" and ")}` : "";
   group.append(
-    svgText(left - 6, py(y1) + 5, amount(y1), end),
-    svgText(left - 6, py(y0) + 4, amount(y0), end),
+    svgText(left - 6, py(y1) + 5, shown(y1), end),
+    svgText(left - 6, py(y0) + 4, shown(y0), end),
     svgText(left, base + 15, String(x0), start),
     svgText(right, base + 15, thousands(x1), end),
-    svgText((left + width) / 2, height - 8, layout.x_axis, middle),
+    svgText((left + width) / 2, height - 8, layout.x_axis + bands, middle),
     svgText(0, 0, layout.y_axis, { ...middle, transform: `translate(13 ${(base + top) / 2}) rotate(-90)` }),
   );
   return { group, width, height, legend: [] };

@@ -70,6 +70,7 @@ export function leaves(layout) {
 function numbersOf(leaf) {
   if (leaf.layout === "board") return leaf.layers.flatMap((layer) => layer.cells.flat());
   if (leaf.layout === "grid") return leaf.numbers.flat();
+  if (leaf.layout === "cloud") return [leaf.full, leaf.diverging ? -leaf.full : 0];
   return leaf.series.flatMap((one) => [...one.numbers, ...(one.low ?? []), ...(one.high ?? [])]);
 }
 

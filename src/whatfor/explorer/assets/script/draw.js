@@ -3,6 +3,7 @@
 /** @import { Drawing, DrawOptions, Layout, Panels, Places, Scale, ScaleName, Select } from "./types" */
 import { drawBoard } from "./board.js";
 import { drawBars, drawLines } from "./charts.js";
+import { drawCloud } from "./cloud.js";
 import { colourOf, leaves, palette, scaleOf } from "./colours.js";
 import { amount, byId, html, svgElement, svgText } from "./dom.js";
 import { drawGrid } from "./grid.js";
@@ -14,6 +15,7 @@ function drawLayout(layout, options) {
   if (layout.layout === "panels") return drawPanels(layout, options);
   if (layout.layout === "board") return drawBoard(layout, options);
   if (layout.layout === "grid") return drawGrid(layout, options);
+  if (layout.layout === "cloud") return drawCloud(layout, options);
   return layout.layout === "bars" ? drawBars(layout, options) : drawLines(layout, options);
 }
 

@@ -55,6 +55,28 @@ export interface Lines extends Titled {
   series: Series[];
   x_axis: string;
   y_axis: string;
+  /** Whether the series are intervals around one line. */
+  nested: boolean;
+}
+export interface Contours {
+  x: number[];
+  y: number[];
+  cells: number[][];
+  levels: number[];
+  shares: number[];
+}
+export interface Cloud extends Titled {
+  layout: "cloud";
+  x: number[];
+  y: number[];
+  x_axis: string;
+  y_axis: string;
+  numbers: number[];
+  full: number;
+  quantity: string;
+  diverging: boolean;
+  marked: number | null;
+  contours: Contours | null;
 }
 export interface Panels extends Titled {
   layout: "panels";
@@ -64,7 +86,7 @@ export interface Panels extends Titled {
   column_heads: string[];
   row_heads: string[];
 }
-export type Leaf = Board | Grid | Bars | Lines;
+export type Leaf = Board | Grid | Bars | Lines | Cloud;
 export type Layout = Leaf | Panels;
 
 /** Which state each cell of a picture stands for: rows of indices, below 0 for none; nested for boards of two halves and for panels. */
