@@ -171,3 +171,14 @@ def test_the_error_near_an_observation_is_that_of_situations_like_it() -> None:
     checks = checks_of(Believing(held, scale=scale))
     assert checks.near(np.array([3.0])) == pytest.approx(0.0, abs=1e-6)
     assert checks.near(np.array([90.0])) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("distance", "endings", "grade"), [(0.05, 0.02, "close"), (0.05, 0.1, "rough"), (0.3, 0.0, "rough"), (0.6, 0.0, "poor"), (0.1, 0.3, "poor")]
+)  # fmt: skip
+def test_exact_visits_decide_where_they_are_known(distance: float, endings: float, grade: str) -> None:
+    """Single futures of random environments are far off even for exact beliefs, and Q-values may be wrong."""
+    noisy = checks_of(Believing(held_out(), scale=3.0)).checked
+    assert noisy.grade == "poor"
+    trust = replace(trust_of(noisy), distance=distance, endings_distance=endings, correlation=0.0, states=9)
+    assert trust.grade == grade

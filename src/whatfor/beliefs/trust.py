@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whatfor.beliefs.checked import Checked
+from whatfor.beliefs.checked import FAR, FAR_ENDING, NEAR, NEAR_ENDING, Checked
 from whatfor.explanation import Explanation
 from whatfor.labels import Labels
 from whatfor.text import amount, count, either, percent
@@ -126,11 +126,15 @@ class Trust(Explanation, Quality):
 
     @property
     def grade(self) -> str:
-        """ "close", "rough" or "poor": by held-out play and exact visits, where there are any; else never "close"."""
-        grades = [] if self.checked is None else [self.checked.grade]
-        if self.distance is not None or not grades:
-            grades.append(self._grade_by_values())
-        return max(grades, key=("close", "rough", "poor").index)
+        """ "close", "rough" or "poor", by what was checked: exact visits and endings, else held-out play, else Q-values (then never "close")."""
+        if self.checked is None:
+            return self._grade_by_values()
+        if self.distance is None:
+            return self.checked.grade
+        endings = self.endings_distance or 0.0
+        if self.distance <= NEAR and endings <= NEAR_ENDING:
+            return "close"
+        return "poor" if self.distance > FAR or endings > FAR_ENDING else "rough"
 
     def _grade_by_values(self) -> str:
         """The grade by Q-values, and by exact visits where the world is known."""
