@@ -199,7 +199,7 @@ def test_the_learning_rate_follows_its_schedule() -> None:
         calls.append(remaining)
         return 0.01 + remaining
 
-    for rate, last in ((schedule, 0.01), (decaying_rate, 0.05 * 2e-3)):
+    for rate, last in ((schedule, 0.01), (decaying_rate, 0.05 * 1e-3)):
         callback = BeliefCallback(CONCEPTS, settings=replace(SMALL, learning_rate=rate), settling=False)
         agent().learn(50, callback=callback)
         assert callback.belief is not None

@@ -155,7 +155,9 @@ def evaluate(
         device=settings.device or model.device,
         sizes=settings.sizes or SIZES,
     )
-    belief = BeliefNetwork(partition, play.q_values, discount=model.gamma, settings=settings, encoder=encoder_of(model))
+    belief = BeliefNetwork(
+        partition, play.q_values, discount=model.gamma, settings=settings, encoder=encoder_of(model), scaled=True
+    )
     normaliser = normaliser_of(model)
     belief.source, belief.agent = "evaluated", copy_of(model)
     belief.normaliser = None if normaliser is None else normaliser.snapshot()

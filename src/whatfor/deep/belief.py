@@ -43,6 +43,7 @@ class BeliefNetwork(Beliefs):
     """Visits, earnings and endings that a deep agent expects, for every situation and action.
 
     ``partition``: the cells that beliefs are over, from ``make_partition``. ``q_values``: the agent's own, for the residual of every answer.
+    ``scaled``: whether it reads numbers by their spread and as waves, which is for learning from play alone: one-step targets follow Q less closely with it.
     In a custom training loop, create it with ``BeliefNetwork.of``, call ``update`` with every batch that Q is trained on, and ``sync``
     whenever Q's target network is synced; ``run_of`` then answers questions.
 
@@ -69,6 +70,7 @@ class BeliefNetwork(Beliefs):
         discount: float,
         settings: BeliefSettings | None = None,
         encoder: Encoder | None = None,
+        scaled: bool = False,
     ) -> None:
         if not 0.0 <= discount <= 1.0:
             raise ValueError(f"discount is {discount}; it must lie in [0, 1]")
@@ -83,7 +85,7 @@ class BeliefNetwork(Beliefs):
         self.reader = InputReader(partition, self.settings.reads, device)
         self.experience = Experience(partition, device)
         self.trainer: Trainer | None = Trainer(
-            self.reader, self.settings, self.experience, discount=self.discount, encoder=encoder
+            self.reader, self.settings, self.experience, discount=self.discount, encoder=encoder, scaled=scaled
         )
         self.network: Network = self.trainer.online
         self.encoded = encoder is not None

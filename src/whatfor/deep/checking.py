@@ -161,7 +161,7 @@ def _check_network(
     check_layers([*sizes.state, *(sizes.action or []), *sizes.joint], body)
     n_inputs = labels.n_states if reads == "cell" else flat_size(space)
     endings = 1 + len(set(labels.ending_names))  # one more, for an ending without a name
-    scaled = reads_numbers(space, reads)
+    scaled = reads_numbers(space, reads) and "features.mean" in online
     with torch.device("meta"):  # allocates no memory, whatever the document says
         network = Network(n_inputs, labels.n_actions, pairs, endings, sizes, scaled=scaled)
         learned = {

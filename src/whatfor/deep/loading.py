@@ -28,7 +28,8 @@ def network_in(run: Run, document: Any, files: dict[str, bytes], *, cells: Any, 
         saved = check_saved(run.labels, document, files)
     partition, (q_values, copied) = _make_cells(saved, run.labels, cells), _make_agent(saved, run.labels, agent)
     with reading("belief network"):
-        belief = BeliefNetwork(partition, q_values, discount=saved.discount, settings=saved.settings)
+        scaled = "online.features.mean" in saved.tensors
+        belief = BeliefNetwork(partition, q_values, discount=saved.discount, settings=saved.settings, scaled=scaled)
         for name, tensor in tensors_of(belief).items():
             tensor.copy_(saved.tensors[name])
         belief.network.eval()

@@ -34,7 +34,7 @@ class Sizes:
 
     state: Sequence[int] = ()
     action: Sequence[int] | None = ()
-    joint: Sequence[int] = (128, 32)
+    joint: Sequence[int] = (256, 64)
 
 
 #: The paper's belief networks. Both read a one-hot cell.

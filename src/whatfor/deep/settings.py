@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import torch
 
 #: The learning rate that training starts with.
-START_RATE = 2e-3
+START_RATE = 1e-3
 #: A decaying learning rate stays above this share of its start.
 MIN_RATE_SHARE = 0.05
 
 
 def decaying_rate(remaining: float) -> float:
-    """The default learning rate: 2e-3, decaying linearly to a twentieth of it; ``remaining``: the progress left, from 1 to 0.
+    """The default learning rate: 1e-3, decaying linearly to a twentieth of it; ``remaining``: the progress left, from 1 to 0.
 
     >>> decaying_rate(0.5)
-    0.001
+    0.0005
     """
     return START_RATE * max(remaining, MIN_RATE_SHARE)
 
@@ -44,7 +44,7 @@ class BeliefSettings:
 
     >>> settings = BeliefSettings(head="regression", sizes=Sizes(joint=(64,)))
     >>> settings.loss_or("huber"), settings.initial_rate
-    ('huber', 0.002)
+    ('huber', 0.001)
     """
 
     head: HeadName = "faithful"

@@ -36,10 +36,11 @@ class Trainer:
         *,
         discount: float,
         encoder: Encoder | None = None,
+        scaled: bool = False,
     ) -> None:
         self.reader, self.settings, self.experience, self.discount = reader, settings, experience, discount
         self.device = reader.device
-        self.encoded = encoder is not None
+        self.encoded, self.scaled = encoder is not None, scaled
         self._cuda = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=self._cuda):  # the agent's random numbers must not change
             torch.manual_seed(settings.seed)
@@ -56,7 +57,7 @@ class Trainer:
             module, n_inputs = encoder()
         n_endings = len(partition.ending_names)
         sizes, n_actions = self.settings.sizes or Sizes(), partition.labels.n_actions
-        scaled = module is None and reads_numbers(partition.space, self.settings.reads)
+        scaled = self.scaled and module is None and reads_numbers(partition.space, self.settings.reads)
         return Network(n_inputs, n_actions, partition.n_pairs, n_endings, sizes, module, scaled=scaled).to(self.device)
 
     def scale_to(self, observations: Any) -> None:
