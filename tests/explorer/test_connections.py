@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,10 @@ def test_accepting_again_on_a_closed_socket_is_no_error_at_the_end(
         loop.call_soon(loop._start_serving, asyncio.Protocol, closed)
         await asyncio.sleep(0.01)
 
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        runner.run(accept_again())
+    def run() -> None:
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            runner.run(accept_again())
+
+    with ThreadPoolExecutor(1) as thread:  # a browser's driver may run a loop in this one
+        thread.submit(run).result()
     assert bool(caplog.records) != ends
