@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 import whatfor as wf
 from whatfor.density import Density
 from whatfor.layouts import Cloud, Lines, Panels, Series, clouds
+from whatfor.pictures.cloud import NOTHING
 from whatfor.pictures.sizes import LINE, header_height
 from whatfor.points import Points
 
@@ -41,7 +43,10 @@ def test_a_signed_cloud_has_zero_in_the_middle_of_its_colours() -> None:
 
 @pytest.mark.parametrize("contours", [None, cloud().contours])
 def test_a_cloud_of_nothing_is_drawn(contours: object) -> None:
-    wf.draw(cloud(numbers=(0.0,) * 100, full=0.0, contours=contours)).canvas.draw()
+    figure = wf.draw(cloud(numbers=(0.0,) * 100, full=0.0, contours=contours))
+    figure.canvas.draw()
+    (dots,) = [one for one in figure.axes[0].collections if len(one.get_offsets()) == 100]  # all are there
+    assert to_hex(dots.get_facecolor()[0]) == to_hex(NOTHING)
 
 
 def test_clouds_side_by_side_share_a_colour_bar() -> None:
